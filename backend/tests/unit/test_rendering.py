@@ -1,0 +1,124 @@
+"""How a trace becomes the text that a model learns, and back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.core.rendering import (
+    MARKUP_STYLES,
+    MarkupStyle,
+    chat_messages,
+    parse_completion,
+    render_completion,
+    reserved_markup_in,
+)
+from tunix_rt.core.trace import Trace, trace_from_text_steps
+
+SIX_SEVENS = trace_from_text_steps("What is 6 * 7?", ["6 * 7 is six sevens.", "6 * 7 = 42"], "42")
+
+WRITTEN: dict[MarkupStyle, str] = {
+    "reasoning": "<reasoning>\n6 * 7 is six sevens.\n6 * 7 = 42\n</reasoning>\n<answer>42</answer>",
+    "think": "<think>\n6 * 7 is six sevens.\n6 * 7 = 42\n</think>\n\n42",
+    "boxed": "6 * 7 is six sevens.\n6 * 7 = 42\n\\boxed{42}",
+    "hash": "6 * 7 is six sevens.\n6 * 7 = 42\n#### 42",
+}
+
+single_line = (
+    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00\n"), min_size=1, max_size=30)
+    .map(str.strip)
+    .filter(bool)
+)
+traces = st.builds(
+    trace_from_text_steps, single_line, st.lists(single_line, min_size=1, max_size=4), single_line
+)
+
+
+@pytest.mark.parametrize("style", MARKUP_STYLES)
+def test_each_style_is_written_as_documented(style: MarkupStyle) -> None:
+    assert render_completion(SIX_SEVENS, style).text == WRITTEN[style]
+
+
+@pytest.mark.parametrize("style", MARKUP_STYLES)
+def test_the_parts_cover_the_completion_in_order_without_gaps(style: MarkupStyle) -> None:
+    completion = render_completion(SIX_SEVENS, style)
+    assert "".join(completion.text[span.start : span.end] for span in completion.spans) == completion.text
+    assert [completion.text[s.start : s.end] for s in completion.spans if s.part == "answer"] == ["42"]
+    assert [completion.text[s.start : s.end] for s in completion.spans if s.part == "reasoning"] == [
+        "6 * 7 is six sevens.\n6 * 7 = 42"
+    ]
+
+
+@pytest.mark.parametrize("style", MARKUP_STYLES)
+@given(trace=traces)
+def test_steps_and_answer_survive_the_round_trip_or_are_refused(style: MarkupStyle, trace: Trace) -> None:
+    try:
+        completion = render_completion(trace, style)
+    except DataError:
+        assert style == "boxed" or any(
+            reserved_markup_in(text, style) for text in [*_contents(trace), trace.final_answer]
+        )
+        return
+    parsed = parse_completion(completion.text, style)
+    assert parsed.answer == trace.final_answer
+    assert list(parsed.steps) == _contents(trace)
+
+
+def _contents(trace: Trace) -> list[str]:
+    return [step.content for step in trace.steps]
+
+
+@pytest.mark.parametrize(
+    ("style", "step", "answer"),
+    [
+        ("reasoning", "so </reasoning> it is", "42"),
+        ("reasoning", "fine", "<answer>42</answer>"),
+        ("think", "fine", "42</think>"),
+        ("boxed", "thus \\boxed{42}", "42"),
+        ("boxed", "fine", "{42"),
+        ("boxed", "fine", "}42{"),
+        ("hash", "#### 41", "42"),
+    ],
+)
+def test_content_that_holds_the_markup_is_refused(style: MarkupStyle, step: str, answer: str) -> None:
+    with pytest.raises(DataError, match=r"markup|braces"):
+        render_completion(trace_from_text_steps("q", [step], answer), style)
+
+
+def test_a_refusal_names_the_step_and_the_markup() -> None:
+    trace = trace_from_text_steps("q", ["fine", "bad <answer>"], "1")
+    with pytest.raises(DataError, match=r"Step 1 holds '<answer>'"):
+        render_completion(trace)
+
+
+def test_a_boxed_answer_may_hold_balanced_braces() -> None:
+    completion = render_completion(trace_from_text_steps("q", ["half"], "\\frac{1}{2}"), "boxed")
+    assert parse_completion(completion.text, "boxed").answer == "\\frac{1}{2}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "42",
+        "<reasoning>a</reasoning>",
+        "<reasoning></reasoning><answer>42</answer>",
+        "<reasoning>a</reasoning><answer> </answer>",
+        "<reasoning>a</reasoning><answer>1</answer><answer>2</answer>",
+        "<reasoning>a</reasoning><answer>1</answer> and so on",
+        "Sure! <reasoning>a</reasoning><answer>1</answer>",
+    ],
+)
+def test_a_malformed_completion_is_an_error(text: str) -> None:
+    with pytest.raises(DataError, match="well-formed"):
+        parse_completion(text)
+
+
+def test_white_space_that_models_add_between_the_tags_is_accepted() -> None:
+    parsed = parse_completion("\n<reasoning> a \n\n b</reasoning>\n\n<answer>\n7\n</answer>\n")
+    assert parsed.steps == ("a", "b")
+    assert parsed.answer == "7"
+
+
+def test_messages_end_with_the_user_until_there_is_a_completion() -> None:
+    assert [message["role"] for message in chat_messages("q")] == ["user"]
+    assert chat_messages("q", "a")[-1] == {"role": "assistant", "content": "a"}

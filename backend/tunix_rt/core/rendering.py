@@ -1,0 +1,192 @@
+"""A trace as the text that a model is trained to write, and that text back as steps and answer.
+
+Training, evaluation, serving, the exports and the X-ray all render through this file. The chat template
+around the completion is not decided here; see `docs/templates.md`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.core.trace import Trace
+
+MarkupStyle = Literal["reasoning", "think", "boxed", "hash"]
+MARKUP_STYLES: tuple[MarkupStyle, ...] = get_args(MarkupStyle)
+DEFAULT_MARKUP: MarkupStyle = "reasoning"
+
+CompletionPart = Literal["reasoning", "answer", "markup"]
+
+
+@dataclass(frozen=True)
+class Markup:
+    """What stands around the reasoning and the answer."""
+
+    before_reasoning: str
+    between: str
+    after_answer: str
+    reserved: tuple[str, ...]
+    """Texts that content may not hold: the completion could not be read back."""
+    pattern: re.Pattern[str]
+
+
+MARKUPS: Mapping[MarkupStyle, Markup] = {
+    "reasoning": Markup(
+        before_reasoning="<reasoning>\n",
+        # The newline keeps tokenizers from merging `><` across the two tags.
+        between="\n</reasoning>\n<answer>",
+        after_answer="</answer>",
+        reserved=("<reasoning>", "</reasoning>", "<answer>", "</answer>"),
+        pattern=re.compile(r"\s*<reasoning>(.*?)</reasoning>\s*<answer>(.*?)</answer>\s*", re.DOTALL),
+    ),
+    "think": Markup(
+        before_reasoning="<think>\n",
+        between="\n</think>\n\n",
+        after_answer="",
+        reserved=("<think>", "</think>"),
+        pattern=re.compile(r"\s*<think>(.*?)</think>(.*)", re.DOTALL),
+    ),
+    "boxed": Markup(
+        before_reasoning="",
+        between="\n\\boxed{",
+        after_answer="}",
+        reserved=("\\boxed{",),
+        pattern=re.compile(r"(.*)\\boxed\{(.*)\}\s*", re.DOTALL),
+    ),
+    "hash": Markup(
+        before_reasoning="",
+        between="\n#### ",
+        after_answer="",
+        reserved=("####",),
+        pattern=re.compile(r"(.*?)####(.*)", re.DOTALL),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class PartSpan:
+    """Characters `start` to `end` (exclusive) of the completion belong to `part`."""
+
+    part: CompletionPart
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What the model is trained to write for one trace, with every character assigned to a part."""
+
+    text: str
+    spans: tuple[PartSpan, ...]
+
+
+@dataclass(frozen=True)
+class ParsedCompletion:
+    """What a well-formed completion says."""
+
+    steps: tuple[str, ...]
+    answer: str
+
+
+def render_completion(trace: Trace, style: MarkupStyle = DEFAULT_MARKUP) -> Completion:
+    r"""The completion of a trace: one step a line, then the answer.
+
+    Step types are not written; a step's own line breaks are kept. Content that holds the markup itself is
+    refused, because nobody could tell where the answer begins.
+
+    Example:
+        steps ["6*7=42"], answer "42" -> "<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>"
+
+    Raises:
+        DataError: A step or the answer holds reserved markup.
+    """
+    _require_no_reserved_markup(trace, style)
+    markup = MARKUPS[style]
+    reasoning = "\n".join(step.content for step in trace.steps)
+    return _join_parts(
+        ("markup", markup.before_reasoning),
+        ("reasoning", reasoning),
+        ("markup", markup.between),
+        ("answer", trace.final_answer),
+        ("markup", markup.after_answer),
+    )
+
+
+def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCompletion:
+    r"""The steps (one a line) and the answer of a well-formed completion.
+
+    Strict: text outside the markup, a tag that occurs twice, no step or no answer is an error. White space
+    around steps and answer is not part of them.
+
+    Example:
+        "<think>\na\nb\n</think>\n\n7", "think" -> steps ("a", "b"), answer "7"
+
+    Raises:
+        DataError: The text does not have the form that `render_completion` writes.
+    """
+    match = MARKUPS[style].pattern.fullmatch(text)
+    if match is None:
+        raise _not_well_formed(f"the {style} markup is missing or something stands outside it", style)
+    reasoning, answer = match.group(1), match.group(2).strip()
+    if doubled := reserved_markup_in(reasoning + "\n" + answer, style):
+        raise _not_well_formed(f"{doubled[0]} occurs more than once", style)
+    steps = tuple(line.strip() for line in reasoning.split("\n") if line.strip())
+    if not steps or not answer:
+        raise _not_well_formed("the reasoning or the answer is empty", style)
+    return ParsedCompletion(steps=steps, answer=answer)
+
+
+def reserved_markup_in(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> list[str]:
+    """The reserved texts of a markup style that occur in `text`, e.g. `["</answer>"]`."""
+    return [reserved for reserved in MARKUPS[style].reserved if reserved in text]
+
+
+def chat_messages(prompt: str, completion: str | None = None) -> list[dict[str, str]]:
+    """The prompt, and the completion if there is one, as the messages that chat templates take."""
+    messages = [{"role": "user", "content": prompt}]
+    if completion is not None:
+        messages.append({"role": "assistant", "content": completion})
+    return messages
+
+
+def _join_parts(*parts: tuple[CompletionPart, str]) -> Completion:
+    spans: list[PartSpan] = []
+    end = 0
+    for part, text in parts:
+        if text:
+            spans.append(PartSpan(part, end, end + len(text)))
+        end += len(text)
+    return Completion("".join(text for _, text in parts), tuple(spans))
+
+
+def _require_no_reserved_markup(trace: Trace, style: MarkupStyle) -> None:
+    contents = [(f"Step {step.i}", step.content) for step in trace.steps]
+    contents.append(("The final answer", trace.final_answer))
+    for name, content in contents:
+        if found := reserved_markup_in(content, style):
+            raise DataError(
+                f"{name} holds {found[0]!r}, which the {style!r} markup reserves.",
+                next_step="Remove it from the trace, or choose another markup style.",
+            )
+    if style == "boxed" and not _braces_balance(trace.final_answer):
+        raise DataError(
+            "The final answer has unbalanced braces, so \\boxed{…} could not be read back.",
+            next_step="Balance the braces in the trace, or choose another markup style.",
+        )
+
+
+def _braces_balance(text: str) -> bool:
+    depth = 0
+    for character in text:
+        depth += (character == "{") - (character == "}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _not_well_formed(reason: str, style: MarkupStyle) -> DataError:
+    return DataError(
+        f"Not a well-formed completion: {reason}.",
+        next_step=f"Write it as the {style!r} style in docs/templates.md shows.",
+    )
