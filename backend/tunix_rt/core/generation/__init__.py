@@ -1,0 +1,1 @@
+"""Seeded generators of worked problems: pure, exact, the same on every machine."""

@@ -1,0 +1,92 @@
+"""The demo's task: two-digit sums and differences, worked digit by digit, small enough for a tiny model.
+
+Training and held-out questions differ by range: a pair of operands is held out exactly when both lie in
+HELD_OUT_OPERANDS. Each digit and each pair of digits still occurs in training, so the questions can be
+answered by whoever learned the method, and by nobody who learned the pairs by heart.
+"""
+
+from collections.abc import Iterator
+
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.generation.dice import Dice
+from tunix_rt.core.generation.family import Worked, worked_trace
+from tunix_rt.core.trace import Trace
+
+DEMO_DATASET = "demo-arithmetic-v1"
+DEMO_SEED = 20240601
+OPERANDS = range(10, 100)
+HELD_OUT_OPERANDS = range(43, 58)
+NUM_TRAIN_TRACES = 3_000
+NUM_HELD_OUT_ITEMS = 200
+
+Question = tuple[int, str, int]
+
+
+def demo_traces() -> Iterator[Trace]:
+    """The training traces, each question once."""
+    questions = [question for question in _all_questions() if not is_held_out(question)]
+    for question in Dice(DEMO_SEED).sample(questions, NUM_TRAIN_TRACES):
+        yield worked_trace(worked_question(question), {"source": DEMO_DATASET, "category": "arithmetic"})
+
+
+def demo_held_out_items() -> Iterator[EvalItem]:
+    """The held-out questions, none of whose operand pairs is in the training traces."""
+    questions = [question for question in _all_questions() if is_held_out(question)]
+    chosen = Dice(DEMO_SEED).sample(questions, NUM_HELD_OUT_ITEMS)
+    for number, question in enumerate(chosen, start=1):
+        worked = worked_question(question)
+        yield EvalItem(
+            id=f"demo-heldout-{number:03d}",
+            prompt=worked.prompt,
+            expected_answer=worked.answer,
+            section="core",
+            category="arithmetic",
+            difficulty=worked.difficulty,
+        )
+
+
+def is_held_out(question: Question) -> bool:
+    """Whether a question belongs to the held-out range: both operands lie in it."""
+    left, _, right = question
+    return left in HELD_OUT_OPERANDS and right in HELD_OUT_OPERANDS
+
+
+def worked_question(question: Question) -> Worked:
+    """Ones first, then tens with the carry or the borrow, then the whole.
+
+    Example:
+        47 + 38 -> "7 + 8 = 15, write 5, carry 1." "4 + 3 + 1 = 8." "47 + 38 = 85."
+    """
+    left, sign, right = question
+    ones, tens = _sum_steps(left, right) if sign == "+" else _difference_steps(left, right)
+    result = left + right if sign == "+" else left - right
+    return Worked(
+        prompt=f"What is {left} {sign} {right}?",
+        steps=(("ones", ones), ("tens", tens), ("answer", f"{left} {sign} {right} = {result}.")),
+        answer=str(result),
+        difficulty="medium" if "carry" in ones or "borrow" in ones else "easy",
+    )
+
+
+def _sum_steps(left: int, right: int) -> tuple[str, str]:
+    ones = left % 10 + right % 10
+    ones_sum = f"{left % 10} + {right % 10} = {ones}"
+    tens_sum = f"{left // 10} + {right // 10}"
+    if ones < 10:
+        return f"{ones_sum}.", f"{tens_sum} = {left // 10 + right // 10}."
+    return f"{ones_sum}, write {ones - 10}, carry 1.", f"{tens_sum} + 1 = {left // 10 + right // 10 + 1}."
+
+
+def _difference_steps(left: int, right: int) -> tuple[str, str]:
+    ones = left % 10 - right % 10
+    tens_difference = f"{left // 10} - {right // 10}"
+    if ones >= 0:
+        return f"{left % 10} - {right % 10} = {ones}.", f"{tens_difference} = {left // 10 - right // 10}."
+    borrowed = f"{left % 10 + 10} - {right % 10} = {ones + 10}, borrow 1."
+    return borrowed, f"{tens_difference} - 1 = {left // 10 - right // 10 - 1}."
+
+
+def _all_questions() -> list[Question]:
+    sums = [(left, "+", right) for left in OPERANDS for right in OPERANDS]
+    differences = [(left, "-", right) for left in OPERANDS for right in OPERANDS if left >= right]
+    return sums + differences

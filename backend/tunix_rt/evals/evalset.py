@@ -1,0 +1,72 @@
+"""Reading an eval set from its JSONL file, with the line of everything that is wrong."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.trace import explain_validation_error
+
+MAX_LINE_BYTES = 1 << 20
+_MAX_PROBLEMS_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class EvalLine:
+    """One line of an eval set file: an item, or the reason why it is none."""
+
+    line: int
+    item: EvalItem | None
+    problem: str = ""
+
+
+def read_eval_lines(path: Path) -> Iterator[EvalLine]:
+    """Every line that is not blank, in order, with its 1-based number. Never raises for a bad line."""
+    if not path.is_file():
+        raise NotFoundError(f"There is no eval set file {path}.", next_step="Check the path.")
+    with path.open("rb") as file:
+        number = 0
+        while raw := file.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if len(raw) > MAX_LINE_BYTES:
+                yield EvalLine(number, None, f"is longer than {MAX_LINE_BYTES} bytes; reading stopped here")
+                return
+            if raw.strip():
+                yield _parsed(number, raw)
+
+
+def load_evalset(path: Path) -> tuple[EvalItem, ...]:
+    """All items of a file. A line that is no item, or an id used twice, is a DataError naming the line."""
+    lines = list(read_eval_lines(path))
+    problems = [f"line {line.line}: {line.problem}" for line in lines if line.problem] + _repeated_ids(lines)
+    if not lines:
+        problems.append("the file holds no items")
+    if problems:
+        shown = "; ".join(problems[:_MAX_PROBLEMS_SHOWN])
+        raise DataError(
+            f"{path.name} is not a usable eval set ({len(problems)} problems): {shown}.",
+            next_step=f"Run: tunix-rt data validate {path.name}, and correct the lines it names.",
+        )
+    return tuple(line.item for line in lines if line.item is not None)
+
+
+def _parsed(number: int, raw: bytes) -> EvalLine:
+    try:
+        return EvalLine(number, EvalItem.model_validate_json(raw))
+    except ValidationError as error:
+        return EvalLine(number, None, explain_validation_error(error))
+
+
+def _repeated_ids(lines: list[EvalLine]) -> list[str]:
+    first_line: dict[str, int] = {}
+    problems = []
+    for line in lines:
+        if line.item is None:
+            continue
+        first = first_line.setdefault(line.item.id, line.line)
+        if first != line.line:
+            problems.append(f"line {line.line}: id {line.item.id!r} is also on line {first}")
+    return problems

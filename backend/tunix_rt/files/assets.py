@@ -1,0 +1,62 @@
+"""What ships inside the package: datasets, eval sets and the tiny tokenizer, found by name.
+
+assets/datasets/<name>/traces.jsonl
+assets/evalsets/<name>.jsonl
+assets/tokenizers/<name>/{tokenizer.json,tokenizer_config.json}
+"""
+
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from tunix_rt.core.errors import NotFoundError
+
+ASSETS_DIR = Path(str(resources.files("tunix_rt.files"))) / "assets"
+TRACES_FILE = "traces.jsonl"
+
+
+def shipped_dataset_names() -> list[str]:
+    """The names of the shipped datasets, sorted."""
+    return sorted(path.parent.name for path in ASSETS_DIR.glob(f"datasets/*/{TRACES_FILE}"))
+
+
+def shipped_dataset_path(name: str) -> Path:
+    """The JSONL file of a shipped dataset: one canonical trace a line."""
+    return _known("dataset", name, shipped_dataset_names(), f"datasets/{name}/{TRACES_FILE}")
+
+
+def shipped_traces(name: str) -> Iterator[str]:
+    """The canonical JSON of each trace of a shipped dataset, in file order."""
+    with shipped_dataset_path(name).open(encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield line.rstrip("\n")
+
+
+def shipped_evalset_names() -> list[str]:
+    """The names of the shipped eval sets, sorted."""
+    return sorted(path.stem for path in ASSETS_DIR.glob("evalsets/*.jsonl"))
+
+
+def shipped_evalset_path(name: str) -> Path:
+    """The JSONL file of a shipped eval set, e.g. `eval_v2`."""
+    return _known("eval set", name, shipped_evalset_names(), f"evalsets/{name}.jsonl")
+
+
+def shipped_tokenizer_names() -> list[str]:
+    """The names of the shipped tokenizers, sorted."""
+    return sorted(path.parent.name for path in ASSETS_DIR.glob("tokenizers/*/tokenizer.json"))
+
+
+def shipped_tokenizer_dir(name: str) -> Path:
+    """The directory of a shipped tokenizer, in the layout that Hugging Face libraries load."""
+    return _known("tokenizer", name, shipped_tokenizer_names(), f"tokenizers/{name}")
+
+
+def _known(kind: str, name: str, known_names: list[str], relative: str) -> Path:
+    # Membership is checked before the path is made, so a name can never point outside the assets.
+    if name not in known_names:
+        raise NotFoundError(
+            f"There is no shipped {kind} named {name!r}.",
+            next_step=f"Choose one of: {', '.join(known_names)}.",
+        )
+    return ASSETS_DIR / relative

@@ -1,0 +1,41 @@
+"""Makes every file that ships inside the package. A test makes them again and compares each byte."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tunix_rt.core.evalset import EvalItem, item_json
+from tunix_rt.core.generation.demo_arithmetic import DEMO_DATASET, demo_held_out_items, demo_traces
+from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.files.assets import ASSETS_DIR
+from tunix_rt.files.atomic import write_atomically
+from tunix_rt.services.tiny_tokenizer import tokenizer_config_json, train_tiny_tokenizer
+
+
+def shipped_files() -> Iterator[tuple[str, str]]:
+    """(path inside the assets directory, text) of each shipped file."""
+    demo = list(demo_traces())
+    yield f"datasets/{DEMO_DATASET}/traces.jsonl", _traces_text(demo)
+    yield "evalsets/demo_arithmetic_heldout.jsonl", _items_text(demo_held_out_items())
+    yield "tokenizers/tiny/tokenizer.json", train_tiny_tokenizer(demo).to_str(pretty=True) + "\n"
+    yield "tokenizers/tiny/tokenizer_config.json", tokenizer_config_json()
+
+
+def regenerate_shipped_data(assets_dir: Path = ASSETS_DIR) -> list[Path]:
+    """Write every shipped file anew; returns the paths whose content changed."""
+    changed = []
+    for relative, text in shipped_files():
+        path = assets_dir / relative
+        data = text.encode("utf-8")
+        if not path.is_file() or path.read_bytes() != data:
+            with write_atomically(path, what="writing the shipped data") as file:
+                file.write(data)
+            changed.append(path)
+    return changed
+
+
+def _traces_text(traces: Iterable[Trace]) -> str:
+    return "".join(canonical_json(trace) + "\n" for trace in traces)
+
+
+def _items_text(items: Iterable[EvalItem]) -> str:
+    return "".join(item_json(item) + "\n" for item in items)
