@@ -1,0 +1,88 @@
+"""Exact rational arithmetic on pairs of integers, bounded in size.
+
+`fractions.Fraction` reduces after every operation, which costs more than the rest of the linter; claims are
+short, so reducing once at the end is enough.
+"""
+
+from math import gcd
+
+Ratio = tuple[int, int]
+"""A numerator and a positive denominator."""
+
+MAX_BITS = 1024
+MAX_EXPONENT = 256
+
+
+def reduced(value: Ratio) -> Ratio:
+    """The same number in lowest terms, so that equal numbers are equal tuples."""
+    numerator, denominator = value
+    if denominator == 1:
+        return value
+    divisor = gcd(numerator, denominator)
+    return numerator // divisor, denominator // divisor
+
+
+def apply(operator: str, left: Ratio, right: Ratio) -> Ratio | None:
+    """`left operator right`, or None when it is undefined or too large to be an honest claim.
+
+    Example:
+        apply("/", (1, 1), (4, 1)) -> (1, 4)
+    """
+    a, b = left
+    c, d = right
+    if operator == "+":
+        result = (a + c, b) if b == d else (a * d + c * b, b * d)
+    elif operator == "-":
+        result = (a - c, b) if b == d else (a * d - c * b, b * d)
+    elif operator == "*":
+        result = (a * c, b * d)
+    elif operator == "/":
+        if c == 0:
+            return None
+        result = (a * d, b * c) if c > 0 else (-a * d, -b * c)
+    else:
+        return _power(left, right)
+    return result if _is_small(result) else None
+
+
+def _power(base: Ratio, exponent: Ratio) -> Ratio | None:
+    numerator, denominator = reduced(exponent)
+    if denominator != 1 or abs(numerator) > MAX_EXPONENT:
+        return None
+    bits = max(base[0].bit_length(), base[1].bit_length())
+    if bits * abs(numerator) > MAX_BITS or (numerator < 0 and base[0] == 0):
+        return None
+    if numerator >= 0:
+        return base[0] ** numerator, base[1] ** numerator
+    inverse = apply("/", (1, 1), base)
+    return None if inverse is None else (inverse[0] ** -numerator, inverse[1] ** -numerator)
+
+
+def _is_small(value: Ratio) -> bool:
+    return value[0].bit_length() <= MAX_BITS and value[1].bit_length() <= MAX_BITS
+
+
+def as_text(value: Ratio) -> str:
+    """How a person would write the number: `24`, `7.5`, `10/3`.
+
+    Example:
+        as_text((15, 2)) -> "7.5"
+    """
+    numerator, denominator = reduced(value)
+    if denominator == 1:
+        return str(numerator)
+    decimals = _decimals_needed(denominator)
+    if decimals is None or decimals > 6:
+        return f"{numerator}/{denominator}"
+    digits = str(abs(numerator) * 10**decimals // denominator).rjust(decimals + 1, "0")
+    sign = "-" if numerator < 0 else ""
+    return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
+
+
+def _decimals_needed(denominator: int) -> int | None:
+    twos = fives = 0
+    while denominator % 2 == 0:
+        denominator, twos = denominator // 2, twos + 1
+    while denominator % 5 == 0:
+        denominator, fives = denominator // 5, fives + 1
+    return max(twos, fives) if denominator == 1 else None

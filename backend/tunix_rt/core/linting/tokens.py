@@ -1,0 +1,264 @@
+"""Reads a text once and keeps what calculations are made of: numbers, operators, equals signs, unknowns.
+
+Other words are not kept; each token only remembers how many stood before it (`gap`), because
+"12 skulls + 4 broomsticks = 16" is a calculation and "12 skulls. Then 4" is not.
+"""
+
+import re
+from typing import NamedTuple
+
+from tunix_rt.core.linting.ratios import Ratio, reduced
+from tunix_rt.core.linting.vocabulary import (
+    FRACTION_WORDS,
+    NUMBER_WORDS,
+    OPERATOR_WORDS,
+    SYMBOLS,
+    VULGAR_FRACTIONS,
+)
+
+BREAK = 99
+"""The gap of a token that punctuation separates from the one before it."""
+MAX_NUMBER_CHARS = 40
+
+
+class Token(NamedTuple):
+    """A piece of a calculation, with its place in the text.
+
+    Kinds: `n` number, `v` unknown, `(`, `)`, the operators `+ - * / ^`, and the equalities `=` (stated),
+    `~` (approximate) and `i` (implied: "is", "for a total of").
+    """
+
+    kind: str
+    start: int
+    end: int
+    gap: int = 0
+    value: Ratio = (0, 1)
+    decimals: int = 0
+    is_percent: bool = False
+    name: str = ""
+
+
+_SCANNER = re.compile(
+    r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
+    r"(\s?%|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?"
+    r"|((?:is|are|was|were|gives?|makes?|leaves?|totals?|totaling|total of|or|gets?)\b"
+    r"(?=\s(?:only\s|just\s|about\s)?[$€£¢]?[\d.]))"
+    r"|([^\W\d_]+(?:['’][^\W\d_]+)*)"
+    r"|((?<=[\d)])\*\*(?=[\d(]))"
+    r"|(\*\*+|</?\w[^<>]{0,40}>)"
+    r"|([-+*/^()=≈≅~×✕·⋅∙∗÷−–½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f])"
+    r"|([.,;:!?\n|\[\]{}\"“”…—→⇒>])"
+)
+_NUMBER, _TAIL, _IMPLIED, _WORD, _POWER, _MARKUP, _SYMBOL = range(1, 8)
+_OPERAND_FOLLOWS = re.compile(r"\s*[$€£¢(]*\s*(?:[\d.(½⅓⅔¼¾]|the \d)")
+_WORD_OPERAND_FOLLOWS = re.compile(
+    rf"\s(?:by |by the |the )?(?:[$€£¢(]*[\d.(½⅓⅔¼¾]|(?:{'|'.join(NUMBER_WORDS)})\b)"
+)
+_SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
+_ARTICLES = frozenset("ai")
+
+
+def tokenise(text: str) -> list[Token]:
+    """The tokens of a text, in order.
+
+    Example:
+        "12 skulls + 4 = 16" -> n(12), +(gap 1), n(4), =, n(16)
+    """
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters change length; offsets matter more than their case
+        lowered = text
+    return _Scan(lowered).run()
+
+
+class _Scan:
+    """One pass over one text; `gap` counts the words since the last token."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[Token] = []
+        self.gap = BREAK
+
+    def run(self) -> list[Token]:
+        for match in _SCANNER.finditer(self.text):
+            group = match.lastindex
+            if group == _WORD:
+                word = match[_WORD]
+                if word in _SPECIAL_WORDS or len(word) == 1:
+                    self._word(word, match.start(), match.end())
+                else:
+                    self.gap += 1
+            elif group == _NUMBER or group == _TAIL:
+                self._number(match[_NUMBER], match[_TAIL], match.start(), match.end())
+            elif group == _SYMBOL:
+                self._symbol(match[_SYMBOL], match.start(), match.end())
+            elif group == _IMPLIED:
+                self._add("i", match.start(), match.end())
+            elif group == _POWER:
+                self._add("^", match.start(), match.end())
+            elif group != _MARKUP:
+                self.gap = BREAK
+        return self.tokens
+
+    def _add(self, kind: str, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
+        self.tokens.append(Token(kind, start, end, self.gap, value, 0, False, name))
+        self.gap = 0
+
+    def _number(self, digits: str, tail: str | None, start: int, end: int) -> None:
+        is_percent = False
+        if tail is not None:
+            is_percent = tail.endswith(("%", "percent"))
+            if not is_percent and not (self._previous() == "/" and tail[0].isalpha()):
+                self.gap = (
+                    BREAK  # a time, a ratio, an ordinal, a version or a decimal comma: not a plain number
+                )
+                return
+        if len(digits) > MAX_NUMBER_CHARS:
+            self.gap = BREAK
+            return
+        value, decimals = read_number(digits)
+        self.tokens.append(Token("n", start, end, self.gap, value, decimals, is_percent))
+        self.gap = 0
+        if len(self.tokens) > 1:
+            self._merge_spaced_thousands(digits)
+            self._merge_mixed_number()
+
+    def _merge_spaced_thousands(self, digits: str) -> None:
+        """`18 000` is one number."""
+        last, token = self.tokens[-2:]
+        if len(digits) != 3 or last.kind != "n" or token.gap or last.decimals or token.start != last.end + 1:
+            return
+        if last.value[1] == 1 and last.end - last.start <= 3 and last.name != "word":
+            value = (last.value[0] * 1000 + token.value[0], 1)
+            self.tokens[-2:] = [last._replace(end=token.end, value=value)]
+
+    def _previous(self) -> str:
+        return self.tokens[-1].kind if self.tokens and self.gap == 0 else ""
+
+    def _follows_operand(self) -> bool:
+        return bool(self.tokens) and self.tokens[-1].kind in "n)" and self.gap < BREAK
+
+    def _merge_mixed_number(self) -> None:
+        """`1 1/2` and `1 and 1/2` are one number."""
+        if len(self.tokens) < 4:
+            return
+        whole, top, slash, bottom = self.tokens[-4:]
+        if slash.kind != "/" or whole.kind != "n" or top.kind != "n" or top.gap > 1 or bottom.is_percent:
+            return
+        touching = self.text[whole.end : top.start] in (" ", " and ") and bottom.start == top.end + 1
+        if touching and whole.value[1] == 1 and 0 < top.value[0] < bottom.value[0] and bottom.value[1] == 1:
+            denominator = bottom.value[0]
+            value = (whole.value[0] * denominator + top.value[0], denominator)
+            self.tokens[-4:] = [Token("n", whole.start, bottom.end, whole.gap, value, 0, False, "fraction")]
+
+    def _word(self, word: str, start: int, end: int) -> None:
+        if word in NUMBER_WORDS:
+            self._number_word(NUMBER_WORDS[word], start, end)
+        elif word in OPERATOR_WORDS and self._is_operator_word(word, end):
+            self._add(OPERATOR_WORDS[word], start, end)
+        elif word == "of" and self._is_share():
+            self._add("*", start, end, name="of")
+        elif word in FRACTION_WORDS and self.text.startswith((" of ", " the "), end):
+            self._fraction_word(FRACTION_WORDS[word], start, end)
+        elif word in ("twice", "double", "triple") and _OPERAND_FOLLOWS.match(self.text, end):
+            self._add("n", start, end, (3, 1) if word == "triple" else (2, 1))
+            self._add("*", end, end)
+        elif len(word) == 1:
+            self._letter(word, start, end)
+        else:
+            self.gap += 1
+
+    def _is_operator_word(self, word: str, end: int) -> bool:
+        """`4 times because` counts something; `4 times 5` multiplies."""
+        return OPERATOR_WORDS[word] == "=" or _WORD_OPERAND_FOLLOWS.match(self.text, end) is not None
+
+    def _is_share(self) -> bool:
+        """Whether the number just read is a part of something: `20%`, `half`, `3/4`."""
+        if self._previous() != "n":
+            return False
+        last = self.tokens[-1]
+        return (
+            last.is_percent
+            or last.name == "fraction"
+            or (len(self.tokens) > 2 and self.tokens[-2].kind == "/")
+        )
+
+    def _number_word(self, value: Ratio, start: int, end: int) -> None:
+        last = self.tokens[-1] if self._previous() == "n" else None
+        if last is not None and value[0] in _SCALES:
+            scaled = reduced((last.value[0] * value[0], last.value[1]))
+            self.tokens[-1] = last._replace(end=end, value=scaled)
+        elif last is not None and last.name == "word" and last.value[0] % 10 == 0 and 0 < value[0] < 10:
+            self.tokens[-1] = last._replace(end=end, value=(last.value[0] + value[0], 1))
+        else:
+            self._add("n", start, end, value, "word")
+
+    def _fraction_word(self, value: Ratio, start: int, end: int) -> None:
+        last = self.tokens[-1] if self._previous() == "n" else None
+        if last is not None and last.name == "word":
+            self.tokens[-1] = last._replace(end=end, value=(last.value[0], value[1]), name="fraction")
+        else:
+            self._add("n", start, end, value, "fraction")
+
+    def _letter(self, letter: str, start: int, end: int) -> None:
+        touches_number = bool(self.tokens) and self.tokens[-1].end == start and self.tokens[-1].kind in "n)"
+        if letter == "x" and self._follows_operand() and _OPERAND_FOLLOWS.match(self.text, end):
+            self._add("*", start, end)
+        elif letter in _ARTICLES and not touches_number:
+            self.gap += 1
+        else:
+            self._add("v", start, end, name=letter)
+
+    def _symbol(self, symbol: str, start: int, end: int) -> None:
+        kind = SYMBOLS.get(symbol)
+        if kind is None:
+            self._special_symbol(symbol, start, end)
+        elif kind in "-+*/" and self._is_not_an_operator(kind, start, end):
+            self.gap += kind == "/"
+        elif symbol != "~":
+            self._add(kind, start, end)
+
+    def _special_symbol(self, symbol: str, start: int, end: int) -> None:
+        if symbol == "\x1e":
+            self._add(")", start, end)
+            self._add(")", start, end)
+        elif symbol == "\x1f":
+            self._add("/", start, end)
+            self._add("(", start, end)
+        else:
+            self._vulgar_fraction(VULGAR_FRACTIONS[symbol], start, end)
+
+    def _vulgar_fraction(self, value: Ratio, start: int, end: int) -> None:
+        last = self.tokens[-1] if self._previous() == "n" else None
+        if last is not None and start - last.end <= 1 and last.value[1] == 1:
+            value = (last.value[0] * value[1] + value[0], value[1])
+            self.tokens[-1] = last._replace(end=end, value=value, name="fraction")
+        else:
+            self._add("n", start, end, value, "fraction")
+
+    def _is_not_an_operator(self, kind: str, start: int, end: int) -> bool:
+        """Hyphens in words, slashes in units (`miles/hour`), bullets at the start of a line."""
+        following = self.text[end : end + 2]
+        if kind in "-/" and following.isalpha() and len(following) == 2:
+            return True
+        starts_line = self.gap == BREAK and not self.text[:start].rpartition("\n")[2].strip()
+        return starts_line and following[:1] == " "
+
+
+_SPECIAL_WORDS = (
+    NUMBER_WORDS.keys() | OPERATOR_WORDS.keys() | FRACTION_WORDS.keys() | {"of", "twice", "double", "triple"}
+)
+
+
+def read_number(digits: str) -> tuple[Ratio, int]:
+    """The value of a number as written, and how many decimals it was written with.
+
+    Example:
+        "1,250.50" -> (2501, 2), 2
+    """
+    mantissa, _, exponent = digits.replace(",", "").partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    value: Ratio = (int(whole + decimals), 10 ** len(decimals))
+    if exponent:
+        shift = int(exponent)
+        value = (value[0] * 10**shift, value[1]) if shift >= 0 else (value[0], value[1] * 10**-shift)
+    return reduced(value), len(decimals)
