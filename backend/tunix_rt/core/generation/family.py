@@ -40,3 +40,8 @@ def worked_trace(worked: Worked, meta: dict[str, Any]) -> Trace:
         final_answer=worked.answer,
         meta={**meta, "difficulty": worked.difficulty},
     )
+
+
+def families(topic: str, category: Category, *makers: Callable[[Dice], Worked]) -> tuple[Family, ...]:
+    """One family per maker, named after it."""
+    return tuple(Family(maker.__name__, topic, category, maker) for maker in makers)

@@ -1,0 +1,187 @@
+"""Averages, medians and probabilities."""
+
+from fractions import Fraction
+
+from tunix_rt.core.generation.dice import Dice
+from tunix_rt.core.generation.english import NAMES, listed
+from tunix_rt.core.generation.family import Worked, families
+from tunix_rt.core.generation.fraction_work import lowest_terms
+
+_COLOURS = ("red", "blue", "green", "yellow", "white", "black")
+
+
+def _shown(values: list[int]) -> str:
+    return listed([str(value) for value in values])
+
+
+def _values_with_mean(dice: Dice, how_many: int) -> list[int]:
+    values = [dice.between(12, 60) for _ in range(how_many - 1)]
+    rest = sum(values) % how_many
+    return [*values, dice.between(3, 9) * how_many - rest]
+
+
+def mean(dice: Dice) -> Worked:
+    """The average of four to six whole numbers."""
+    how_many = dice.between(4, 6)
+    values = dice.shuffled(_values_with_mean(dice, how_many))
+    total = sum(values)
+    what = dice.pick(("temperatures", "daily sales", "quiz scores", "numbers of visitors"))
+    prompt = dice.pick(
+        (
+            f"What is the average of {_shown(values)}?",
+            f"The {what} were {_shown(values)}. What is their mean?",
+        )
+    )
+    steps = (
+        ("calculation", f"The sum is {' + '.join(map(str, values))} = {total}."),
+        ("calculation", f"There are {how_many} values."),
+        ("answer", f"{total} ÷ {how_many} = {total // how_many}."),
+    )
+    return Worked(prompt, steps, str(total // how_many), "easy")
+
+
+def median(dice: Dice) -> Worked:
+    """The middle of an odd number of values."""
+    values = dice.sample(range(3, 99), dice.pick((5, 7)))
+    ordered = sorted(values)
+    half = len(values) // 2
+    prompt = dice.pick(
+        (f"Find the median of {_shown(values)}.", f"What is the middle value (median) of {_shown(values)}?")
+    )
+    steps = (
+        ("setup", f"In rising order: {', '.join(map(str, ordered))}."),
+        ("calculation", f"With {len(values)} values, {half} lie below the median and {half} above it."),
+        ("answer", f"The middle value is {ordered[half]}."),
+    )
+    return Worked(prompt, steps, str(ordered[half]), "easy")
+
+
+def spread(dice: Dice) -> Worked:
+    """The range: largest minus smallest."""
+    values = dice.sample(range(-15, 80), dice.between(5, 7))
+    low, high = min(values), max(values)
+    written = f"({low})" if low < 0 else str(low)
+    prompt = dice.pick(
+        (
+            f"What is the range of the values {_shown(values)}?",
+            f"By how much do the largest and smallest of {_shown(values)} differ?",
+        )
+    )
+    steps = (
+        ("setup", f"The largest value is {high} and the smallest is {low}."),
+        ("answer", f"{high} - {written} = {high - low}."),
+    )
+    return Worked(prompt, steps, str(high - low), "easy")
+
+
+def missing_score(dice: Dice) -> Worked:
+    """The score that brings the average to a goal."""
+    name, how_many, goal = dice.pick(NAMES), dice.between(3, 5), dice.between(70, 85)
+    scores = [goal + dice.between(-9, 9) for _ in range(how_many)]
+    needed_total = goal * (how_many + 1)
+    needed = needed_total - sum(scores)
+    prompt = dice.pick(
+        (
+            f"{name} scored {_shown(scores)} points. Which score on the next test makes the average "
+            f"exactly {goal}?",
+            f"After results of {_shown(scores)}, what must the next result be for an average of {goal}?",
+        )
+    )
+    steps = (
+        (
+            "calculation",
+            f"{how_many + 1} tests with an average of {goal} need {how_many + 1} × {goal} = "
+            f"{needed_total} points.",
+        ),
+        ("calculation", f"So far: {' + '.join(map(str, scores))} = {sum(scores)}."),
+        ("answer", f"{needed_total} - {sum(scores)} = {needed}."),
+    )
+    return Worked(prompt, steps, str(needed), "hard")
+
+
+def weighted_average(dice: Dice) -> Worked:
+    """The average of two groups of different sizes."""
+    small, large, base = dice.between(2, 8), dice.between(9, 16), dice.between(20, 60)
+    people = small + large
+    # The gap between the groups is a multiple of all people, so the joint average is whole.
+    first, second = base, base + people * dice.between(1, 3)
+    total = small * first + large * second
+    prompt = dice.pick(
+        (
+            f"{small} parcels weigh {first} kg on average and {large} others weigh {second} kg on "
+            "average. What is the "
+            "average weight of all the parcels in kg?",
+            f"A group of {small} runners averages {first} minutes, another of {large} runners averages "
+            f"{second} minutes. "
+            "What is the average of all runners in minutes?",
+        )
+    )
+    steps = (
+        ("calculation", f"First group: {small} × {first} = {small * first}."),
+        ("calculation", f"Second group: {large} × {second} = {large * second}."),
+        (
+            "calculation",
+            f"All: {small * first} + {large * second} = {total}, from {small} + {large} = {people}.",
+        ),
+        ("answer", f"{total} ÷ {people} = {total // people}."),
+    )
+    return Worked(prompt, steps, str(total // people), "hard")
+
+
+def one_draw(dice: Dice) -> Worked:
+    """The probability of a colour, or of not drawing it."""
+    colours = dice.sample(_COLOURS, 3)
+    counts = [dice.between(2, 12) for _ in colours]
+    total = sum(counts)
+    wanted = total - counts[0]
+    prompt = dice.pick(
+        (
+            f"A bag holds {counts[0]} {colours[0]}, {counts[1]} {colours[1]} and {counts[2]} "
+            f"{colours[2]} balls. What is the "
+            f"probability that a ball drawn at random is not {colours[0]}? Give a fraction in lowest terms.",
+            f"In a drawer are {counts[0]} {colours[0]}, {counts[1]} {colours[1]} and {counts[2]} "
+            f"{colours[2]} socks. One is "
+            f"taken blindly. How likely is it that it is not {colours[0]}, as a fraction in lowest terms?",
+        )
+    )
+    steps = (
+        ("calculation", f"In all there are {counts[0]} + {counts[1]} + {counts[2]} = {total}."),
+        ("calculation", f"Not {colours[0]}: {counts[1]} + {counts[2]} = {wanted}."),
+        ("answer", lowest_terms(wanted, total)),
+    )
+    return Worked(prompt, steps, str(Fraction(wanted, total)), "medium")
+
+
+def two_draws(dice: Dice) -> Worked:
+    """Two draws without putting back."""
+    one, two = dice.sample(_COLOURS, 2)
+    wanted, other = dice.between(3, 9), dice.between(2, 9)
+    total = wanted + other
+    chance = Fraction(wanted, total) * Fraction(wanted - 1, total - 1)
+    prompt = dice.pick(
+        (
+            f"An urn has {wanted} {one} and {other} {two} marbles. Two are drawn without putting back. "
+            "What is the "
+            f"probability that both are {one}, in lowest terms?",
+            f"From {wanted} {one} and {other} {two} cards, two are taken one after the other and kept. "
+            "How likely are two "
+            f"{one} ones? Give a fraction in lowest terms.",
+        )
+    )
+    top, bottom = wanted * (wanted - 1), total * (total - 1)
+    steps = (
+        (
+            "setup",
+            f"There are {wanted} + {other} = {total} at first, so the first is {one} with probability "
+            f"{wanted}/{total}.",
+        ),
+        ("calculation", f"Then {wanted} - 1 = {wanted - 1} of {total} - 1 = {total - 1} are {one}."),
+        ("calculation", f"{wanted} × {wanted - 1} = {top} and {total} × {total - 1} = {bottom}."),
+        ("answer", f"The probability is {top}/{bottom} = {chance}."),
+    )
+    return Worked(prompt, steps, str(chance), "hard")
+
+
+DATA_AND_CHANCE = families(
+    "statistics", "reasoning", mean, median, spread, missing_score, weighted_average
+) + families("probability", "reasoning", one_draw, two_draws)

@@ -1,0 +1,190 @@
+"""Lengths, areas, volumes and angles."""
+
+from tunix_rt.core.generation.dice import Dice
+from tunix_rt.core.generation.english import money, with_article
+from tunix_rt.core.generation.family import Worked, families
+
+_PLOTS = ("garden", "field", "playground", "meadow", "courtyard")
+_TRIPLES = ((3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29), (9, 40, 41))
+
+
+def rectangle(dice: Dice) -> Worked:
+    """Area or perimeter of a rectangle."""
+    width, length, plot = dice.between(4, 30), dice.between(31, 70), dice.pick(_PLOTS)
+    if dice.chance(50):
+        prompt = dice.pick(
+            (
+                f"A rectangular {plot} is {length} m long and {width} m wide. What is its area in "
+                "square metres?",
+                f"How many square metres does a {length} m by {width} m {plot} cover?",
+            )
+        )
+        steps = (
+            ("setup", "The area of a rectangle is length times width."),
+            ("answer", f"{length} × {width} = {length * width}."),
+        )
+        return Worked(prompt, steps, str(length * width), "easy")
+    around = 2 * (length + width)
+    prompt = dice.pick(
+        (
+            f"A rectangular {plot} is {length} m long and {width} m wide. How long is the fence around "
+            "it, in metres?",
+            f"What is the perimeter of a {length} m by {width} m {plot}, in metres?",
+        )
+    )
+    steps = (
+        ("calculation", f"Length and width together: {length} + {width} = {length + width}."),
+        ("answer", f"Both pairs of sides: 2 × {length + width} = {around}."),
+    )
+    return Worked(prompt, steps, str(around), "easy")
+
+
+def side_from_area(dice: Dice) -> Worked:
+    """The perimeter of a rectangle whose area and one side are known."""
+    width, length, plot = dice.between(4, 15), dice.between(16, 40), dice.pick(_PLOTS)
+    prompt = dice.pick(
+        (
+            f"A rectangular {plot} has an area of {width * length} square metres and is {width} m wide. "
+            "What is its perimeter in metres?",
+            f"A {plot} in the shape of a rectangle covers {width * length} square metres. One side is "
+            f"{width} m. "
+            "How many metres is it around?",
+        )
+    )
+    around = 2 * (width + length)
+    steps = (
+        ("calculation", f"The other side: {width * length} ÷ {width} = {length}."),
+        ("calculation", f"The two sides together: {width} + {length} = {width + length}."),
+        ("answer", f"The perimeter: 2 × {width + length} = {around}."),
+    )
+    return Worked(prompt, steps, str(around), "medium")
+
+
+def triangle_area(dice: Dice) -> Worked:
+    """Half of base times height."""
+    base, height = dice.between(2, 25) * 2, dice.between(3, 40)
+    shape = dice.pick(("triangle", "triangular sail", "triangular flag"))
+    prompt = dice.pick(
+        (
+            f"A {shape} has a base of {base} cm and a height of {height} cm. What is its area in square "
+            "centimetres?",
+            f"Find the area, in square centimetres, of a {shape} that is {base} cm wide at the base and "
+            f"{height} cm high.",
+        )
+    )
+    area = base * height // 2
+    steps = (
+        ("setup", "The area of a triangle is half of base times height."),
+        ("calculation", f"{base} × {height} = {base * height}."),
+        ("answer", f"{base * height} ÷ 2 = {area}."),
+    )
+    return Worked(prompt, steps, str(area), "easy")
+
+
+def box_volume(dice: Dice) -> Worked:
+    """Volume of a box and how many cubes of 1 litre fit."""
+    length, width, height = (dice.between(2, 15) for _ in range(3))
+    prompt = dice.pick(
+        (
+            f"A box is {length} cm long, {width} cm wide and {height} cm high. What is its volume in "
+            "cubic centimetres?",
+            f"How many cubes with 1 cm edges fill a box of {length} cm by {width} cm by {height} cm?",
+        )
+    )
+    base = length * width
+    steps = (
+        ("calculation", f"One layer covers {length} × {width} = {base}."),
+        ("answer", f"{height} layers: {base} × {height} = {base * height}."),
+    )
+    return Worked(prompt, steps, str(base * height), "easy")
+
+
+def frame_area(dice: Dice) -> Worked:
+    """A large rectangle with a smaller one cut out."""
+    inner_w, inner_l = dice.between(3, 12), dice.between(13, 22)
+    outer_w, outer_l = inner_w + dice.between(2, 8), inner_l + dice.between(2, 8)
+    outer, inner = outer_w * outer_l, inner_w * inner_l
+    prompt = dice.pick(
+        (
+            f"A lawn of {outer_l} m by {outer_w} m has a pond of {inner_l} m by {inner_w} m in it. "
+            "How many square metres of grass are there?",
+            f"A picture of {inner_l} cm by {inner_w} cm is glued on a card of {outer_l} cm by {outer_w} cm. "
+            "How many square centimetres of the card stay visible?",
+        )
+    )
+    steps = (
+        ("calculation", f"The large rectangle: {outer_l} × {outer_w} = {outer}."),
+        ("calculation", f"The small rectangle: {inner_l} × {inner_w} = {inner}."),
+        ("answer", f"{outer} - {inner} = {outer - inner}."),
+    )
+    return Worked(prompt, steps, str(outer - inner), "medium")
+
+
+def right_triangle(dice: Dice) -> Worked:
+    """The third side of a right triangle with whole sides."""
+    a, b, c = (side * factor for factor in (dice.between(1, 6),) for side in dice.pick(_TRIPLES))
+    prompt = dice.pick(
+        (
+            f"A right triangle has legs of {a} cm and {b} cm. How long is the hypotenuse, in cm?",
+            f"A ladder's foot stands {a} dm from a wall and its top touches the wall {b} dm above the "
+            "ground. "
+            "How long is the ladder, in dm?",
+            f"A rectangle is {a} m by {b} m. How long is its diagonal, in metres?",
+        )
+    )
+    steps = (
+        ("setup", "By Pythagoras, the squares of the two short sides add up to the square of the long one."),
+        ("calculation", f"{a} × {a} = {a * a} and {b} × {b} = {b * b}."),
+        ("calculation", f"{a * a} + {b * b} = {c * c}."),
+        ("answer", f"{c} × {c} = {c * c}, so the long side is {c}."),
+    )
+    return Worked(prompt, steps, str(c), "hard")
+
+
+def triangle_angles(dice: Dice) -> Worked:
+    """The third angle of a triangle."""
+    first, second = dice.between(21, 85), dice.between(21, 85)
+    prompt = dice.pick(
+        (
+            f"Two angles of a triangle are {first}° and {second}°. How many degrees is the third angle?",
+            f"A triangle has angles of {first} and {second} degrees. What is the remaining angle in degrees?",
+        )
+    )
+    both = first + second
+    steps = (
+        ("setup", "The angles of a triangle add up to 180 degrees."),
+        ("calculation", f"{first} + {second} = {both}."),
+        ("answer", f"180 - {both} = {180 - both}."),
+    )
+    return Worked(prompt, steps, str(180 - both), "easy")
+
+
+def tiling_cost(dice: Dice) -> Worked:
+    """Square tiles on a floor, and what they cost."""
+    room = dice.pick(("kitchen", "hallway", "terrace", "office"))
+    length, width, price = dice.between(3, 9), dice.between(2, 8), dice.between(5, 30) * 10
+    per_metre = 4
+    tiles = length * width * per_metre
+    prompt = dice.pick(
+        (
+            f"{with_article(room).capitalize()} of {length} m by {width} m is laid with square tiles of "
+            "50 cm side. A tile "
+            f"costs {money(price)}. What do all the tiles cost?",
+            f"Square tiles with sides of 50 cm cost {money(price)} each. What does it cost to tile "
+            f"{with_article(room)} that is {length} m long and {width} m wide?",
+        )
+    )
+    steps = (
+        ("setup", f"2 × 50 cm = 100 cm, so each square metre takes 2 × 2 = {per_metre} tiles."),
+        ("calculation", f"Floor: {length} × {width} = {length * width} square metres."),
+        ("calculation", f"Tiles: {length * width} × {per_metre} = {tiles}."),
+        ("answer", f"Cost: {tiles} × {money(price)} = {money(tiles * price)}."),
+    )
+    return Worked(prompt, steps, money(tiles * price), "hard")
+
+
+GEOMETRY = families(
+    "geometry", "reasoning",
+    rectangle, side_from_area, triangle_area, box_volume, frame_area, right_triangle, triangle_angles,
+    tiling_cost,
+)  # fmt: skip

@@ -1,0 +1,217 @@
+"""Deduction, truth tables, orderings and sets."""
+
+from itertools import pairwise
+
+from tunix_rt.core.generation.dice import Dice
+from tunix_rt.core.generation.english import NAMES, listed
+from tunix_rt.core.generation.family import Worked, families
+
+# (members of a kind, the kind they belong to, what every member of that kind does, the rule turned around)
+_KINDS = (
+    ("sparrows", "birds", "have feathers", "everything with feathers is a sparrow"),
+    ("trout", "fish", "have gills", "everything with gills is a trout"),
+    ("oaks", "trees", "have roots", "everything with roots is an oak"),
+    ("spaniels", "dogs", "have four legs", "everything with four legs is a spaniel"),
+    ("violins", "string instruments", "have strings", "everything with strings is a violin"),
+    ("squares", "rectangles", "have four right angles", "every shape with four right angles is a square"),
+    ("beetles", "insects", "have six legs", "everything with six legs is a beetle"),
+    ("tulips", "flowers", "need water", "everything that needs water is a tulip"),
+    ("sonnets", "poems", "have lines", "everything that has lines is a sonnet"),
+    ("kayaks", "boats", "can float", "everything that can float is a kayak"),
+    ("emeralds", "gemstones", "are minerals", "every mineral is an emerald"),
+    ("pythons", "snakes", "have scales", "everything with scales is a python"),
+)
+_RULES = (
+    ("it rains", "the street is wet"),
+    ("the alarm rings", "the dog barks"),
+    ("the switch is on", "the lamp is lit"),
+    ("the oven is hot", "the bread rises"),
+    ("the gate is open", "the sheep walk out"),
+    ("the wind blows", "the mill turns"),
+    ("the battery is empty", "the phone is off"),
+    ("the tide is high", "the causeway is flooded"),
+)
+_TRAITS = (
+    ("taller", "tallest", "shortest"),
+    ("older", "oldest", "youngest"),
+    ("faster", "fastest", "slowest"),
+)
+
+
+def syllogism(dice: Dice) -> Worked:
+    """A conclusion that follows, or one that only turns the rule around."""
+    members, kind, trait, turned_around = dice.pick(_KINDS)
+    valid = dice.chance(50)
+    claim = f"all {members} {trait}" if valid else turned_around
+    question = f"Does it follow that {claim}? Answer yes or no."
+    prompt = dice.pick(
+        (
+            f"All {members} are {kind}. All {kind} {trait}. {question}",
+            f"Given: all {kind} {trait}, and all {members} are {kind}. {question}",
+        )
+    )
+    follows = f"Take any of the {members}: it belongs to the {kind}, and all of those {trait}."
+    turned = f"The rules lead from {members} to {kind} and on to the property, never back from the property."
+    verdict = "the conclusion follows: yes" if valid else "the conclusion does not follow: no"
+    steps = (
+        ("given", f"All {members} are {kind}, and all {kind} {trait}."),
+        ("deduction", follows if valid else turned),
+        ("answer", f"So {verdict}."),
+    )
+    return Worked(prompt, steps, "yes" if valid else "no", "medium")
+
+
+def conditional(dice: Dice) -> Worked:
+    """Modus ponens, modus tollens and the two fallacies."""
+    cause, effect = dice.pick(_RULES)
+    not_cause, not_effect = f"it is not true that {cause}", f"it is not true that {effect}"
+    cases = (
+        (cause, effect, "yes", f"The rule says that {effect} whenever {cause}, and that is the case."),
+        (
+            not_effect,
+            not_cause,
+            "yes",
+            f"If it were true that {cause}, then it would be true that {effect}; it is not.",
+        ),
+        (
+            effect,
+            cause,
+            "no",
+            f"The rule does not say that {cause} is the only reason; there may be another.",
+        ),
+        (
+            not_cause,
+            not_effect,
+            "no",
+            f"The rule says nothing about what holds without it; {effect} may have another reason.",
+        ),
+    )
+    fact, claim, verdict, reason = dice.pick(cases)
+    prompt = dice.pick(
+        (
+            f"If {cause}, then {effect}. We know: {fact}. Can we be sure of this: {claim}? Answer yes or no.",
+            f"Rule: whenever {cause}, {effect}. Fact: {fact}. Must this be true: {claim}? (yes or no)",
+        )
+    )
+    steps = (
+        ("given", f"The rule: if {cause}, then {effect}. The fact: {fact}."),
+        ("deduction", reason),
+        ("answer", f"So the answer is {verdict}."),
+    )
+    return Worked(prompt, steps, verdict, "hard")
+
+
+def truth_value(dice: Dice) -> Worked:
+    """A compound statement evaluated from the inside out."""
+    p, q, r = (dice.chance(50) for _ in range(3))
+    inner_is_or, outer_is_and = dice.chance(50), dice.chance(50)
+    inner = (p or q) if inner_is_or else (p and q)
+    negated = not r
+    value = (inner and negated) if outer_is_and else (inner or negated)
+    inner_text = f"P {'or' if inner_is_or else 'and'} Q"
+    outer = "and" if outer_is_and else "or"
+    prompt = dice.pick(
+        (
+            f"P is {_word(p)}, Q is {_word(q)} and R is {_word(r)}. Is '({inner_text}) {outer} not R' "
+            "true or false?",
+            f"Evaluate '({inner_text}) {outer} not R' for P = {_word(p)}, Q = {_word(q)}, R = {_word(r)}.",
+        )
+    )
+    steps = (
+        (
+            "deduction",
+            f"'{inner_text}' joins {_word(p)} and {_word(q)} with '{'or' if inner_is_or else 'and'}': "
+            f"it is {_word(inner)}.",
+        ),
+        ("deduction", f"R is {_word(r)}, so 'not R' is {_word(negated)}."),
+        ("answer", f"{_word(inner).capitalize()} {outer} {_word(negated)} is {_word(value)}."),
+    )
+    return Worked(prompt, steps, _word(value), "medium")
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def ordering_people(dice: Dice) -> Worked:
+    """Who is first, from comparisons given in mixed order."""
+    people = dice.sample(NAMES, dice.between(4, 5))
+    more, most, least = dice.pick(_TRAITS)
+    facts = [f"{a} is {more} than {b}" for a, b in pairwise(people)]
+    wants_most = dice.chance(50)
+    answer = people[0] if wants_most else people[-1]
+    clues = f"{'. '.join(dice.shuffled(facts))}."
+    prompt = f"{clues} Who is the {most if wants_most else least}?"
+    steps = (
+        ("setup", "Join the comparisons into one chain."),
+        ("deduction", f"From {most} to {least}: {', '.join(people)}."),
+        ("answer", f"The {most if wants_most else least} is {answer}."),
+    )
+    return Worked(prompt, steps, answer, "medium")
+
+
+def who_owns_what(dice: Dice) -> Worked:
+    """Three people, three pets, two clues."""
+    people, pets = (
+        dice.sample(NAMES, 3),
+        dice.sample(("cat", "dog", "parrot", "rabbit", "turtle", "hamster"), 3),
+    )
+    a, b, c = people
+    prompt = dice.pick(
+        (
+            f"{a}, {b} and {c} each own one pet: {_pets(pets)}. {a} owns the {pets[0]}. {b} does not own the "
+            f"{pets[2]}. Which pet does {c} own?",
+            f"A {pets[0]}, a {pets[1]} and a {pets[2]} belong to {a}, {b} and {c}, one each. The "
+            f"{pets[0]} is {a}'s, and {b} "
+            f"has no {pets[2]}. What does {c} have?",
+        )
+    )
+    steps = (
+        ("deduction", f"{a} owns the {pets[0]}, so {b} and {c} own the {pets[1]} and the {pets[2]}."),
+        ("deduction", f"{b} does not own the {pets[2]}, so {b} owns the {pets[1]}."),
+        ("answer", f"The {pets[2]} is left for {c}."),
+    )
+    return Worked(prompt, steps, pets[2], "medium")
+
+
+def _pets(pets: list[str]) -> str:
+    return listed([f"a {pet}" for pet in sorted(pets)])
+
+
+def set_operation(dice: Dice) -> Worked:
+    """Union, intersection or difference of two small sets."""
+    left, right = (sorted(dice.sample(range(1, 16), dice.between(4, 6))) for _ in range(2))
+    common = [n for n in left if n in right]
+    operation = dice.pick(("intersection", "union", "difference") if common else ("union", "difference"))
+    result = {
+        "intersection": common,
+        "union": sorted(set(left) | set(right)),
+        "difference": [n for n in left if n not in right] or left,
+    }[operation]
+    if operation == "difference" and not set(left) - set(right):
+        operation, result = "union", sorted(set(left) | set(right))
+    asked = {
+        "intersection": "are in both A and B",
+        "union": "are in A or in B (or in both)",
+        "difference": "are in A but not in B",
+    }[operation]
+    prompt = (
+        f"A = {{{_row(left)}}} and B = {{{_row(right)}}}. Which numbers {asked}? List them in rising order."
+    )
+    both = f"The numbers in both sets: {_row(common)}." if common else "No number is in both sets."
+    steps = (
+        ("given", f"A holds {_row(left)}; B holds {_row(right)}."),
+        ("deduction", both),
+        ("answer", f"The numbers that {asked}: {_row(result)}."),
+    )
+    return Worked(prompt, steps, _row(result), "medium")
+
+
+def _row(numbers: list[int]) -> str:
+    return ", ".join(str(number) for number in numbers)
+
+
+LOGIC = families(
+    "logic", "synthetic",
+    syllogism, conditional, truth_value, ordering_people, who_owns_what, set_operation,
+)  # fmt: skip
