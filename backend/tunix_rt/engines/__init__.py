@@ -1,0 +1,1 @@
+"""Planning, training and generation; everything before the device is shared (`batching`)."""

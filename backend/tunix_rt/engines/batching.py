@@ -1,0 +1,211 @@
+"""Batches of rows, the same bytes for both engines.
+
+Two examples of 5 and 4 tokens in a row of 10 (`_` is padding; A and B are trained, Q is prompt):
+
+    tokens       Q  Q  A  A  A  Q  B  B  B  _
+    segment_ids  1  1  1  1  1  2  2  2  2  0
+    positions    0  1  2  3  4  0  1  2  3  0
+    targets      Q  A  A  A  Q  B  B  B  _  _
+    loss_mask    0  1  1  1  0  1  1  1  0  0
+
+`targets` are the tokens one place to the left, and `loss_mask` belongs to `targets`: the loss of a row is
+the sum of cross_entropy(logits[t], targets[t]) * loss_mask[t], with no shifting by the engine. A token may
+attend to earlier tokens with its own segment id. Segment 0 is padding, whatever id the padding has.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.engines.encoding import PARTS, EncodedExample
+from tunix_rt.engines.packing import RowPlan, plan_rows
+
+OverlongPolicy = Literal["error", "drop"]
+
+_T = TypeVar("_T", bound=np.generic)
+
+_ANSWER = PARTS.index("answer")
+# With one of these, generation would be given another text than training saw.
+_UNTRAINABLE = frozenset({"template-without-generation-prompt", "template-changes-content"})
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """How examples become rows."""
+
+    row_length: int
+    rows_per_batch: int
+    packed: bool = True
+    seed: int = 0
+    overlong: OverlongPolicy = "error"
+    """What happens to an example longer than the row. It is never cut: the answer stands at its end."""
+
+    def __post_init__(self) -> None:
+        if self.row_length < 2 or self.rows_per_batch < 1:
+            raise InvalidInputError(
+                f"A batch of {self.rows_per_batch} rows of {self.row_length} tokens cannot train anything.",
+                next_step="Use a row length of at least 2 and at least 1 row.",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Arrays of shape [rows, row_length]; the drawing at the top of this file explains them."""
+
+    tokens: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    loss_mask: NDArray[np.uint8]
+    segment_ids: NDArray[np.int32]
+    positions: NDArray[np.int32]
+    examples: tuple[tuple[int, ...], ...]
+    """Positions of the examples in each row, in the order of their segments."""
+
+    @property
+    def num_trained_tokens(self) -> int:
+        """What a token-weighted mean divides by."""
+        return int(self.loss_mask.sum())
+
+
+class Batches:
+    """All batches of all epochs; batch i is the same whenever and wherever it is asked for."""
+
+    def __init__(self, examples: Iterable[EncodedExample], settings: BatchSettings, *, pad_id: int) -> None:
+        """Check and take the examples.
+
+        Raises:
+            DataError: There are none, an answer carries no loss, or one does not fit and must not be dropped.
+        """
+        self._settings = settings
+        self._pad_id = pad_id
+        self._token_ids: list[NDArray[np.int32]] = []
+        self._loss_masks: list[NDArray[np.uint8]] = []
+        for example in require_trained_answers(examples):
+            self._token_ids.append(example.token_ids)
+            self._loss_masks.append(example.loss_mask)
+        self._kept = _fitting([len(ids) for ids in self._token_ids], settings)
+        self._rows_of_epoch = lru_cache(maxsize=2)(self._plan.epoch)
+
+    @property
+    def num_examples(self) -> int:
+        """Examples of one epoch."""
+        return len(self._kept)
+
+    @property
+    def num_dropped(self) -> int:
+        """Examples left out because they are longer than the row."""
+        return len(self._token_ids) - len(self._kept)
+
+    @property
+    def num_rows_per_epoch(self) -> int:
+        """Rows that hold examples, in one epoch."""
+        return self._plan.num_rows
+
+    @property
+    def num_batches_per_epoch(self) -> int:
+        """Batches of one epoch; the last one is completed with rows of padding."""
+        return -(-self._plan.num_rows // self._settings.rows_per_batch)
+
+    @property
+    def fill_ratio(self) -> float:
+        """Share of the tokens in an epoch's batches that are not padding."""
+        num_rows = self.num_batches_per_epoch * self._settings.rows_per_batch
+        return int(self._plan.lengths.sum()) / (num_rows * self._settings.row_length)
+
+    @property
+    def num_trained_tokens_per_epoch(self) -> int:
+        """Tokens of one epoch that carry loss."""
+        return sum(int(self._loss_masks[position].sum()) for position in self._kept)
+
+    def batch(self, index: int) -> Batch:
+        """Batch `index`, counted over all epochs from 0."""
+        epoch, index_in_epoch = divmod(index, self.num_batches_per_epoch)
+        first = index_in_epoch * self._settings.rows_per_batch
+        rows = self._rows_of_epoch(epoch)[first : first + self._settings.rows_per_batch]
+        return self._filled([tuple(self._kept[position] for position in row) for row in rows])
+
+    @cached_property
+    def _plan(self) -> RowPlan:
+        return plan_rows(
+            [len(self._token_ids[position]) for position in self._kept],
+            row_length=self._settings.row_length,
+            packed=self._settings.packed,
+            seed=self._settings.seed,
+        )
+
+    def _filled(self, rows: Sequence[tuple[int, ...]]) -> Batch:
+        shape = (self._settings.rows_per_batch, self._settings.row_length)
+        tokens = np.full(shape, self._pad_id, dtype=np.int32)
+        is_trained = np.zeros(shape, dtype=np.uint8)
+        segment_ids, positions = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+        for row, examples in enumerate(rows):
+            start = 0
+            for segment, example in enumerate(examples, start=1):
+                place = slice(start, start + len(self._token_ids[example]))
+                tokens[row, place] = self._token_ids[example]
+                is_trained[row, place] = self._loss_masks[example]
+                segment_ids[row, place] = segment
+                positions[row, place] = np.arange(len(self._token_ids[example]))
+                start = place.stop
+        return Batch(
+            tokens=tokens,
+            targets=_one_to_the_left(tokens, self._pad_id),
+            loss_mask=_one_to_the_left(is_trained, 0),
+            segment_ids=segment_ids,
+            positions=positions,
+            examples=tuple(rows),
+        )
+
+
+def require_trained_answers(examples: Iterable[EncodedExample]) -> Iterator[EncodedExample]:
+    """Pass the examples on, and refuse them when training could not teach their answers.
+
+    `Batches` is the only way to make batches, and it asks here first.
+
+    Raises:
+        DataError: There are no examples, an answer carries no loss, or generation would be given another
+            text than training.
+    """
+    position = -1
+    for position, example in enumerate(examples):
+        if problems := sorted(example.problems & _UNTRAINABLE):
+            raise _untrainable(position, f"has the problem '{problems[0]}'")
+        is_answer = example.parts == _ANSWER
+        if not is_answer.any() or not example.loss_mask[is_answer].all():
+            raise _untrainable(position, "has an answer that carries no loss")
+        if example.loss_mask[0]:
+            raise _untrainable(position, "has no prompt token before its first trained one")
+        yield example
+    if position < 0:
+        raise DataError("There are no examples to train on.", next_step="Check the dataset and its split.")
+
+
+def _untrainable(position: int, reason: str) -> DataError:
+    return DataError(
+        f"Example {position} {reason}, so it must not be trained on.",
+        next_step="Run tunix-rt data xray to see every token; then change the template or the markup.",
+    )
+
+
+def _fitting(lengths: Sequence[int], settings: BatchSettings) -> list[int]:
+    """Positions of the examples that fit into a row."""
+    kept = [position for position, length in enumerate(lengths) if length <= settings.row_length]
+    num_overlong = len(lengths) - len(kept)
+    if not kept or (num_overlong and settings.overlong == "error"):
+        raise DataError(
+            f"{num_overlong} of {len(lengths)} examples are longer than the row length "
+            f"{settings.row_length}; the longest has {max(lengths)} tokens.",
+            next_step=f"Set the row length to {max(lengths)} or more"
+            + (", or leave the long ones out with overlong: drop." if kept else "."),
+        )
+    return kept
+
+
+def _one_to_the_left(array: NDArray[_T], last: int) -> NDArray[_T]:
+    shifted = np.full_like(array, last)
+    shifted[:, :-1] = array[:, 1:]
+    return shifted

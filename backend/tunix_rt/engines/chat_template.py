@@ -1,0 +1,140 @@
+"""Chat templates: the text that stands around prompt and completion, as the model expects it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.engines.tokenizer import Tokenizer
+
+TEMPLATES_DIR = Path(__file__).parent / "templates"
+DEFAULT_TEMPLATE = "tunix-rt"
+# Some templates write today's date. Ours is fixed (Llama's own fallback), so that a dataset gives the same
+# tokens tomorrow.
+TEMPLATE_DATE = datetime(2024, 7, 26)
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """A Jinja chat template, bound to the control tokens of one tokenizer."""
+
+    name: str
+    """Where it comes from: `tokenizer`, a built-in name, or a file name."""
+    source: str = field(repr=False)
+    named_tokens: Mapping[str, str] = field(repr=False)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash that evaluations and runs record."""
+        return hashlib.sha256(self.source.encode("utf-8")).hexdigest()
+
+    @cached_property
+    def reacts_to_generation_prompt(self) -> bool:
+        """Whether asking for a generation prompt changes the text at all."""
+        question = [{"role": "user", "content": "?"}]
+        return self.render(question, add_generation_prompt=True) != self.render(
+            question, add_generation_prompt=False
+        )
+
+    def render(self, messages: Sequence[Mapping[str, str]], *, add_generation_prompt: bool) -> str:
+        """The text of a conversation.
+
+        Raises:
+            DataError: The template refuses these messages or fails on them.
+        """
+        template = _compiled(self.source, self.name)
+        try:
+            return template.render(
+                messages=messages, add_generation_prompt=add_generation_prompt, **self.named_tokens
+            )
+        except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError) as error:
+            raise DataError(
+                f"The chat template {self.name!r} fails: {error}",
+                next_step="Choose another template; docs/templates.md lists the built-in ones.",
+            ) from error
+
+
+def builtin_template_names() -> list[str]:
+    """The names that `--template` takes besides a path."""
+    return sorted(path.stem for path in TEMPLATES_DIR.glob("*.jinja"))
+
+
+def choose_template(tokenizer: Tokenizer, requested: str | None = None) -> ChatTemplate:
+    """The requested built-in template, else the tokenizer's own, else the default built-in one.
+
+    Raises:
+        NotFoundError: No built-in template has the requested name.
+    """
+    if requested is None and tokenizer.chat_template is not None:
+        return ChatTemplate("tokenizer", tokenizer.chat_template, tokenizer.named_tokens)
+    name = requested or DEFAULT_TEMPLATE
+    if name not in builtin_template_names():
+        raise NotFoundError(
+            f"There is no built-in template {name!r}.",
+            next_step=f"Choose one of: {', '.join(builtin_template_names())}.",
+        )
+    source = (TEMPLATES_DIR / f"{name}.jinja").read_text(encoding="utf-8")
+    return ChatTemplate(name, source, tokenizer.named_tokens)
+
+
+def template_from_file(tokenizer: Tokenizer, path: Path) -> ChatTemplate:
+    """A template from a `.jinja` file. For the command line only: paths never come from HTTP clients."""
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(
+            f"The template {path} cannot be read: {error}", next_step="Pass a UTF-8 Jinja file."
+        ) from error
+    return ChatTemplate(path.name, source, tokenizer.named_tokens)
+
+
+@lru_cache(maxsize=16)
+def _compiled(source: str, name: str) -> Template:
+    try:
+        return _environment().from_string(source)
+    except TemplateSyntaxError as error:
+        raise InvalidInputError(
+            f"The chat template {name!r} is not valid Jinja: line {error.lineno}: {error.message}",
+            next_step="Correct it, or choose another template; docs/templates.md lists the built-in ones.",
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def _environment() -> ImmutableSandboxedEnvironment:
+    """The environment that the published chat templates are written for (that of transformers)."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_GenerationBlock, loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _raise_exception
+    environment.globals["strftime_now"] = TEMPLATE_DATE.strftime
+    return environment
+
+
+class _GenerationBlock(Extension):
+    """`{% generation %}…{% endgeneration %}` writes its body; where the loss goes is decided elsewhere."""
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    # Jinja's own filter escapes for HTML, which would put &lt; into prompts.
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _raise_exception(message: str) -> NoReturn:
+    raise TemplateError(message)

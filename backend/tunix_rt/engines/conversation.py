@@ -1,0 +1,151 @@
+"""A trace inside its chat template, as text, split where generation would begin.
+
+Control tokens count only where the template put them. Their text inside content (a prompt that quotes
+`<end_of_turn>`) is remembered by position, so that it can be encoded as letters.
+"""
+
+import re
+from dataclasses import dataclass
+
+from tunix_rt.core.rendering import Completion, MarkupStyle, PartSpan, chat_messages, render_completion
+from tunix_rt.core.trace import Trace
+from tunix_rt.core.xray import FindingCode
+from tunix_rt.engines.chat_template import ChatTemplate
+
+# Unicode noncharacters: no text that is meant for interchange holds them.
+_STAND_IN = re.compile("\ufdd0([0-9]+)\ufdd1")
+_NONCHARACTERS = "[\ufdd0\ufdd1]"
+
+
+@dataclass(frozen=True)
+class TemplatedText:
+    """Text that a template wrote around content."""
+
+    text: str
+    look_alikes: tuple[tuple[int, int], ...] = ()
+    """Spans of content that read like control tokens and are none."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """One trace inside its chat template."""
+
+    prompt: TemplatedText
+    """What generation is given."""
+    completion: TemplatedText
+    """Everything that follows, the end of the turn included."""
+    content_end: int
+    """Where the rendered trace ends in the completion."""
+    spans: tuple[PartSpan, ...]
+    """Parts as offsets into the completion; empty when the template changed the content."""
+    problems: frozenset[FindingCode]
+
+
+@dataclass(frozen=True)
+class ConversationBuilder:
+    """Puts traces into one chat template."""
+
+    template: ChatTemplate
+    markup: MarkupStyle
+    control_tokens: re.Pattern[str] | None
+
+    def build(self, trace: Trace) -> Conversation:
+        """The texts of one trace, split where generation would begin.
+
+        Raises:
+            DataError: The trace holds the markup itself, or the template refuses it.
+        """
+        completion = render_completion(trace, self.markup)
+        originals: list[str] = []
+        asked = self._with_stand_ins(trace.prompt, originals)
+        written = self._with_stand_ins(completion.text, originals)
+        prompt, rest, problems = self._split(asked, written)
+        if self._holds_control_token(trace.prompt) or self._holds_control_token(completion.text):
+            problems |= {"special-token-in-content"}
+        return _locate_parts(completion, prompt, rest, written, originals, problems)
+
+    def build_prompt(self, prompt: str) -> TemplatedText:
+        """What generation is given for a prompt: the same text that training masks."""
+        originals: list[str] = []
+        return _restored(self._render_prompt(self._with_stand_ins(prompt, originals)), originals)
+
+    def _render_prompt(self, prompt: str) -> str:
+        return self.template.render(chat_messages(prompt), add_generation_prompt=True)
+
+    def _split(self, asked: str, written: str) -> tuple[str, str, set[FindingCode]]:
+        """Prompt and completion text, both still with stand-ins, and what is wrong with them."""
+        problems: set[FindingCode] = set()
+        prompt = self._render_prompt(asked)
+        whole = self.template.render(chat_messages(asked, written), add_generation_prompt=False)
+        if asked.strip() not in prompt:
+            problems.add("template-changes-content")
+        if not whole.startswith(prompt):
+            before, found, after = whole.rpartition(written.strip())
+            return before, found + after, problems | {"template-without-generation-prompt"}
+        rest = whole[len(prompt) :]
+        before, found, _ = rest.partition(written.strip())
+        if found and before.strip():
+            is_header = not self.template.reacts_to_generation_prompt
+            problems.add("template-without-generation-prompt" if is_header else "template-adds-text")
+        return prompt, rest, problems
+
+    def _with_stand_ins(self, content: str, originals: list[str]) -> str:
+        """Replace what reads like a control token, so that the template's own can be told from it."""
+
+        def stand_in(match: re.Match[str]) -> str:
+            originals.append(match.group())
+            return f"\ufdd0{len(originals) - 1}\ufdd1"
+
+        look_alike = _NONCHARACTERS
+        if self.control_tokens is not None:
+            look_alike += "|" + self.control_tokens.pattern
+        return re.sub(look_alike, stand_in, content)
+
+    def _holds_control_token(self, content: str) -> bool:
+        return self.control_tokens is not None and self.control_tokens.search(content) is not None
+
+
+def _locate_parts(
+    content: Completion,
+    prompt: str,
+    rest: str,
+    written: str,
+    originals: list[str],
+    problems: set[FindingCode],
+) -> Conversation:
+    """Find the rendered trace in the completion; templates may trim it, and may write around it."""
+    before, found, _ = rest.partition(written.strip())
+    if not found:
+        return Conversation(
+            prompt=_restored(prompt, originals),
+            completion=_restored(rest, originals),
+            content_end=0,
+            spans=(),
+            problems=frozenset(problems | {"template-changes-content"}),
+        )
+    start = len(_restored(before, originals).text)
+    end = start + len(content.text.strip())
+    shift = start - (len(content.text) - len(content.text.lstrip()))
+    spans = [PartSpan(s.part, max(s.start + shift, start), min(s.end + shift, end)) for s in content.spans]
+    return Conversation(
+        prompt=_restored(prompt, originals),
+        completion=_restored(rest, originals),
+        content_end=end,
+        spans=tuple(spans),
+        problems=frozenset(problems),
+    )
+
+
+def _restored(rendered: str, originals: list[str]) -> TemplatedText:
+    """The text with the original content back in place of the stand-ins."""
+    if not originals:
+        return TemplatedText(rendered)
+    text, end = "", 0
+    look_alikes: list[tuple[int, int]] = []
+    for match in _STAND_IN.finditer(rendered):
+        original = originals[int(match.group(1))]
+        text += rendered[end : match.start()]
+        look_alikes.append((len(text), len(text) + len(original)))
+        text += original
+        end = match.end()
+    return TemplatedText(text + rendered[end:], tuple(look_alikes))

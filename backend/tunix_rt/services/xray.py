@@ -1,0 +1,198 @@
+"""The X-ray: what training would see of a dataset, token by token, and what is wrong with it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.core.rendering import MarkupStyle, render_completion
+from tunix_rt.core.trace import Trace
+from tunix_rt.core.xray import (
+    FindingCode,
+    LossOn,
+    PartCount,
+    XrayReport,
+    XrayRow,
+    XraySegment,
+    XrayToken,
+)
+from tunix_rt.engines.encoding import PARTS, EncodedExample, TraceEncoder
+from tunix_rt.engines.packing import plan_rows
+from tunix_rt.services.xray_findings import findings_of, summarise
+
+
+@dataclass(frozen=True)
+class XrayOptions:
+    """What to look at, and how the rows are laid out."""
+
+    row_length: int | None = None
+    """Tokens in a row; without it a row is one example and there is no padding."""
+    packed: bool = False
+    index: int | None = None
+    """The example to show; its row comes first."""
+    max_rows: int = 1
+    """Rows to show. The counts cover all examples."""
+    max_examples: int | None = 10_000
+    """Examples to look at; None for all."""
+    loss_on: LossOn = "completion"
+    """Training always uses `completion`; the others show what a wrong mask would train."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.packed and self.row_length is None:
+            raise InvalidInputError(
+                "Packed rows need a length.", next_step="Pass a row length, e.g. --row-length 512."
+            )
+        if self.row_length is not None and self.row_length < 2:
+            raise InvalidInputError("A row needs at least 2 tokens.", next_step="Pass a longer row length.")
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """One example as it was looked at."""
+
+    position: int
+    example: EncodedExample
+    findings: set[FindingCode]
+
+
+def xray(traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions | None = None) -> XrayReport:
+    """Look at a dataset as training would.
+
+    Raises:
+        DataError: There is no trace that can be rendered.
+        NotFoundError: The example asked for does not exist.
+    """
+    options = options or XrayOptions()
+    remaining = iter(traces)
+    inspected = list(islice(remaining, options.max_examples))
+    looked = list(_look(inspected, encoder, options))
+    if not looked:
+        raise DataError(
+            "There is no example to show.", next_step="Check the dataset, its split and --markup."
+        )
+    rows = _rows(looked, options)
+    skipped = sorted(set(range(len(inspected))) - {item.position for item in looked})
+    findings = summarise(_positions_by_code(looked, skipped), len(inspected))
+    counts = _part_counts(looked, options.row_length)
+    num_tokens = sum(count.num_trained + count.num_masked for count in counts)
+    num_cells = len(rows) * options.row_length if options.row_length else num_tokens
+    return XrayReport(
+        passed=all(finding.severity != "error" for finding in findings),
+        tokenizer=encoder.tokenizer.name,
+        tokenizer_fingerprint=encoder.tokenizer.fingerprint,
+        template=encoder.template.name,
+        template_sha256=encoder.template.sha256,
+        markup=encoder.markup,
+        loss_on=options.loss_on,
+        packed=options.packed,
+        row_length=options.row_length,
+        num_examples=len(inspected),
+        is_partial=next(remaining, None) is not None,
+        num_rows=len(rows),
+        num_tokens=num_tokens,
+        num_trained=sum(count.num_trained for count in counts),
+        num_padding=num_cells - num_tokens,
+        fill_ratio=num_tokens / num_cells,
+        longest_example=max(len(item.example) for item in looked),
+        parts=counts,
+        findings=findings,
+        rows=tuple(_shown(row, encoder, options.row_length) for row in _chosen(rows, options)),
+    )
+
+
+def _look(traces: Sequence[Trace], encoder: TraceEncoder, options: XrayOptions) -> Iterator[_Looked]:
+    """The examples that can be rendered; one bad trace must not hide the rest."""
+    renderable = [position for position, trace in enumerate(traces) if _is_renderable(trace, encoder.markup)]
+    examples = encoder.encode(traces[position] for position in renderable)
+    for position, example in zip(renderable, examples, strict=True):
+        masked = _with_loss_on(example, options.loss_on)
+        yield _Looked(position, masked, findings_of(masked, options.row_length))
+
+
+def _is_renderable(trace: Trace, markup: MarkupStyle) -> bool:
+    try:
+        render_completion(trace, markup)
+    except DataError:
+        return False
+    return True
+
+
+def _with_loss_on(example: EncodedExample, loss_on: LossOn) -> EncodedExample:
+    if loss_on == "completion":
+        return example
+    foreign = np.ones_like(example.loss_mask) if loss_on == "all" else 1 - example.loss_mask
+    return replace(example, loss_mask=foreign)
+
+
+def _rows(looked: Sequence[_Looked], options: XrayOptions) -> list[list[_Looked]]:
+    """The rows of an epoch: those of training when packed, else one example a row in dataset order."""
+    if not options.packed or options.row_length is None:
+        return [[item] for item in looked]
+    lengths = [min(len(item.example), options.row_length) for item in looked]
+    plan = plan_rows(lengths, row_length=options.row_length, packed=True, seed=options.seed)
+    return [[looked[i] for i in row] for row in plan.epoch(0)]
+
+
+def _chosen(rows: Sequence[list[_Looked]], options: XrayOptions) -> Sequence[list[_Looked]]:
+    if options.index is None:
+        return rows[: options.max_rows]
+    for number, row in enumerate(rows):
+        if any(item.position == options.index for item in row):
+            return rows[number : number + options.max_rows]
+    raise NotFoundError(
+        f"Example {options.index} is not among the examples that were looked at, or cannot be rendered.",
+        next_step="Choose a smaller index, or read the findings without --index.",
+    )
+
+
+def _positions_by_code(looked: Sequence[_Looked], skipped: list[int]) -> dict[FindingCode, list[int]]:
+    positions: dict[FindingCode, list[int]] = defaultdict(list)
+    positions["markup-in-content"] = skipped
+    for item in looked:
+        for code in item.findings:
+            positions[code].append(item.position)
+    return positions
+
+
+def _part_counts(looked: Sequence[_Looked], row_length: int | None) -> tuple[PartCount, ...]:
+    counts = np.zeros(2 * len(PARTS), dtype=np.int64)
+    for item in looked:
+        pairs = 2 * item.example.parts[:row_length] + item.example.loss_mask[:row_length]
+        counts += np.bincount(pairs, minlength=2 * len(PARTS))
+    return tuple(
+        PartCount(part=part, num_masked=int(counts[2 * code]), num_trained=int(counts[2 * code + 1]))
+        for code, part in enumerate(PARTS)
+        if part != "padding"
+    )
+
+
+def _shown(row: Sequence[_Looked], encoder: TraceEncoder, row_length: int | None) -> XrayRow:
+    tokens: list[XrayToken] = []
+    segments: list[XraySegment] = []
+    for item in row:
+        start = len(tokens)
+        tokens += islice(_tokens(item.example), row_length)
+        findings = tuple(sorted(item.findings))
+        segments.append(XraySegment(example=item.position, start=start, end=len(tokens), findings=findings))
+    pad_id = encoder.tokenizer.pad_id
+    pad_text = encoder.tokenizer.fast.id_to_token(pad_id) or ""
+    padding = XrayToken(id=pad_id, text=pad_text, state="padding", part="padding")
+    num_padding = max((row_length or 0) - len(tokens), 0)
+    return XrayRow(tokens=tuple(tokens + [padding] * num_padding), segments=tuple(segments))
+
+
+def _tokens(example: EncodedExample) -> Iterator[XrayToken]:
+    start = 0
+    columns = (example.token_ids, example.loss_mask, example.parts, example.ends)
+    for token_id, is_trained, code, end in zip(*(column.tolist() for column in columns), strict=True):
+        yield XrayToken(
+            id=token_id,
+            text=example.text[start:end],
+            state="trained" if is_trained else "masked",
+            part=PARTS[code],
+        )
+        start = end
