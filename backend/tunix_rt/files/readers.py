@@ -1,0 +1,155 @@
+"""Opens a file of rows by what it is: JSONL, CSV, TSV or Parquet, plain or gzipped, or standard input."""
+
+import gzip
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO, Literal, cast, get_args
+
+from tunix_rt.core.errors import InvalidInputError, NotFoundError, StorageError
+from tunix_rt.files.csv_rows import CsvTable
+from tunix_rt.files.jsonl import read_jsonl
+from tunix_rt.files.parquet import ParquetTable
+from tunix_rt.files.rows import BadRow, FileRow, RowStream
+
+FileType = Literal["jsonl", "csv", "tsv", "parquet"]
+FILE_TYPES: tuple[FileType, ...] = get_args(FileType)
+STANDARD_INPUT = "-"
+_SUFFIXES: dict[str, FileType] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+_GZIP_MAGIC = b"\x1f\x8b"
+_PARQUET_MAGIC = b"PAR1"
+
+
+@contextmanager
+def open_rows(path: Path, file_type: FileType | None = None) -> Iterator[RowStream]:
+    """The rows of a regular file; its type is told by its first bytes and its name unless given."""
+    with ExitStack() as resources:
+        raw = resources.enter_context(path.open("rb"))
+        start = raw.peek(4)[:4]
+        kind = file_type or _kind_of(path, start)
+        if kind == "parquet":
+            yield _parquet_stream(path, resources)
+            return
+        file: BinaryIO = raw
+        if start.startswith(_GZIP_MAGIC):
+            file = cast(BinaryIO, resources.enter_context(gzip.GzipFile(fileobj=raw)))
+        yield _text_stream(file, raw, kind)
+
+
+@contextmanager
+def regular_file(name: str | Path) -> Iterator[Path]:
+    """A path that can be read twice: the file itself, or a temporary copy of a pipe or of `-`.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InvalidInputError: It is a directory or may not be read.
+    """
+    path = Path(name)
+    if str(name) != STANDARD_INPUT and _is_regular(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
+        copy = Path(folder) / "input"
+        _copy_stream(str(name), copy)
+        yield copy
+
+
+def source_name(name: str | Path) -> str:
+    """The name of the data in a file: `data/gsm8k.jsonl.gz` -> `gsm8k`, `-` -> `stdin`."""
+    if str(name) == STANDARD_INPUT:
+        return "stdin"
+    full = Path(name).name.encode("utf-8", "replace").decode("utf-8")
+    return full.split(".")[0] or full
+
+
+def _kind_of(path: Path, start: bytes) -> FileType:
+    if start == _PARQUET_MAGIC:
+        return "parquet"
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    return _SUFFIXES.get(suffixes[-1], "jsonl") if suffixes else "jsonl"
+
+
+def _parquet_stream(path: Path, resources: ExitStack) -> RowStream:
+    table = ParquetTable(path)
+    resources.callback(table.close)
+    num_rows = max(table.num_rows, 1)
+    seen = _Seen(table.rows())
+    return RowStream(seen, lambda: seen.last_number / num_rows, table.columns)
+
+
+def _text_stream(file: BinaryIO, raw: BinaryIO, kind: FileType) -> RowStream:
+    num_bytes = max(Path(raw.name).stat().st_size, 1)
+
+    def fraction_read() -> float:
+        return raw.tell() / num_bytes
+
+    if kind == "jsonl":
+        return RowStream(_until_damaged(read_jsonl(file)), fraction_read)
+    table = CsvTable(file, delimiter="\t" if kind == "tsv" else ",")
+    return RowStream(_until_damaged(table.rows()), fraction_read, table.columns)
+
+
+class _Seen:
+    """An iterator that remembers the number of the last row it gave."""
+
+    def __init__(self, rows: Iterator[FileRow]) -> None:
+        self._rows = rows
+        self.last_number = 0
+
+    def __iter__(self) -> "_Seen":
+        return self
+
+    def __next__(self) -> FileRow:
+        row = next(self._rows)
+        self.last_number = row.number
+        return row
+
+
+def _until_damaged(rows: Iterator[FileRow]) -> Iterator[FileRow]:
+    """The rows, ending in a `BadRow` where compressed data is damaged or cut off."""
+    number = 0
+    try:
+        for row in rows:
+            number = row.number
+            yield row
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        yield BadRow(
+            number + 1, f"cannot be read, nor what follows it: the gzip data is damaged ({error})", ""
+        )
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise NotFoundError(f"There is no file {path}.", next_step="Check the path.") from error
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if stat.S_ISDIR(mode):
+        raise InvalidInputError(f"{path} is a directory.", next_step="Name a file inside it.")
+    return stat.S_ISREG(mode)
+
+
+def _copy_stream(name: str, target: Path) -> None:
+    try:
+        with ExitStack() as resources:
+            stream = sys.stdin.buffer if name == STANDARD_INPUT else resources.enter_context(open(name, "rb"))
+            shutil.copyfileobj(stream, resources.enter_context(target.open("wb")), 1024 * 1024)
+    except PermissionError as error:
+        raise _unreadable(Path(name), error) from error
+    except OSError as error:
+        raise StorageError(
+            f"Could not keep a temporary copy of the input: {error.strerror}.",
+            next_step="Free disk space, or set TMPDIR to a larger disk.",
+        ) from error
+
+
+def _unreadable(path: Path, error: OSError) -> InvalidInputError:
+    return InvalidInputError(
+        f"{path} cannot be read: {error.strerror}.", next_step="Check the path and its permissions."
+    )

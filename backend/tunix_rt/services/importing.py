@@ -1,0 +1,248 @@
+"""Import traces from a file: all of it or nothing, unless the caller asks for the good rows only."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import IO, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.core.formats.columns import require_columns
+from tunix_rt.core.formats.registry import ROW_FORMATS, RowReading, detect_format
+from tunix_rt.core.formats.rows import RowError
+from tunix_rt.core.formats.solutions import UNMARKED_RULE
+from tunix_rt.core.store_types import AddResult
+from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.files.readers import FileType, open_rows, regular_file, source_name
+from tunix_rt.files.rows import BadRow, ReadRow
+from tunix_rt.services.import_rows import OnProgress, Rejection, Tally, TraceFile, rejects_file
+
+ROWS_PER_TRANSACTION = 2_000
+
+
+class TraceStore(Protocol):
+    """Where imported traces go."""
+
+    def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
+        """Store traces with their canonical JSON, all or none; those already there are left alone."""
+
+
+class ImportOptions(BaseModel):
+    """How a file is to be imported. Everything unset is found out from the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    row_format: str | None = None
+    """One of `ROW_FORMATS`."""
+    file_type: FileType | None = None
+    column_map: dict[str, str] = Field(default_factory=dict)
+    source: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"^[^\x00]+$")
+    """Replaces `meta.source` of every row; unset, rows without one get the file's name."""
+    skip_invalid: bool = False
+    require_marker: bool = False
+    drop_extra_columns: bool = False
+    keep_annotations: bool = False
+    rejects_path: Path | None = None
+
+
+class ImportReport(BaseModel):
+    """What became of a file."""
+
+    model_config = ConfigDict(frozen=True)
+    file: str
+    row_format: str
+    num_read: int
+    num_imported: int
+    num_present: int
+    """Rows whose trace was already stored, or came earlier in the file."""
+    num_rejected: int
+    num_blank_lines: int
+    answer_rules: dict[str, int]
+    """How many rows had their answer found by which rule; see docs/importing.md."""
+    first_rejections: tuple[Rejection, ...]
+    notes: tuple[str, ...]
+    seconds: float
+    rows_per_s: float
+
+
+class RejectedRowsError(DataError):
+    """A file with rows that cannot be imported. Nothing of it was imported."""
+
+    def __init__(self, file: str, num_read: int, num_rejected: int, first: Sequence[Rejection]) -> None:
+        reasons = "".join(f"\n  line {rejection.line}: {rejection.reason}" for rejection in first)
+        more = f"\n  and {num_rejected - len(first)} more" if num_rejected > len(first) else ""
+        super().__init__(
+            f"{num_rejected} of {num_read} rows of {file} cannot be imported; nothing was imported."
+            f"{reasons}{more}",
+            next_step="Correct them, or pass --skip-invalid to import the others; "
+            "--rejects FILE writes all of them to a file.",
+        )
+        self.num_rejected = num_rejected
+        self.first_rejections = tuple(first)
+
+
+def import_traces(
+    store: TraceStore,
+    file: str | Path,
+    options: ImportOptions | None = None,
+    *,
+    on_progress: OnProgress = lambda progress: None,
+    name: str | None = None,
+) -> ImportReport:
+    """Store every trace of a file (`-`: standard input).
+
+    A file with a bad row is refused before anything is stored, unless `skip_invalid`. An import that was
+    killed half-way is completed by running it again: traces that are there are not added twice.
+
+    Args:
+        store: Where the traces go.
+        file: The file; a pipe is copied to a temporary file first.
+        options: How to read it.
+        on_progress: Called every thousand rows.
+        name: What to call the file, where its path says nothing (an upload).
+
+    Raises:
+        RejectedRowsError: A row cannot be imported and `skip_invalid` is not set.
+        InvalidInputError: The options do not fit the file.
+    """
+    options = options or ImportOptions()
+    started = time.monotonic()
+    with regular_file(file) as path:
+        _require_other_file(path, options.rejects_path)
+        traces = _trace_file(path, name or str(file), options)
+        run = _import_good_rows if options.skip_invalid else _import_whole_file
+        tally, result = run(store, traces, options, on_progress)
+    return _report(name or str(file), traces.reading, tally, result, time.monotonic() - started)
+
+
+def _import_good_rows(
+    store: TraceStore, file: TraceFile, options: ImportOptions, on_progress: OnProgress
+) -> tuple[Tally, AddResult]:
+    tally = Tally()
+    with rejects_file(options.rejects_path) as rejects:
+        return tally, _store_all(store, file, tally, rejects, on_progress)
+
+
+def _import_whole_file(
+    store: TraceStore, file: TraceFile, options: ImportOptions, on_progress: OnProgress
+) -> tuple[Tally, AddResult]:
+    tally = Tally()
+    with rejects_file(options.rejects_path) as rejects:
+        for _ in file.traces(tally, rejects, "checking", on_progress):
+            pass
+    if tally.num_rejected:
+        raise RejectedRowsError(file.name, tally.num_read, tally.num_rejected, tally.first_rejections)
+    second = Tally()
+    result = _store_all(store, file, second, None, on_progress)
+    if second.num_rejected or second.num_read != tally.num_read:
+        raise DataError(
+            f"{file.name} changed while it was being imported.",
+            next_step="Wait until the file is complete and import it again; nothing is added twice.",
+        )
+    return tally, result
+
+
+def _store_all(
+    store: TraceStore, file: TraceFile, tally: Tally, rejects: IO[bytes] | None, on_progress: OnProgress
+) -> AddResult:
+    num_added = num_present = 0
+    with closing(_items(file.traces(tally, rejects, "importing", on_progress))) as items:
+        while batch := list(islice(items, ROWS_PER_TRANSACTION)):
+            result = store.add_many(batch)
+            num_added += result.num_added
+            num_present += result.num_present
+    return AddResult(num_added=num_added, num_present=num_present)
+
+
+def _items(traces: Iterator[Trace]) -> Iterator[tuple[Trace, str]]:
+    for trace in traces:
+        yield trace, canonical_json(trace)
+
+
+def _require_other_file(path: Path, rejects_path: Path | None) -> None:
+    if rejects_path is not None and rejects_path.exists() and rejects_path.samefile(path):
+        raise InvalidInputError(
+            "The file for rejected rows is the file to import.", next_step="Give --rejects another name."
+        )
+
+
+def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
+    reading = RowReading(
+        row_format=_chosen_format(path, name, options),
+        column_map=options.column_map,
+        keep_annotations=options.keep_annotations,
+        require_marker=options.require_marker,
+        drop_extra_columns=options.drop_extra_columns,
+    )
+    source = options.source or source_name(name)
+    return TraceFile(
+        path, name, options.file_type, reading, source, overwrite_source=options.source is not None
+    )
+
+
+def _chosen_format(path: Path, name: str, options: ImportOptions) -> str:
+    """The row format that was asked for, or that the first readable row has."""
+    if options.row_format is not None and options.row_format not in ROW_FORMATS:
+        raise InvalidInputError(
+            f"There is no format {options.row_format!r}.",
+            next_step=f"Choose one of {', '.join(ROW_FORMATS)}.",
+        )
+    if options.column_map and options.row_format not in (None, "columns"):
+        raise InvalidInputError(
+            f"A column map and the format {options.row_format!r} exclude each other.",
+            next_step="Leave out --map or --format.",
+        )
+    with open_rows(path, options.file_type) as stream:
+        if options.column_map and stream.columns is not None:
+            require_columns(options.column_map, stream.columns)
+        first = next((row for row in stream.rows if isinstance(row, ReadRow | BadRow)), None)
+    if first is None:
+        raise DataError(f"There are no rows in {name}.", next_step="Check that it is the file you mean.")
+    if options.row_format or options.column_map:
+        return options.row_format or "columns"
+    return _detected(first, name)
+
+
+def _detected(first: ReadRow | BadRow, name: str) -> str:
+    if isinstance(first, BadRow):
+        return "trace"
+    try:
+        return detect_format(first.values)
+    except RowError as error:
+        raise InvalidInputError(
+            f"Cannot tell the format of {name}: {error}.",
+            next_step=f"Pass --map prompt=COLUMN --map completion=COLUMN, or --format {'|'.join(ROW_FORMATS)}.",
+        ) from error
+
+
+def _report(name: str, reading: RowReading, tally: Tally, result: AddResult, seconds: float) -> ImportReport:
+    return ImportReport(
+        file=name,
+        row_format=reading.row_format,
+        num_read=tally.num_read,
+        num_imported=result.num_added,
+        num_present=result.num_present,
+        num_rejected=tally.num_rejected,
+        num_blank_lines=tally.num_blank_lines,
+        answer_rules=dict(tally.answer_rules),
+        first_rejections=tuple(tally.first_rejections),
+        notes=tuple(_notes(reading, tally)),
+        seconds=round(seconds, 3),
+        rows_per_s=round(tally.num_read / max(seconds, 1e-9), 1),
+    )
+
+
+def _notes(reading: RowReading, tally: Tally) -> Iterator[str]:
+    """What was decided on the user's behalf, and how to decide otherwise."""
+    num_unmarked = tally.answer_rules[UNMARKED_RULE]
+    if num_unmarked:
+        yield (
+            f"{num_unmarked} rows have no answer marker: their last line was taken as the answer; "
+            "see meta.answer_rule, or pass --require-marker to reject them"
+        )
+    if tally.num_system_folded:
+        yield f"{tally.num_system_folded} rows have a system message: it was put above the prompt"
+    if reading.row_format == "gsm8k" and not reading.keep_annotations:
+        yield "calculator annotations (<<…>>) were removed; --keep-annotations keeps them"
