@@ -1,0 +1,75 @@
+import pytest
+from pydantic import ValidationError
+
+from tunix_rt.core.dataset import content_hash
+from tunix_rt.core.dataset_spec import DatasetSpec, checked_key, checked_split
+from tunix_rt.core.errors import InvalidInputError
+
+PATH_TRICKS = [
+    "",
+    ".",
+    "..",
+    "../other",
+    "a/../../b",
+    "/etc",
+    "a\\b",
+    "a b",
+    "A-v1",
+    ".hidden",
+    "a\x00b",
+    "gsm8k-v1\n",
+    "é",
+    "a" * 161,
+]
+
+
+@pytest.mark.parametrize("key", PATH_TRICKS)
+def test_a_key_that_could_be_a_path_is_refused(key: str) -> None:
+    with pytest.raises(InvalidInputError):
+        checked_key(key)
+
+
+@pytest.mark.parametrize("name", ["../train", "train.jsonl", "", "Train", "train\n"])
+def test_a_split_name_that_could_be_a_path_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInputError):
+        checked_split(name)
+
+
+@pytest.mark.parametrize("name", [trick for trick in PATH_TRICKS if trick != "a" * 161])
+def test_a_dataset_name_that_could_be_a_path_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError):
+        DatasetSpec(dataset_name=name)
+
+
+def test_the_key_is_name_and_version() -> None:
+    assert DatasetSpec(dataset_name="dev-reasoning", dataset_version="v2").dataset_key == "dev-reasoning-v2"
+
+
+def test_an_unknown_field_is_refused() -> None:
+    with pytest.raises(ValidationError, match="shuffle"):
+        DatasetSpec.model_validate({"dataset_name": "a", "shuffle": True})
+
+
+@pytest.mark.parametrize(
+    ("splits", "reason"),
+    [
+        ({"train": 0.9, "validation": 0.2}, "sum to 1"),
+        ({"train": 1.0, "validation": 0.0}, "above 0"),
+        ({}, "1 to 8 splits"),
+        ({"../x": 1.0}, "split name"),
+    ],
+)
+def test_splits_that_make_no_sense_are_refused(splits: dict[str, float], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        DatasetSpec(dataset_name="a", splits=splits)
+
+
+def test_contamination_is_allowed_or_removed_but_not_both() -> None:
+    with pytest.raises(ValidationError, match="exclude each other"):
+        DatasetSpec(dataset_name="a", allow_contamination=True, remove_contaminated=True)
+
+
+def test_the_content_hash_depends_on_names_and_bytes_but_not_on_order() -> None:
+    pairs = [("train", "aa"), ("validation", "bb")]
+    assert content_hash(pairs) == content_hash(reversed(pairs))
+    assert content_hash(pairs) != content_hash([("train", "bb"), ("validation", "aa")])

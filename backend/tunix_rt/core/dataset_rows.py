@@ -1,0 +1,84 @@
+"""What the dataset builder must know about a row, taken from its JSON once."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from tunix_rt.core.similarity import Question, numbers, question_of
+from tunix_rt.core.store_types import StoredTrace
+from tunix_rt.core.trace import label_text, normalised_prompt
+
+UNKNOWN = "unknown"
+_SCALARS = (str, int, float, bool)
+
+
+class RowFacts(NamedTuple):
+    """Everything but the text, so that a hundred thousand rows fit in little memory."""
+
+    id: UUID
+    created_at: datetime
+    score: float | None
+    question_key: bytes
+    """Same key, same normalised prompt."""
+    answer_key: bytes
+    content_key: bytes
+    """Same key, same question, steps and answer, whatever the meta data."""
+    numbers_key: bytes
+    """Same key, same numbers in the question, same numbers in the solution, same answer."""
+    num_steps: int
+    num_chars: int
+    source: str
+    category: str
+    difficulty: str
+
+
+def digest(text: str) -> bytes:
+    """A 16-byte fingerprint of a text."""
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+
+
+def solution_text(trace: Mapping[str, Any]) -> str:
+    """The steps of a trace as one text."""
+    return "\n".join(step["content"] for step in trace["steps"])
+
+
+def parse_row(stored: StoredTrace) -> tuple[RowFacts, Question]:
+    """The facts of a stored row, and its question."""
+    trace = json.loads(stored.canonical)
+    question = question_of(trace["prompt"])
+    solution = solution_text(trace)
+    answer = normalised_prompt(trace["final_answer"])
+    meta = trace["meta"]
+    facts = RowFacts(
+        id=stored.id,
+        created_at=stored.created_at,
+        score=stored.score,
+        question_key=digest(question.text),
+        answer_key=digest(answer),
+        content_key=digest(f"{question.text}\0{normalised_prompt(solution)}\0{answer}"),
+        numbers_key=_numbers_key(question, solution, answer),
+        num_steps=len(trace["steps"]),
+        num_chars=len(trace["prompt"]) + len(trace["final_answer"]) + _num_step_chars(trace),
+        source=_label(meta, "source"),
+        category=_label(meta, "category"),
+        difficulty=_label(meta, "difficulty"),
+    )
+    return facts, question
+
+
+def _numbers_key(question: Question, solution: str, answer: str) -> bytes:
+    # Sorted: a solution may take the same steps in another order.
+    parts = [*question.numbers, "|", *sorted(numbers(solution)), "|", answer]
+    return digest(" ".join(parts))
+
+
+def _num_step_chars(trace: Mapping[str, Any]) -> int:
+    return sum(len(step["content"]) for step in trace["steps"])
+
+
+def _label(meta: Mapping[str, Any], name: str) -> str:
+    value = meta.get(name)
+    return label_text(value) if isinstance(value, _SCALARS) else UNKNOWN

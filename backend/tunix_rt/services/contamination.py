@@ -1,0 +1,173 @@
+"""Does a dataset teach what an eval set asks? Compared question by question."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tunix_rt.core.dataset import CheckedEvalSet, ContaminationReport, Overlap, OverlapKind
+from tunix_rt.core.dataset_rows import RowFacts
+from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.core.errors import DataError
+from tunix_rt.core.evalset import evalset_hash
+from tunix_rt.core.similarity import Question, question_of, shingles
+from tunix_rt.evals.evalset import load_evalset
+from tunix_rt.files.assets import shipped_evalset_names, shipped_evalset_path
+from tunix_rt.services.near_duplicates import NearDuplicateIndex
+
+NEAR_THRESHOLD = 0.8
+RUN_WORDS = 13
+"""Length of the word runs that are looked up, as in the GPT-3 contamination study."""
+CONTAINED_FROM = 0.5
+"""Share of an item's runs from which the row contains it; a shared instruction alone stays below."""
+MAX_OVERLAPS_KEPT = 100
+_MAX_SHOWN = 5
+
+
+class EvalQuestion(Protocol):
+    """What the check needs of an eval item."""
+
+    @property
+    def id(self) -> str:
+        """The item's name."""
+
+    @property
+    def prompt(self) -> str:
+        """The question."""
+
+
+@dataclass(frozen=True)
+class EvalSet:
+    """An eval set to compare with."""
+
+    name: str
+    items: Sequence[EvalQuestion]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """The eval item that a question repeats."""
+
+    evalset: str
+    item_id: str
+    kind: OverlapKind
+    similarity: float
+
+
+def load_evalsets(evalsets_dir: Path) -> list[EvalSet]:
+    """Every shipped eval set and every one of the user's own."""
+    shipped = {name: shipped_evalset_path(name) for name in shipped_evalset_names()}
+    own = {path.stem: path for path in sorted(evalsets_dir.glob("*.jsonl"))}
+    return [_load(name, path) for name, path in (shipped | own).items()]
+
+
+def _load(name: str, path: Path) -> EvalSet:
+    items = load_evalset(path)
+    return EvalSet(name=name, items=items, sha256=evalset_hash(items))
+
+
+class ContaminationChecker:
+    """Finds the eval item that a training question repeats."""
+
+    def __init__(self, evalsets: Sequence[EvalSet]) -> None:
+        self.evalsets = evalsets
+        self._items = [(evalset.name, item) for evalset in evalsets for item in evalset.items]
+        questions = [question_of(item.prompt) for _, item in self._items]
+        self._exact = {question.text: index for index, question in reversed(list(enumerate(questions)))}
+        self._shingles = [shingles(question.words) for question in questions]
+        self._near = self._index_by_numbers(questions)
+        self._runs, self._num_runs = _index_runs(questions)
+
+    def match(self, question: Question) -> Match | None:
+        """The item that this question repeats: literally, almost, or inside a longer text."""
+        if (index := self._exact.get(question.text)) is not None:
+            return self._match(index, "same-question", 1.0)
+        near = self._near.get(question.numbers)
+        if near is not None and (found := near.find(shingles(question.words))) is not None:
+            return self._match(found[0], "near-duplicate", found[1])
+        return self._contained(question)
+
+    def _index_by_numbers(self, questions: Sequence[Question]) -> dict[tuple[str, ...], NearDuplicateIndex]:
+        groups: dict[tuple[str, ...], NearDuplicateIndex] = {}
+        for index, question in enumerate(questions):
+            if question.numbers not in groups:
+                groups[question.numbers] = NearDuplicateIndex(NEAR_THRESHOLD, self._shingles.__getitem__)
+            groups[question.numbers].find_or_add(index, self._shingles[index])
+        return groups
+
+    def _contained(self, question: Question) -> Match | None:
+        found = self._runs.keys() & _runs(question)
+        hits = Counter(index for run in found for index in self._runs[run])
+        for index, num_hits in sorted(hits.items()):
+            share = num_hits / self._num_runs[index]
+            if share >= CONTAINED_FROM:
+                return self._match(index, "contained", min(share, 1.0))
+        return None
+
+    def _match(self, index: int, kind: OverlapKind, similarity: float) -> Match:
+        evalset, item = self._items[index]
+        return Match(evalset=evalset, item_id=item.id, kind=kind, similarity=round(similarity, 4))
+
+
+def _runs(question: Question) -> set[tuple[str, ...]]:
+    columns = [question.words[start:] for start in range(RUN_WORDS)]
+    return set(zip(*columns, strict=False))
+
+
+def _index_runs(questions: Sequence[Question]) -> tuple[dict[tuple[str, ...], list[int]], dict[int, int]]:
+    holders: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    num_runs: dict[int, int] = {}
+    for index, question in enumerate(questions):
+        runs = _runs(question)
+        num_runs[index] = len(runs)
+        for run in runs:
+            holders[run].append(index)
+    return dict(holders), num_runs
+
+
+def judge_contamination(
+    spec: DatasetSpec,
+    evalsets: Sequence[EvalSet],
+    rows: Sequence[RowFacts],
+    matches: Mapping[int, Match],
+) -> ContaminationReport:
+    """The report of the overlapping rows, or a DataError when the spec neither allows nor removes them."""
+    overlaps = sorted(
+        (_overlap(rows[index], match) for index, match in matches.items()), key=lambda found: found.trace_id
+    )
+    if overlaps and not (spec.allow_contamination or spec.remove_contaminated):
+        raise _contaminated(overlaps)
+    return ContaminationReport(
+        evalsets=tuple(
+            CheckedEvalSet(name=evalset.name, num_items=len(evalset.items), sha256=evalset.sha256)
+            for evalset in evalsets
+        ),
+        verdict="clean" if not overlaps else "allowed" if spec.allow_contamination else "removed",
+        num_overlapping_rows=len(overlaps),
+        overlaps=tuple(overlaps[:MAX_OVERLAPS_KEPT]),
+    )
+
+
+def _overlap(row: RowFacts, match: Match) -> Overlap:
+    return Overlap(
+        trace_id=row.id,
+        evalset=match.evalset,
+        item_id=match.item_id,
+        kind=match.kind,
+        similarity=match.similarity,
+    )
+
+
+def _contaminated(overlaps: Sequence[Overlap]) -> DataError:
+    shown = "; ".join(
+        f"trace {found.trace_id} is {found.evalset}/{found.item_id} ({found.kind})"
+        for found in overlaps[:_MAX_SHOWN]
+    )
+    more = f"; and {len(overlaps) - _MAX_SHOWN} more" if len(overlaps) > _MAX_SHOWN else ""
+    return DataError(
+        f"{len(overlaps)} rows repeat questions of an eval set: {shown}{more}.",
+        next_step="Build with remove_contaminated (--remove-contaminated) to leave them out, "
+        "or with allow_contamination (--allow-contamination) to keep them on record.",
+    )
