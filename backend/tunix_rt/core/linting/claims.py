@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from tunix_rt.core.linting.equality import agrees, unit_factor
-from tunix_rt.core.linting.expressions import PercentReading, evaluate
+from tunix_rt.core.linting.equality import agrees
+from tunix_rt.core.linting.expressions import OPERATORS, PercentReading, evaluate
 from tunix_rt.core.linting.islands import Island, find_islands
 from tunix_rt.core.linting.latex import plain_text
 from tunix_rt.core.linting.ratios import Ratio, apply, reduced
-from tunix_rt.core.linting.tokens import Token, tokenise
+from tunix_rt.core.linting.tokens import Token, read_number, tokenise
+from tunix_rt.core.linting.units import agrees_in_other_units, unit_factor, unit_of
 from tunix_rt.core.linting.vocabulary import APPROXIMATION_WORDS
 
 Verdict = Literal["confirmed", "wrong", "unreadable"]
@@ -30,7 +31,7 @@ class Claim:
 
 
 _ANNOTATION = re.compile(r"<<([^<>=]{1,200}(?:=[^<>=]{1,200})+)>>")
-_UNIT_AFTER = re.compile(r"\s*([^\W\d_]+|¢)")
+_UNIT_AFTER = re.compile(r"\s*[^\W\d_]")
 _ROUGH = re.compile("|".join(APPROXIMATION_WORDS))
 # Two points at which no equation of a school problem happens to hold: an identity holds at both.
 _PROBES: tuple[Ratio, Ratio] = ((10007, 13), (99991, 17))
@@ -78,23 +79,29 @@ def _claims_between(islands: list[Island], text: str) -> Iterator[Claim]:
 def _judge(left: Island, right: Island, text: str) -> Claim | None:
     assert right.equality is not None
     lhs, rhs = left.tokens, _balanced_prefix(right.tokens)
-    if not rhs:
+    if (
+        not rhs
+        or (len(rhs) > 1 and right.words_before_equality > 1)
+        or (right.equality.kind == "i" and not _is_tight(left, right))
+    ):
         return None
     if any(token.kind == "v" for token in lhs) or any(token.kind == "v" for token in rhs):
         return _judge_identity(lhs, rhs)
-    if right.equality.kind == "i" and not _is_tight(left, right):
-        return None
     is_bare = _is_bare(left, text)
     if is_bare and not _is_comparable(left, right, text):
         return None
     exact, lhs = _value_of_suffix(lhs)
-    if exact is None:
+    if exact is None or _starts_with_operator(lhs):
         return _claim("unreadable", lhs, rhs)
-    if _is_right(
-        lhs, rhs, exact, text, is_rough=right.equality.kind == "~" or _ROUGH.search(text) is not None
-    ):
+    is_rough = right.equality.kind == "~" or _ROUGH.search(text) is not None
+    if _is_right(lhs, rhs, exact, text, is_rough=is_rough):
         return None if is_bare else _claim("confirmed", lhs, rhs, exact)
-    return _claim("wrong", lhs, rhs, exact)
+    return _claim("unreadable" if left.is_garbled else "wrong", lhs, rhs, exact)
+
+
+def _starts_with_operator(tokens: list[Token]) -> bool:
+    """`- 2 hours` after something that was not read; a sign touches its number: `-2`."""
+    return tokens[0].kind in OPERATORS and (tokens[0].kind in "*/^" or tokens[1].start > tokens[0].end)
 
 
 def _claim(verdict: Verdict, lhs: list[Token], rhs: list[Token], expected: Ratio | None = None) -> Claim:
@@ -119,7 +126,8 @@ def _balanced_prefix(tokens: list[Token]) -> list[Token]:
 
 def _value_of_suffix(tokens: list[Token]) -> tuple[Ratio | None, list[Token]]:
     """The value of the longest readable end of an expression: `(3 + 4` is 3 + 4."""
-    for start in range(min(3, len(tokens))):
+    num_brackets = next((i for i, token in enumerate(tokens) if token.kind != "("), 0)
+    for start in range(num_brackets + 1):
         value = evaluate(tokens[start:])
         if value is not None:
             return value, tokens[start:]
@@ -129,37 +137,37 @@ def _value_of_suffix(tokens: list[Token]) -> tuple[Ratio | None, list[Token]]:
 def _is_tight(left: Island, right: Island) -> bool:
     """Whether "is" clearly links a calculation and its result: `half of 48 is 24`, not `2 of them are 24`."""
     has_operator = len(left.tokens) > 2
-    return has_operator and right.words_before_equality <= 2 and right.tokens[0].gap <= 1
+    states_number = len(right.tokens) == 1 and right.tokens[0].gap <= 1
+    return has_operator and states_number and right.words_before_equality <= 2
 
 
 def _is_bare(left: Island, text: str) -> bool:
     """Whether the left side is one quantity (`5 feet`, `1/4 of the cake`) rather than a calculation."""
-    kinds = [token.kind for token in left.tokens]
-    if kinds == ["n"]:
-        return True
-    return kinds == ["n", "/", "n"] and _UNIT_AFTER.match(text, left.tokens[-1].end) is not None
+    tokens = left.tokens
+    if len(tokens) == 1:
+        return tokens[0].kind == "n"
+    if len(tokens) != 3 or tokens[1].kind != "/" or tokens[2].start - tokens[0].end != 1:
+        return False
+    is_proper = tokens[0].value < tokens[2].value
+    return is_proper and _UNIT_AFTER.match(text, tokens[-1].end) is not None
 
 
 def _is_comparable(left: Island, right: Island, text: str) -> bool:
     """Whether `5 feet = 60 inches` can be compared: same unit, known units, or no unit at all."""
-    if (left.equality is None and left.follows_word) or right.tokens[0].gap:
+    if (
+        (left.equality is None and left.follows_word)
+        or right.tokens[0].gap
+        or right.words_before_equality > 1
+    ):
         return False  # "Day 1 = 5 miles" names a thing, it does not compare
-    unit, other = _unit_of(left.tokens[-1], text), _unit_of(right.tokens[0], text)
-    if unit == other or not unit or not other:
+    unit, other = unit_of(left.tokens[-1], text), unit_of(right.tokens[0], text)
+    if unit == other or (left.equality is not None and not (unit and other)):
         return len(left.tokens) == 1
     return unit_factor(unit, other) is not None
 
 
-def _unit_of(token: Token, text: str) -> str:
-    before = text[max(token.start - 1, 0) : token.start]
-    if before in ("$", "¢"):
-        return before
-    match = _UNIT_AFTER.match(text, token.end)
-    return match[1].lower() if match else ""
-
-
 def _is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, *, is_rough: bool) -> bool:
-    for result in _readings(rhs):
+    for result in _result_readings(rhs, text):
         stated = evaluate(result)
         if stated is None:
             continue
@@ -168,9 +176,34 @@ def _is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, *, is
             return True
         if _agrees_as_percentage(lhs, result, decimals, is_rough):
             return True
-        if _agrees_in_other_units(lhs, result, exact, stated, decimals, text):
+        if agrees_in_other_units(lhs, result, stated, decimals, text):
+            return True
+        if any(agrees(other, stated, decimals, is_rough=is_rough) for other in _other_readings(lhs)):
             return True
     return len(lhs) == 1 and len(rhs) > 1 and lhs[0].decimals > 0 and _rounds_to(rhs, lhs[0])
+
+
+def _other_readings(lhs: list[Token]) -> Iterator[Ratio]:
+    """`60 / 3/4` divides by three quarters; `10% of the $4 + $5 = $9` adds before it takes a share."""
+    grouped = _with_tight_fractions(lhs)
+    shares = [i for i, token in enumerate(lhs) if token.name == "of"]
+    for tokens in (grouped if len(grouped) < len(lhs) else [], lhs[shares[0] + 1 :] if shares else []):
+        value = evaluate(tokens) if tokens else None
+        if value is not None:
+            yield value
+
+
+def _with_tight_fractions(tokens: list[Token]) -> list[Token]:
+    grouped: list[Token] = []
+    for token in tokens:
+        if len(grouped) > 1 and token.kind == "n" and grouped[-1].kind == "/" and grouped[-2].kind == "n":
+            top = grouped[-2]
+            if token.start == top.end + 1 and token.value[0]:
+                value = apply("/", top.value, token.value) or top.value
+                grouped[-2:] = [top._replace(end=token.end, value=value)]
+                continue
+        grouped.append(token)
+    return grouped
 
 
 def _rounds_to(expression: list[Token], number: Token) -> bool:
@@ -178,13 +211,16 @@ def _rounds_to(expression: list[Token], number: Token) -> bool:
     return exact is not None and agrees(exact, number.value, number.decimals, is_rough=False)
 
 
-def _readings(rhs: list[Token]) -> Iterator[list[Token]]:
-    """`= 8 - 2` may state 6, or 8 and then go on."""
+def _result_readings(rhs: list[Token], text: str) -> Iterator[list[Token]]:
+    """`= 8 - 2` may state 6, or 8 and then go on; `2 * 10 = $20 million` counts in millions."""
     yield rhs
     if len(rhs) > 1:
         yield rhs[:2] if rhs[0].kind == "-" else rhs[:1]
         if len(rhs) > 3 and rhs[1].kind == "/":
             yield rhs[:3]
+    elif rhs[0].name == "scaled":
+        value, decimals = read_number(text[rhs[0].start : rhs[0].end].split()[0])
+        yield [rhs[0]._replace(value=value, decimals=decimals)]
 
 
 def _agrees_as_percentage(lhs: list[Token], rhs: list[Token], decimals: int, is_rough: bool) -> bool:
@@ -197,20 +233,6 @@ def _agrees_as_percentage(lhs: list[Token], rhs: list[Token], decimals: int, is_
         exact, stated = evaluate(lhs, None, left_reading), evaluate(rhs, None, right_reading)
         printed = decimals + 2 if right_reading == "share" and rhs[0].is_percent else decimals
         if exact and stated and agrees(exact, stated, printed, is_rough=is_rough):
-            return True
-    return False
-
-
-def _agrees_in_other_units(
-    lhs: list[Token], rhs: list[Token], exact: Ratio, stated: Ratio, decimals: int, text: str
-) -> bool:
-    other = _unit_of(rhs[0], text)
-    for token in lhs:
-        if token.kind != "n":
-            continue
-        factor = unit_factor(_unit_of(token, text), other)
-        converted = factor and apply("*", exact, factor)
-        if converted and agrees(converted, stated, decimals, is_rough=False):
             return True
     return False
 
@@ -230,5 +252,5 @@ def _judge_identity(lhs: list[Token], rhs: list[Token]) -> Claim | None:
         return None
     if differences[0][0] == 0:
         return _claim("confirmed", lhs, rhs)
-    on_both_sides = any(t.kind == "v" for t in lhs) and any(t.kind == "v" for t in rhs)
-    return _claim("wrong", lhs, rhs) if on_both_sides else None
+    is_about_unknowns = any(t.kind == "v" for t in lhs) and any(t.kind == "v" for t in rhs)
+    return _claim("wrong", lhs, rhs) if is_about_unknowns else None

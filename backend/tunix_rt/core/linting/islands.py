@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 from tunix_rt.core.linting.tokens import BREAK, Token
 
-MAX_UNIT_WORDS = 3
+MAX_UNIT_WORDS = 8
 """`12 large plastic skulls + 4`: words that may follow a number before its operator."""
-MAX_LEAD_WORDS = 2
+MAX_LEAD_WORDS = 3
 """`+ another 5`: words that may stand between an operator and its number."""
-MAX_RESULT_WORDS = 4
+MAX_RESULT_WORDS = 8
 EQUALITIES = "=~i"
 
 
@@ -20,7 +20,8 @@ class Island:
     equality: Token | None = None
     words_before_equality: int = 0
     follows_word: bool = False
-    has_lead_words: bool = False
+    is_garbled: bool = False
+    """Another expression stands right before it with nothing between: `100 -6 60 = 40`."""
 
 
 def find_islands(tokens: list[Token]) -> list[Island]:
@@ -31,17 +32,26 @@ def find_islands(tokens: list[Token]) -> list[Island]:
     """
     islands: list[Island] = []
     current = Island()
-    for token in tokens:
+    for index, token in enumerate(tokens):
         kind = token.kind
         if kind in EQUALITIES:
             current = _close_at_equality(islands, current, token)
             continue
+        if token.name == "word" and _is_passing_word(current, tokens, index):
+            continue
         if not _joins(current, token):
             _close(islands, current)
-            current = Island()
+            current = Island(is_garbled=_is_garbled(current, token))
         _append(current, token)
     _close(islands, current)
     return islands
+
+
+def _is_passing_word(island: Island, tokens: list[Token], index: int) -> bool:
+    """`55 members in the two groups = …`: a number word in running text is no operand."""
+    if not island.tokens or island.tokens[-1].kind != "n" or not 0 < tokens[index].gap < BREAK:
+        return False
+    return index + 1 < len(tokens) and tokens[index + 1].gap > 0
 
 
 def _close(islands: list[Island], island: Island) -> None:
@@ -61,6 +71,10 @@ def _close_at_equality(islands: list[Island], current: Island, equality: Token) 
     return Island(equality=equality, words_before_equality=equality.gap)
 
 
+def _is_garbled(island: Island, token: Token) -> bool:
+    return bool(island.tokens) and token.gap == 0 and island.tokens[-1].name != "word"
+
+
 def _unknown(token: Token) -> Token:
     return Token("v", token.start, token.start, 0, name="word")
 
@@ -75,7 +89,7 @@ def _joins(island: Island, token: Token) -> bool:
             return gap <= MAX_UNIT_WORDS
         return token.kind in "v(" and gap == 0 and token.start == last.end
     max_lead_words = 1 if last.name == "of" else MAX_LEAD_WORDS
-    return gap <= (max_lead_words if token.kind in "n(" else 0) or (token.kind in "+-*/^v" and gap < BREAK)
+    return gap <= (max_lead_words if token.kind in "n(" else 0) or (token.kind in "+-*/^v)" and gap < BREAK)
 
 
 def _append(island: Island, token: Token) -> None:
@@ -83,8 +97,6 @@ def _append(island: Island, token: Token) -> None:
     num_words = token.gap % BREAK
     if not island.tokens:
         island.follows_word = num_words > 0
-    if token.kind in "+-*/^" and wants_operand and num_words:
+    if token.kind in "+-*/^)" and wants_operand and num_words:
         island.tokens.append(_unknown(token))  # "cost of apples + 5"
-    elif token.gap and island.tokens and token.kind in "n(":
-        island.has_lead_words = True
     island.tokens.append(token)

@@ -42,11 +42,11 @@ _SCANNER = re.compile(
     r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
     r"(\s?%|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?"
     r"|((?:is|are|was|were|gives?|makes?|leaves?|totals?|totaling|total of|or|gets?)\b"
-    r"(?=\s(?:only\s|just\s|about\s)?[$€£¢]?[\d.]))"
-    r"|([^\W\d_]+(?:['’][^\W\d_]+)*)"
+    r"(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.]))"
+    r"|((?:ft|sq|lbs?|oz|hrs?|mins?|yds?)\.(?=\s*[*/+=x×÷)\-a-z])|[^\W\d_]+(?:['’&][^\W\d_]+|-[^\W\d_]{2,})*)"
     r"|((?<=[\d)])\*\*(?=[\d(]))"
     r"|(\*\*+|</?\w[^<>]{0,40}>)"
-    r"|([-+*/^()=≈≅~×✕·⋅∙∗÷−–½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f])"
+    r"|([-+*/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f])"
     r"|([.,;:!?\n|\[\]{}\"“”…—→⇒>])"
 )
 _NUMBER, _TAIL, _IMPLIED, _WORD, _POWER, _MARKUP, _SYMBOL = range(1, 8)
@@ -55,7 +55,23 @@ _WORD_OPERAND_FOLLOWS = re.compile(
     rf"\s(?:by |by the |the )?(?:[$€£¢(]*[\d.(½⅓⅔¼¾]|(?:{'|'.join(NUMBER_WORDS)})\b)"
 )
 _SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
+_UNIT_FOLLOWS = re.compile(r"[^\W\d_]|\s[^\W\d_]{2}")
 _ARTICLES = frozenset("ai")
+_TOUCHES_OPERATOR = re.compile(r"[-+*/^=(].|.?[ai][-+*/^=)]")
+_COMPOUNDS: dict[str, Ratio] = {
+    f"{tens}-{units}": (NUMBER_WORDS[tens][0] + NUMBER_WORDS[units][0], 1)
+    for tens in ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+    for units in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+} | {
+    f"{count}-{part}": (NUMBER_WORDS[count][0], share[1])
+    for count in ("one", "two", "three", "four", "five", "seven", "nine")
+    for part, share in FRACTION_WORDS.items()
+}
+"""`twenty-five` and `two-thirds`."""
+_SPECIAL_WORDS = (
+    NUMBER_WORDS.keys() | OPERATOR_WORDS.keys() | FRACTION_WORDS.keys() | _COMPOUNDS.keys()
+    | {"of", "twice", "double", "triple"}
+)  # fmt: skip
 
 
 def tokenise(text: str) -> list[Token]:
@@ -104,16 +120,13 @@ class _Scan:
         self.gap = 0
 
     def _number(self, digits: str, tail: str | None, start: int, end: int) -> None:
-        is_percent = False
-        if tail is not None:
-            is_percent = tail.endswith(("%", "percent"))
-            if not is_percent and not (self._previous() == "/" and tail[0].isalpha()):
-                self.gap = (
-                    BREAK  # a time, a ratio, an ordinal, a version or a decimal comma: not a plain number
-                )
-                return
-        if len(digits) > MAX_NUMBER_CHARS:
-            self.gap = BREAK
+        is_percent = tail is not None and tail.endswith(("%", "percent"))
+        is_ordinal = tail is not None and tail[0].isalpha()
+        if is_ordinal and self._previous() not in ("/", "="):
+            self.gap += 1
+            return
+        if (tail is not None and not is_percent and not is_ordinal) or len(digits) > MAX_NUMBER_CHARS:
+            self._add("v", start, end, name="opaque")  # a time, a ratio, a version, a decimal comma
             return
         value, decimals = read_number(digits)
         self.tokens.append(Token("n", start, end, self.gap, value, decimals, is_percent))
@@ -127,7 +140,8 @@ class _Scan:
         last, token = self.tokens[-2:]
         if len(digits) != 3 or last.kind != "n" or token.gap or last.decimals or token.start != last.end + 1:
             return
-        if last.value[1] == 1 and last.end - last.start <= 3 and last.name != "word":
+        is_compound = self.text[token.end : token.end + 1] == "-"  # "12 200-kilobyte videos"
+        if last.value[1] == 1 and last.end - last.start <= 3 and last.name != "word" and not is_compound:
             value = (last.value[0] * 1000 + token.value[0], 1)
             self.tokens[-2:] = [last._replace(end=token.end, value=value)]
 
@@ -151,7 +165,10 @@ class _Scan:
             self.tokens[-4:] = [Token("n", whole.start, bottom.end, whole.gap, value, 0, False, "fraction")]
 
     def _word(self, word: str, start: int, end: int) -> None:
-        if word in NUMBER_WORDS:
+        if word in _COMPOUNDS:
+            value = _COMPOUNDS[word]
+            self._add("n", start, end, value, "word" if value[1] == 1 else "fraction")
+        elif word in NUMBER_WORDS:
             self._number_word(NUMBER_WORDS[word], start, end)
         elif word in OPERATOR_WORDS and self._is_operator_word(word, end):
             self._add(OPERATOR_WORDS[word], start, end)
@@ -186,7 +203,7 @@ class _Scan:
         last = self.tokens[-1] if self._previous() == "n" else None
         if last is not None and value[0] in _SCALES:
             scaled = reduced((last.value[0] * value[0], last.value[1]))
-            self.tokens[-1] = last._replace(end=end, value=scaled)
+            self.tokens[-1] = last._replace(end=end, value=scaled, name=last.name or "scaled")
         elif last is not None and last.name == "word" and last.value[0] % 10 == 0 and 0 < value[0] < 10:
             self.tokens[-1] = last._replace(end=end, value=(last.value[0] + value[0], 1))
         else:
@@ -203,10 +220,16 @@ class _Scan:
         touches_number = bool(self.tokens) and self.tokens[-1].end == start and self.tokens[-1].kind in "n)"
         if letter == "x" and self._follows_operand() and _OPERAND_FOLLOWS.match(self.text, end):
             self._add("*", start, end)
-        elif letter in _ARTICLES and not touches_number:
+        elif not touches_number and self._is_plain_word(letter, start, end):
             self.gap += 1
         else:
             self._add("v", start, end, name=letter)
+
+    def _is_plain_word(self, letter: str, start: int, end: int) -> bool:
+        """An article, or a unit after a slash that was no operator (`15 ml/g`)."""
+        if self.text[start - 1 : start] == "/" and not (self.tokens and self.tokens[-1].end == start):
+            return True
+        return letter in _ARTICLES and _TOUCHES_OPERATOR.match(self.text, max(start - 1, 0), end + 1) is None
 
     def _symbol(self, symbol: str, start: int, end: int) -> None:
         kind = SYMBOLS.get(symbol)
@@ -214,13 +237,29 @@ class _Scan:
             self._special_symbol(symbol, start, end)
         elif kind in "-+*/" and self._is_not_an_operator(kind, start, end):
             self.gap += kind == "/"
+        elif kind == ")" and self.gap and self._previous_kind() == "(":
+            self._close_remark(end)
         elif symbol != "~":
             self._add(kind, start, end)
+
+    def _previous_kind(self) -> str:
+        return self.tokens[-1].kind if self.tokens else ""
+
+    def _close_remark(self, end: int) -> None:
+        """`1 (Mary) + 2` names the one; `.15(number of minutes)` multiplies by something unknown."""
+        bracket = self.tokens.pop()
+        if self.tokens and self.tokens[-1].end == bracket.start:
+            self.gap = 0
+            self._add("v", bracket.start, end, name="remark")
+        else:
+            self.gap += bracket.gap
 
     def _special_symbol(self, symbol: str, start: int, end: int) -> None:
         if symbol == "\x1e":
             self._add(")", start, end)
             self._add(")", start, end)
+        elif symbol == "√":
+            self._add("v", start, end, name="root")
         elif symbol == "\x1f":
             self._add("/", start, end)
             self._add("(", start, end)
@@ -237,16 +276,13 @@ class _Scan:
 
     def _is_not_an_operator(self, kind: str, start: int, end: int) -> bool:
         """Hyphens in words, slashes in units (`miles/hour`), bullets at the start of a line."""
+        if kind == "/" and _UNIT_FOLLOWS.match(self.text, end) and self.text[start - 1 : start].isalpha():
+            return True
         following = self.text[end : end + 2]
         if kind in "-/" and following.isalpha() and len(following) == 2:
             return True
         starts_line = self.gap == BREAK and not self.text[:start].rpartition("\n")[2].strip()
         return starts_line and following[:1] == " "
-
-
-_SPECIAL_WORDS = (
-    NUMBER_WORDS.keys() | OPERATOR_WORDS.keys() | FRACTION_WORDS.keys() | {"of", "twice", "double", "triple"}
-)
 
 
 def read_number(digits: str) -> tuple[Ratio, int]:
