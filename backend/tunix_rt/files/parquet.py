@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 from tunix_rt.core.errors import DataError, MissingExtraError
 from tunix_rt.files.rows import BadRow, FileRow, ReadRow
@@ -50,7 +50,7 @@ class ParquetTable:
         self._file.close()
 
 
-def write_parquet(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+def write_parquet(target: Path | IO[bytes], rows: Iterable[Mapping[str, Any]]) -> int:
     """Write rows of one shape and return how many there were; `meta` and `metadata` become JSON text."""
     pyarrow, parquet = _pyarrow()
     remaining = iter(rows)
@@ -58,10 +58,10 @@ def write_parquet(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     num_written = 0
     while batch := [_flat(row) for row in islice(remaining, BATCH_ROWS)]:
         table = pyarrow.Table.from_pylist(batch, schema=writer.schema if writer else None)
-        writer = writer or parquet.ParquetWriter(path, table.schema)
+        writer = writer or parquet.ParquetWriter(target, table.schema)
         writer.write_table(table)
         num_written += len(batch)
-    writer = writer or parquet.ParquetWriter(path, pyarrow.schema([]))
+    writer = writer or parquet.ParquetWriter(target, pyarrow.schema([]))
     writer.close()
     return num_written
 

@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tunix_rt.core.errors import DataError, InvalidInputError
 from tunix_rt.core.formats.columns import require_columns
@@ -15,7 +14,8 @@ from tunix_rt.core.formats.registry import ROW_FORMATS, RowReading, detect_forma
 from tunix_rt.core.formats.rows import RowError
 from tunix_rt.core.formats.solutions import UNMARKED_RULE
 from tunix_rt.core.store_types import AddResult
-from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.core.trace import Trace, canonical_json, explain_validation_error
 from tunix_rt.files.readers import FileType, open_rows, regular_file, source_name
 from tunix_rt.files.rows import BadRow, ReadRow
 from tunix_rt.services.import_rows import OnProgress, Rejection, Tally, TraceFile, rejects_file
@@ -45,6 +45,17 @@ class ImportOptions(BaseModel):
     drop_extra_columns: bool = False
     keep_annotations: bool = False
     rejects_path: Path | None = None
+
+
+def import_options(**words: Any) -> ImportOptions:
+    """Options from what a person typed; a word that is not acceptable is an `InvalidInputError`."""
+    try:
+        return ImportOptions(**words)
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"Cannot import with these options: {explain_validation_error(error)}.",
+            next_step="See docs/importing.md for what each option takes.",
+        ) from error
 
 
 class ImportReport(BaseModel):
@@ -148,17 +159,12 @@ def _store_all(
     store: TraceStore, file: TraceFile, tally: Tally, rejects: IO[bytes] | None, on_progress: OnProgress
 ) -> AddResult:
     num_added = num_present = 0
-    with closing(_items(file.traces(tally, rejects, "importing", on_progress))) as items:
-        while batch := list(islice(items, ROWS_PER_TRANSACTION)):
-            result = store.add_many(batch)
-            num_added += result.num_added
-            num_present += result.num_present
+    traces = file.traces(tally, rejects, "importing", on_progress)
+    while batch := [(trace, canonical_json(trace)) for trace in islice(traces, ROWS_PER_TRANSACTION)]:
+        result = store.add_many(batch)
+        num_added += result.num_added
+        num_present += result.num_present
     return AddResult(num_added=num_added, num_present=num_present)
-
-
-def _items(traces: Iterator[Trace]) -> Iterator[tuple[Trace, str]]:
-    for trace in traces:
-        yield trace, canonical_json(trace)
 
 
 def _require_other_file(path: Path, rejects_path: Path | None) -> None:
@@ -176,9 +182,13 @@ def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
         require_marker=options.require_marker,
         drop_extra_columns=options.drop_extra_columns,
     )
-    source = options.source or source_name(name)
     return TraceFile(
-        path, name, options.file_type, reading, source, overwrite_source=options.source is not None
+        path=path,
+        name=name,
+        file_type=options.file_type,
+        reading=reading,
+        source=options.source or source_name(name),
+        overwrite_source=options.source is not None,
     )
 
 
@@ -187,7 +197,7 @@ def _chosen_format(path: Path, name: str, options: ImportOptions) -> str:
     if options.row_format is not None and options.row_format not in ROW_FORMATS:
         raise InvalidInputError(
             f"There is no format {options.row_format!r}.",
-            next_step=f"Choose one of {', '.join(ROW_FORMATS)}.",
+            next_step=did_you_mean(options.row_format, ROW_FORMATS),
         )
     if options.column_map and options.row_format not in (None, "columns"):
         raise InvalidInputError(
@@ -213,7 +223,8 @@ def _detected(first: ReadRow | BadRow, name: str) -> str:
     except RowError as error:
         raise InvalidInputError(
             f"Cannot tell the format of {name}: {error}.",
-            next_step=f"Pass --map prompt=COLUMN --map completion=COLUMN, or --format {'|'.join(ROW_FORMATS)}.",
+            next_step="Pass --map prompt=COLUMN --map completion=COLUMN, or "
+            f"--format {'|'.join(ROW_FORMATS)}.",
         ) from error
 
 

@@ -1,6 +1,5 @@
 """Rows of any shape, with a map that says which column is what."""
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.formats.rows import Row, RowError, Solution, kind_of, parsed_json, rest_of, solved, text_of
 from tunix_rt.core.formats.solutions import split_solution
 from tunix_rt.core.formats.steps import split_steps
+from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.core.trace import Trace, TraceStep
 
 ColumnMap = Mapping[str, str]
@@ -35,8 +35,8 @@ def parse_column_map(pairs: Iterable[str]) -> dict[str, str]:
         name, equals, column = pair.partition("=")
         if not equals or not column or not _is_field(name) or name in column_map:
             raise InvalidInputError(
-                f"Cannot use the column map entry {pair!r}{_did_you_mean(name, FIELDS)}.",
-                next_step="Write FIELD=COLUMN, each field once: " + ", ".join(FIELDS) + ", meta.NAME.",
+                f"Cannot use the column map entry {pair!r}.",
+                next_step=f"Write FIELD=COLUMN, each field once. {did_you_mean(name, [*FIELDS, 'meta.NAME'])}",
             )
         column_map[name] = column
     if column_map:
@@ -50,7 +50,8 @@ def require_columns(column_map: ColumnMap, columns: Iterable[str]) -> None:
     for column in column_map.values():
         if column not in present:
             raise InvalidInputError(
-                f"There is no column {column!r}{_did_you_mean(column, present)}.",
+                f"There is no column {column!r}; the columns are {', '.join(present)}.",
+                next_step=did_you_mean(column, present),
                 next_step=f"Map to one of the columns: {', '.join(present)}.",
             )
 
@@ -108,8 +109,3 @@ def _steps_under(row: Row, column: str) -> list[Any]:
     if not value:
         raise RowError(f"{column!r} is empty")
     return value
-
-
-def _did_you_mean(word: str, choices: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(choices), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

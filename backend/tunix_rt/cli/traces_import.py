@@ -1,0 +1,163 @@
+"""`tunix-rt traces import` and `tunix-rt traces export`."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from tunix_rt.cli import filters
+from tunix_rt.cli.context import store
+from tunix_rt.cli.output import JsonFlag, err, note, print_json, say
+from tunix_rt.core.formats.columns import parse_column_map
+from tunix_rt.core.formats.export import EXPORT_FORMATS
+from tunix_rt.core.formats.registry import ROW_FORMATS
+from tunix_rt.services.exporting import export_file, export_lines, require_export_format, write_lines
+from tunix_rt.services.filtering import build_filter
+from tunix_rt.services.import_rows import ImportProgress, OnProgress
+from tunix_rt.services.importing import ImportReport, import_options, import_traces
+
+InputFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV or Parquet, also .gz; - reads standard input.")
+]
+RowFormatName = Annotated[
+    str | None,
+    typer.Option("--format", help=f"Shape of the rows: {', '.join(ROW_FORMATS)}. Default: by the first row."),
+]
+FileTypeName = Annotated[
+    str | None, typer.Option("--file-type", help="jsonl, csv, tsv or parquet. Default: by the file itself.")
+]
+ColumnPairs = Annotated[
+    list[str],
+    typer.Option(
+        "--map",
+        metavar="FIELD=COLUMN",
+        help="Column of prompt, completion, steps, final_answer or meta.NAME; repeatable.",
+    ),
+]
+SourceName = Annotated[
+    str | None,
+    typer.Option(help="meta.source of every trace. Default: what the row says, else the file's name."),
+]
+SkipInvalid = Annotated[
+    bool, typer.Option("--skip-invalid", help="Import the good rows of a file with bad ones.")
+]
+Rejects = Annotated[
+    Path | None, typer.Option("--rejects", metavar="FILE", help="Write rejected rows with line and reason.")
+]
+RequireMarker = Annotated[
+    bool, typer.Option("--require-marker", help="Reject rows whose answer would be their last line.")
+]
+DropExtraColumns = Annotated[
+    bool,
+    typer.Option("--drop-extra-columns", help="Leave other columns out; else they are kept in meta."),
+]
+KeepAnnotations = Annotated[
+    bool, typer.Option("--keep-annotations", help="Keep the <<48/2=24>> annotations of GSM8K.")
+]
+ExportFormatName = Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")]
+OutputFile = Annotated[
+    str, typer.Option("--output", metavar="FILE", help="FILE, FILE.gz or FILE.parquet; - is standard output.")
+]
+
+
+def import_command(
+    file: InputFile,
+    row_format: RowFormatName = None,
+    file_type: FileTypeName = None,
+    column: ColumnPairs = [],  # noqa: B006
+    source: SourceName = None,
+    skip_invalid: SkipInvalid = False,
+    rejects: Rejects = None,
+    require_marker: RequireMarker = False,
+    drop_extra_columns: DropExtraColumns = False,
+    keep_annotations: KeepAnnotations = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Store the traces of a file; a file with a bad row is refused unless --skip-invalid."""
+    options = import_options(
+        row_format=row_format,
+        file_type=file_type,
+        column_map=parse_column_map(column),
+        source=source,
+        skip_invalid=skip_invalid,
+        rejects_path=rejects,
+        require_marker=require_marker,
+        drop_extra_columns=drop_extra_columns,
+        keep_annotations=keep_annotations,
+    )
+    with store() as opened, _import_bar() as on_progress:
+        report = import_traces(opened.traces, file, options, on_progress=on_progress)
+    print_json(report) if as_json else _print_import(report)
+
+
+def export_command(
+    export_format: ExportFormatName = "trace",
+    output: OutputFile = "-",
+    source: filters.Source = None,
+    meta: filters.MetaPairs = [],  # noqa: B006
+    tag: filters.Tags = [],  # noqa: B006
+    min_score: filters.MinScore = None,
+    max_score: filters.MaxScore = None,
+    code: filters.WithCodes = [],  # noqa: B006
+    without_code: filters.WithoutCodes = [],  # noqa: B006
+    query: filters.Search = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write stored traces in a format that training tools read."""
+    require_export_format(export_format)
+    criteria = build_filter(
+        source=source,
+        meta=meta,
+        tags=tag,
+        min_score=min_score,
+        max_score=max_score,
+        codes=code,
+        without_codes=without_code,
+        query=query,
+    )
+    with store() as opened:
+        stored = opened.traces.iter_selected(criteria)
+        if output == "-":
+            write_lines(export_lines(stored, export_format), sys.stdout.buffer)
+            return
+        report = export_file(stored, Path(output), export_format)
+    print_json(report) if as_json else say(f"Wrote {report.num_exported:,} traces to {output}.")
+
+
+@contextmanager
+def _import_bar() -> Iterator[OnProgress]:
+    """A bar on standard error, silent when nobody is looking."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        tasks = {phase: bar.add_task(phase, total=1.0, visible=False) for phase in ("checking", "importing")}
+
+        def show(progress: ImportProgress) -> None:
+            description = f"{progress.phase} {progress.num_rows:,} rows"
+            task = tasks[progress.phase]
+            bar.update(task, completed=progress.fraction, description=description, visible=True)
+
+        yield show
+
+
+def _print_import(report: ImportReport) -> None:
+    say(
+        f"Imported {report.num_imported:,} of {report.num_read:,} {report.row_format} rows of {report.file} "
+        f"in {report.seconds:.1f} s, {report.rows_per_s:,.0f} rows/s."
+    )
+    say(f"Already there: {report.num_present:,}. Rejected: {report.num_rejected:,}.")
+    if report.num_blank_lines:
+        say(f"Blank lines skipped: {report.num_blank_lines:,}.")
+    if report.answer_rules:
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in sorted(report.answer_rules.items()))
+        say(f"Answers found by: {rules}.")
+    for text in report.notes:
+        note(f"note: {text}.")
+    for rejection in report.first_rejections:
+        note(f"rejected line {rejection.line}: {rejection.reason}")
+    num_more = report.num_rejected - len(report.first_rejections)
+    if num_more > 0:
+        note(f"and {num_more:,} more; --rejects FILE writes all of them")
