@@ -16,6 +16,7 @@ ColumnMap = Mapping[str, str]
 """Field of the trace (one of `FIELDS`, or `meta.NAME`) -> column of the row."""
 
 FIELDS = ("prompt", "steps", "final_answer", "completion")
+KNOWN_FIELDS = (*FIELDS, "meta.NAME")
 TRACE_COLUMNS: ColumnMap = {"prompt": "prompt", "steps": "steps", "final_answer": "final_answer"}
 META_PREFIX = "meta."
 _JSON_LIST = re.compile(r"""\s*\[\s*["{]""")
@@ -36,7 +37,7 @@ def parse_column_map(pairs: Iterable[str]) -> dict[str, str]:
         if not equals or not column or not _is_field(name) or name in column_map:
             raise InvalidInputError(
                 f"Cannot use the column map entry {pair!r}.",
-                next_step=f"Write FIELD=COLUMN, each field once. {did_you_mean(name, [*FIELDS, 'meta.NAME'])}",
+                next_step=f"Write FIELD=COLUMN, each field once. {did_you_mean(name, KNOWN_FIELDS)}",
             )
         column_map[name] = column
     if column_map:
@@ -52,7 +53,6 @@ def require_columns(column_map: ColumnMap, columns: Iterable[str]) -> None:
             raise InvalidInputError(
                 f"There is no column {column!r}; the columns are {', '.join(present)}.",
                 next_step=did_you_mean(column, present),
-                next_step=f"Map to one of the columns: {', '.join(present)}.",
             )
 
 
