@@ -38,7 +38,7 @@ def fraction_sum(dice: Dice) -> Worked:
     )
     steps = (
         ("setup", f"A common denominator of {left.denominator} and {right.denominator} is {common}."),
-        ("calculation", f"{left} = {left_part}/{common} and {right} = {right_part}/{common}."),
+        ("calculation", f"{left} = {left_part}/{common}. {right} = {right_part}/{common}."),
         (
             "calculation",
             f"{left_part} + {right_part} = {left_part + right_part}, so the sum is "
@@ -150,7 +150,10 @@ def shared_leftovers(dice: Dice) -> Worked:
         )
     )
     steps = (
-        ("setup", f"In twelfths: {first} = {twelfths[0]}/12 and {second} = {twelfths[1]}/12."),
+        (
+            "setup",
+            f"In twelfths, {first} = {twelfths[0]}/12. The other share is {second} = {twelfths[1]}/12.",
+        ),
         ("calculation", f"{twelfths[0]} + {twelfths[1]} = {sum(twelfths)}, so {sum(twelfths)}/12 is gone."),
         ("calculation", f"12 - {sum(twelfths)} = {rest_parts}, so {rest_parts}/12 is left."),
         ("answer", lowest_terms(rest_parts, 12)),

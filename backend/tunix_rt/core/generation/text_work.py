@@ -5,26 +5,13 @@ from tunix_rt.core.generation.english import listed
 from tunix_rt.core.generation.family import Worked, families
 
 WORDS = (
-    "anchor", "basket", "candle", "dragon", "engine", "forest", "garden", "hammer", "island", "jacket", "kettle",
-    "ladder", "magnet", "needle", "orange", "pencil", "quartz", "rocket", "saddle", "tunnel", "umpire", "velvet",
-    "window", "yellow", "zipper", "bridge", "copper", "desert", "falcon", "goblet", "harbor", "insect", "jungle",
-    "lantern", "meadow", "nectar", "oyster", "pepper", "ribbon", "silver", "timber", "valley", "walnut", "planet",
-)  # fmt: skip
+    "anchor basket candle dragon engine forest garden hammer island jacket kettle "
+    "ladder magnet needle orange pencil quartz rocket saddle tunnel umpire velvet "
+    "window yellow zipper bridge copper desert falcon goblet harbor insect jungle "
+    "lantern meadow nectar oyster pepper ribbon silver timber valley walnut planet"
+).split()
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
-_PALINDROMES = (
-    "level",
-    "radar",
-    "rotor",
-    "kayak",
-    "civic",
-    "madam",
-    "refer",
-    "noon",
-    "stats",
-    "tenet",
-    "solos",
-    "deed",
-)
+_PALINDROMES = "level radar rotor kayak civic madam refer noon stats tenet solos deed".split()
 
 
 def _spelled(word: str) -> str:
@@ -111,7 +98,7 @@ def caesar_shift(dice: Dice) -> Worked:
 
 def palindrome(dice: Dice) -> Worked:
     """Whether a word reads the same backwards."""
-    word = dice.pick(_PALINDROMES + WORDS[:14])
+    word = dice.pick([*_PALINDROMES, *WORDS[:14]])
     backwards = word[::-1]
     same = word == backwards
     prompt = dice.pick(
@@ -125,7 +112,7 @@ def palindrome(dice: Dice) -> Worked:
         (
             "answer",
             f"{backwards} is {'the same as' if same else 'different from'} {word}: "
-                f"{'yes' if same else 'no'}.",
+            f"{'yes' if same else 'no'}.",
         ),
     )
     return Worked(prompt, steps, "yes" if same else "no", "easy")
@@ -145,7 +132,7 @@ def alphabetise(dice: Dice) -> Worked:
         (
             "setup",
             f"Their first letters are {listed([word[0] for word in words])}; equal ones are decided by "
-                "the next letters.",
+            "the next letters.",
         ),
         ("process", f"First comes {ordered[0]}, last comes {ordered[-1]}."),
         ("answer", f"In order: {', '.join(ordered)}."),
@@ -159,8 +146,12 @@ def vowels_and_consonants(dice: Dice) -> Worked:
     letters = "".join(words)
     vowels = [letter for letter in letters if letter in "aeiou"]
     rest = len(letters) - len(vowels)
-    prompt = f"How many more consonants than vowels (a, e, i, o, u) are in the words '{words[0]}' and "
-        f"'{words[1]}' together?"
+    prompt = dice.pick(
+        (
+            f"How many more consonants than vowels are in '{words[0]}' and '{words[1]}' together?",
+            f"Count the consonants and the vowels of '{words[0]} {words[1]}'. By how many do they differ?",
+        )
+    )
     steps = (
         ("setup", f"The words have {len(words[0])} + {len(words[1])} = {len(letters)} letters."),
         ("process", f"The vowels are {'-'.join(vowels)}: {len(vowels)} of them."),
