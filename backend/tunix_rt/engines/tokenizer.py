@@ -99,7 +99,7 @@ def load_tokenizer(source: str, *, allow_directories: bool = True) -> Tokenizer:
     """
     if source in shipped_tokenizer_names():
         return load_tokenizer_directory(shipped_tokenizer_dir(source), name=source)
-    if allow_directories and Path(source).is_dir():
+    if source and allow_directories and Path(source).is_dir():
         return load_tokenizer_directory(Path(source), name=Path(source).resolve().name)
     if is_hub_id(source):
         return load_tokenizer_directory(download_files(source, TOKENIZER_FILES), name=source)
