@@ -1,0 +1,130 @@
+"""reasoning-gym as a source of traces (where a solution can be worked honestly) and of eval items."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.generation.gym_steps import GYM_STEPS
+from tunix_rt.core.linting import CODES, lint_trace
+from tunix_rt.core.trace import Trace, normalised_prompt, trace_from_text_steps
+
+GYM_SOURCE = "reasoning-gym"
+# Entries that depend on more than the seed: the global random state, or today's date.
+NOT_REPRODUCIBLE = frozenset({"list_functions", "time_intervals"})
+# Entries without an answer text: only the task's own verifier can judge them.
+WITHOUT_ANSWER = frozenset({"boxnet", "graph_color", "propositional_logic", "rubiks_cube", "rush_hour"})
+T = TypeVar("T", Trace, EvalItem)
+_ENTRIES_TRIED_PER_TRACE = 20
+
+
+def gym_task_names() -> list[str]:
+    """Every task that reasoning-gym registers, sorted."""
+    return sorted(_registry())
+
+
+def gym_traces(name: str, count: int, seed: int) -> Iterator[Trace]:
+    """Traces of one task with distinct prompts; the same arguments give the same traces.
+
+    An entry whose own solution does not hold (gsm_symbolic rounds some results in silence) is passed over.
+    """
+    _require_known(name)
+    if name not in GYM_STEPS:
+        raise InvalidInputError(
+            f"reasoning-gym's {name!r} gives no worked steps, so it cannot become traces.",
+            next_step=f"Use it for eval items instead, or choose one of: {', '.join(sorted(GYM_STEPS))}.",
+        )
+    return _first_distinct(name, _right_traces(name, count, seed), count)
+
+
+def gym_eval_items(name: str, count: int, seed: int) -> Iterator[EvalItem]:
+    """Eval items of one task with distinct prompts; the category is the task's name."""
+    _require_known(name)
+    if name in NOT_REPRODUCIBLE | WITHOUT_ANSWER:
+        raise InvalidInputError(
+            f"reasoning-gym's {name!r} cannot give eval items: its entries have no fixed answer text or do "
+            "not repeat under the same seed.",
+            next_step="Choose another task.",
+        )
+    return _first_distinct(name, _items(name, count, seed), count)
+
+
+def _items(name: str, count: int, seed: int) -> Iterator[EvalItem]:
+    for index, entry in _entries(name, count, seed):
+        yield EvalItem(
+            id=f"gym-{name}-{seed}-{index:05d}",
+            prompt=entry["question"].strip(),
+            expected_answer=str(entry["answer"]),
+            section="core",
+            category=name,
+            difficulty="medium",
+        )
+
+
+def _right_traces(name: str, count: int, seed: int) -> Iterator[Trace]:
+    for index, entry in _entries(name, count, seed):
+        meta = {
+            "source": GYM_SOURCE,
+            "category": "reasoning",
+            "generator": name,
+            "seed": seed,
+            "index": index,
+        }
+        steps = GYM_STEPS[name](entry["metadata"])
+        trace = trace_from_text_steps(entry["question"].strip(), steps, str(entry["answer"]), meta)
+        if _holds(trace):
+            yield trace
+
+
+def _holds(trace: Trace) -> bool:
+    has_error = any(CODES[finding.code].severity == "error" for finding in lint_trace(trace).findings)
+    return trace.final_answer in trace.steps[-1].content and not has_error
+
+
+def _entries(name: str, count: int, seed: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    size = count * _ENTRIES_TRIED_PER_TRACE
+    dataset = _gym().create_dataset(name, size=size, seed=seed)
+    for index in range(size):
+        yield index, dataset[index]
+
+
+def _first_distinct(name: str, candidates: Iterator[T], count: int) -> Iterator[T]:
+    seen: set[str] = set()
+    for candidate in candidates:
+        prompt = normalised_prompt(candidate.prompt)
+        if prompt not in seen:
+            seen.add(prompt)
+            yield candidate
+        if len(seen) == count:
+            return
+    raise InvalidInputError(
+        f"reasoning-gym's {name!r} gave only {len(seen)} distinct usable prompts, not {count}.",
+        next_step="Ask for fewer.",
+    )
+
+
+def _require_known(name: str) -> None:
+    registry = _registry()
+    if name not in registry:
+        close = get_close_matches(name, registry, n=3)
+        hint = (
+            f"Did you mean {' or '.join(close)}?" if close else "See reasoning-gym's gallery for the names."
+        )
+        raise InvalidInputError(f"reasoning-gym has no task named {name!r}.", next_step=hint)
+
+
+def _registry() -> dict[str, Any]:
+    _gym()
+    from reasoning_gym.factory import DATASETS
+
+    return dict(DATASETS)
+
+
+def _gym() -> Any:
+    # Imported on first use: it is an optional extra and takes seconds to load.
+    try:
+        import reasoning_gym
+    except ImportError as error:
+        raise MissingExtraError("Generating reasoning-gym tasks", extra="gym") from error
+    return reasoning_gym
