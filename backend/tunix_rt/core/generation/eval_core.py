@@ -62,8 +62,8 @@ CORE: tuple[Row, ...] = (
     ),
     (
         "word_problem", "hard",
-        "Fresh grapes are 80 percent water and raisins are 20 percent water, by weight. How many kilograms "
-        "of fresh grapes give 5 kilograms of raisins?", "20",
+        "Fresh grapes are 80 percent water and raisins are 10 percent water, by weight. How many kilograms "
+        "of fresh grapes give 4 kilograms of raisins?", "18",
     ),
     ("geometry", "easy", "How many corners does a cube have?", "8"),
     ("geometry", "easy", "Every side of a regular hexagon is 9 cm. What is its perimeter in cm?", "54"),

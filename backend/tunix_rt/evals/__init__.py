@@ -1,0 +1,1 @@
+"""Eval sets and the checks that make them fit to measure with."""
