@@ -1,6 +1,6 @@
 """The trace linter: checks what the steps say, and scores a trace by it (never by its length)."""
 
-from tunix_rt.core.linting.claims import Claim, read_claims
+from tunix_rt.core.linting.claims import Claim, StepReading, read_step
 from tunix_rt.core.linting.findings import CODES, LINTER_VERSION, CodeInfo, Finding, LintReport
 from tunix_rt.core.linting.linter import lint_trace
 
@@ -11,6 +11,7 @@ __all__ = [
     "CodeInfo",
     "Finding",
     "LintReport",
+    "StepReading",
     "lint_trace",
-    "read_claims",
+    "read_step",
 ]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -37,8 +37,17 @@ _ROUGH = re.compile("|".join(APPROXIMATION_WORDS))
 _PROBES: tuple[Ratio, Ratio] = ((10007, 13), (99991, 17))
 
 
-def read_claims(text: str) -> list[Claim]:
-    """Every arithmetic claim of a text, annotations first.
+@dataclass(frozen=True, slots=True)
+class StepReading:
+    """What a text says in numbers."""
+
+    claims: tuple[Claim, ...]
+    numbers: tuple[Token, ...]
+    """Every number outside annotations, in order."""
+
+
+def read_step(text: str) -> StepReading:
+    """The arithmetic claims and the numbers of a text; claims in annotations come first.
 
     Example:
         "Half of 48 is 24, and 48 + 24 = 73" -> confirmed (24), wrong (73, expected 72)
@@ -46,26 +55,21 @@ def read_claims(text: str) -> list[Claim]:
     claims: list[Claim] = []
     if "<<" in text:
         claims, text = _read_annotations(text)
-    claims.extend(claims_of_tokens(plain_text(text)))
-    return claims
+    text = plain_text(text)
+    tokens = tokenise(text)
+    claims.extend(_claims_between(find_islands(tokens), text))
+    return StepReading(tuple(claims), tuple(token for token in tokens if token.kind == "n"))
 
 
 def _read_annotations(text: str) -> tuple[list[Claim], str]:
     """The claims in `<<48/2=24>>` annotations, and the text with spaces in their place."""
     claims: list[Claim] = []
     for match in _ANNOTATION.finditer(text):
-        offset = match.start(1)
-        for claim in _claims_between(find_islands(tokenise(match[1])), match[1]):
+        inner, offset = match[1], match.start(1)
+        for claim in _claims_between(find_islands(tokenise(inner)), inner):
             start, end = claim.span
-            claims.append(
-                Claim(claim.verdict, (start + offset, end + offset), (), claim.result, claim.expected)
-            )
+            claims.append(replace(claim, span=(start + offset, end + offset), operands=()))
     return claims, _ANNOTATION.sub(lambda match: " " * len(match[0]), text)
-
-
-def claims_of_tokens(text: str) -> Iterator[Claim]:
-    """The claims of a text without annotations and LaTeX."""
-    return _claims_between(find_islands(tokenise(text)), text)
 
 
 def _claims_between(islands: list[Island], text: str) -> Iterator[Claim]:

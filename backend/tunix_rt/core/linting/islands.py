@@ -51,7 +51,7 @@ def _is_passing_word(island: Island, tokens: list[Token], index: int) -> bool:
     """`55 members in the two groups = …`: a number word in running text is no operand."""
     if not island.tokens or island.tokens[-1].kind != "n" or not 0 < tokens[index].gap < BREAK:
         return False
-    return index + 1 < len(tokens) and tokens[index + 1].gap > 0
+    return index + 1 < len(tokens) and tokens[index + 1].kind not in "+-*/^"
 
 
 def _close(islands: list[Island], island: Island) -> None:

@@ -1,9 +1,23 @@
 """Reads what the steps of a trace say, and reports what is wrong with it."""
 
-from tunix_rt.core.linting.claims import Claim, read_claims
+from dataclasses import dataclass, field
+from math import prod
+
+from tunix_rt.core.linting import scoring
+from tunix_rt.core.linting.answers import Support, answer_support, last_result
+from tunix_rt.core.linting.claims import Claim, StepReading, read_step
 from tunix_rt.core.linting.findings import Finding, LintReport
+from tunix_rt.core.linting.grounding import KnownNumbers, unexplained_numbers
+from tunix_rt.core.linting.markup import leaked_answer, unsafe_tags
+from tunix_rt.core.linting.prose import cut_off_span, is_empty, pretends_to_verify, repetition_key
 from tunix_rt.core.linting.ratios import as_text
+from tunix_rt.core.linting.words import content_words, is_gibberish, num_words
 from tunix_rt.core.trace import Trace, TraceStep
+
+MAX_CHARS_READ = 200_000
+"""Steps beyond this many characters of a trace are not read; a finding says so."""
+MAX_FOUND_CHARS = 200
+_HOLLOW = frozenset({"reasoning-empty", "reasoning-gibberish", "step-repeated", "verification-empty"})
 
 
 def lint_trace(trace: Trace) -> LintReport:
@@ -12,24 +26,137 @@ def lint_trace(trace: Trace) -> LintReport:
     Example:
         a step "48 / 2 = 25" -> arithmetic-wrong at that step, found "25", expected "24"
     """
-    claims = {step.i: read_claims(step.content) for step in trace.steps}
-    findings = [
-        _wrong_arithmetic(step, claim)
-        for step in trace.steps
-        for claim in claims[step.i]
-        if claim.verdict == "wrong"
-    ]
-    num_checked = sum(claim.verdict != "unreadable" for found in claims.values() for claim in found)
-    arithmetic = 1 - len(findings) / num_checked if num_checked else 0.5
-    return LintReport(score=100 * arithmetic, components={"arithmetic": arithmetic}, findings=tuple(findings))
-
-
-def _wrong_arithmetic(step: TraceStep, claim: Claim) -> Finding:
-    start, end = claim.span
-    return Finding(
-        code="arithmetic-wrong",
-        step=step.i,
-        span=claim.span,
-        found=step.content[start:end],
-        expected=None if claim.expected is None else as_text(claim.expected),
+    lint = _Lint(trace)
+    for step in trace.steps:
+        lint.check_step(step)
+    lint.check_whole()
+    components = lint.components()
+    return LintReport(
+        score=round(100 * prod(components.values()), 2), components=components, findings=tuple(lint.findings)
     )
+
+
+@dataclass
+class _Lint:
+    """What is known after the steps that were read so far."""
+
+    trace: Trace
+    findings: list[Finding] = field(default_factory=list)
+    readings: list[StepReading] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    strengths: list[float] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    num_chars: int = 0
+    num_words: int = 0
+    support: Support = "undecidable"
+
+    def __post_init__(self) -> None:
+        prompt = self.trace.prompt
+        self.known = KnownNumbers(read_step(prompt).numbers, prompt)
+        self.words = content_words(prompt) | content_words(self.trace.final_answer)
+
+    def add(
+        self, code: str, step: TraceStep | None, text: str, span: tuple[int, int], expected: str | None
+    ) -> None:
+        found = text[span[0] : span[1]][:MAX_FOUND_CHARS]
+        self.findings.append(
+            Finding(
+                code=code, step=None if step is None else step.i, span=span, found=found, expected=expected
+            )
+        )
+
+    def check_step(self, step: TraceStep) -> None:
+        text = step.content
+        self._check_markup(step, text)
+        self._check_repetition(step)
+        self.num_chars += len(text)
+        if self.num_chars > MAX_CHARS_READ:
+            self.add("too-long-to-check", step, text, (0, len(text)), None)
+            return
+        reading = read_step(text)
+        self._check_arithmetic(step, reading)
+        self._check_substance(step, reading)
+        self._check_grounding(step, reading)
+        self.readings.append(reading)
+        self.claims.extend(reading.claims)
+
+    def _check_markup(self, step: TraceStep | None, text: str) -> None:
+        for span in unsafe_tags(text):
+            self.add("markup-unsafe", step, text, span, None)
+
+    def _check_repetition(self, step: TraceStep) -> None:
+        key = repetition_key(step.content)
+        if key in self.keys:
+            self.add("step-repeated", step, step.content, (0, len(step.content)), None)
+        self.keys.add(key)
+
+    def _check_arithmetic(self, step: TraceStep, reading: StepReading) -> None:
+        for claim in reading.claims:
+            if claim.verdict == "wrong":
+                expected = None if claim.expected is None else as_text(claim.expected)
+                self.add("arithmetic-wrong", step, step.content, claim.span, expected)
+
+    def _check_substance(self, step: TraceStep, reading: StepReading) -> None:
+        whole = (0, len(step.content))
+        if is_empty(step):
+            self.add("reasoning-empty", step, step.content, whole, None)
+        elif is_gibberish(step.content):
+            self.add("reasoning-gibberish", step, step.content, whole, None)
+        elif pretends_to_verify(step, reading, self.claims):
+            self.add("verification-empty", step, step.content, whole, None)
+
+    def _check_grounding(self, step: TraceStep, reading: StepReading) -> None:
+        num_known = sum(token.value in self.known.values for token in reading.numbers)
+        for token in unexplained_numbers(reading, self.known):
+            self.add("number-from-nowhere", step, step.content, (token.start, token.end), None)
+        words = content_words(step.content)
+        num_shared = len(words & self.words) + num_known
+        strength = scoring.link_strength(num_shared, num_words(step.content))
+        if strength >= 1:
+            self.words |= words
+        self.strengths.append(strength)
+        self.num_words += num_words(step.content)
+
+    def check_whole(self) -> None:
+        trace = self.trace
+        last = trace.steps[-1]
+        cut_off = cut_off_span(last.content)
+        if cut_off is not None:
+            self.add("reasoning-truncated", last, last.content, cut_off, None)
+        leak = leaked_answer(trace.prompt, trace.final_answer)
+        if leak is not None:
+            self.add("answer-in-prompt", None, trace.prompt, leak, None)
+        self._check_markup(None, trace.final_answer)
+        self._check_answer()
+
+    def _check_answer(self) -> None:
+        answer = self.trace.final_answer
+        if len(self.readings) < len(self.trace.steps):
+            return
+        self.support = answer_support(answer, [step.content for step in self.trace.steps], self.readings)
+        if self.support in ("mismatch", "unsupported"):
+            result = last_result(self.readings)
+            expected = None if result is None else as_text(result)
+            self.add(f"answer-{self.support}", None, answer, (0, len(answer)), expected)
+
+    def components(self) -> dict[str, float]:
+        codes = [finding.code for finding in self.findings]
+        hollow_steps = {finding.step for finding in self.findings if finding.code in _HOLLOW}
+        num_confirmed = sum(claim.verdict == "confirmed" for claim in self.claims)
+        num_read = max(len(self.readings), 1)
+        return {
+            "arithmetic": scoring.arithmetic_factor(num_confirmed, codes.count("arithmetic-wrong")),
+            "answer": scoring.SUPPORT_FACTORS[self.support],
+            "grounding": scoring.grounding_factor(
+                self.strengths or [0.0],
+                self.num_words / num_read,
+                self.support,
+                codes.count("number-from-nowhere"),
+            ),
+            "substance": scoring.substance_factor(
+                len(self.trace.steps), len(hollow_steps), is_truncated="reasoning-truncated" in codes
+            ),
+            "safety": scoring.safety_factor(
+                has_unsafe_markup="markup-unsafe" in codes, leaks_answer="answer-in-prompt" in codes
+            ),
+        }

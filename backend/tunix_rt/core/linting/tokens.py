@@ -40,7 +40,7 @@ class Token(NamedTuple):
 
 _SCANNER = re.compile(
     r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
-    r"(\s?%|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?"
+    r"((?:\.\.\.|…)?\s?%|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?"
     r"|((?:is|are|was|were|gives?|makes?|leaves?|totals?|totaling|total of|or|gets?)\b"
     r"(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.]))"
     r"|((?:ft|sq|lbs?|oz|hrs?|mins?|yds?)\.(?=\s*[*/+=x×÷)\-a-z])|[^\W\d_]+(?:['’&][^\W\d_]+|-[^\W\d_]{2,})*)"
@@ -55,6 +55,7 @@ _WORD_OPERAND_FOLLOWS = re.compile(
     rf"\s(?:by |by the |the )?(?:[$€£¢(]*[\d.(½⅓⅔¼¾]|(?:{'|'.join(NUMBER_WORDS)})\b)"
 )
 _SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
+_LABELS = ("step ", "day ", "week ", "month ", "year ", "part ", "case ", "question ", "problem ", "#")
 _UNIT_FOLLOWS = re.compile(r"[^\W\d_]|\s[^\W\d_]{2}")
 _ARTICLES = frozenset("ai")
 _TOUCHES_OPERATOR = re.compile(r"[-+*/^=(].|.?[ai][-+*/^=)]")
@@ -122,11 +123,15 @@ class _Scan:
     def _number(self, digits: str, tail: str | None, start: int, end: int) -> None:
         is_percent = tail is not None and tail.endswith(("%", "percent"))
         is_ordinal = tail is not None and tail[0].isalpha()
+        is_plain = tail is None or is_percent or is_ordinal or tail in ("...", "…")
         if is_ordinal and self._previous() not in ("/", "="):
             self.gap += 1
             return
-        if (tail is not None and not is_percent and not is_ordinal) or len(digits) > MAX_NUMBER_CHARS:
-            self._add("v", start, end, name="opaque")  # a time, a ratio, a version, a decimal comma
+        if not is_plain or len(digits) > MAX_NUMBER_CHARS:
+            self._add("v", start, end, name=f"opaque-{start}")  # a time, a ratio, a version, a decimal comma
+            return
+        if self.gap and self.text.endswith(_LABELS, 0, start):
+            self._add("v", start, end, name=f"label-{start}")  # "week 1" is a name
             return
         value, decimals = read_number(digits)
         self.tokens.append(Token("n", start, end, self.gap, value, decimals, is_percent))

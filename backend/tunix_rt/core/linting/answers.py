@@ -1,0 +1,96 @@
+"""How the final answer relates to the steps."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from tunix_rt.core.linting.claims import StepReading
+from tunix_rt.core.linting.equality import agrees
+from tunix_rt.core.linting.ratios import Ratio, reduced
+from tunix_rt.core.linting.tokens import Token, tokenise
+from tunix_rt.core.linting.words import content_words
+
+Support = Literal["follows", "stated", "undecidable", "mismatch", "unsupported"]
+"""`follows` from the last claims; is `stated` in the steps; `undecidable` (yes, B); `mismatch` with the last
+claims; `unsupported`: nowhere in the steps."""
+
+_VERDICTS = frozenset({"yes", "no", "true", "false", "none", "both", "neither", "possible", "impossible"})
+_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+_MAX_CHARS = 2_000
+NUM_LAST_STEPS = 2
+
+
+def answer_support(final_answer: str, contents: Sequence[str], readings: Sequence[StepReading]) -> Support:
+    """Whether the answer follows from what the steps say.
+
+    Example:
+        answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "mismatch" or "unsupported"
+    """
+    numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"]
+    if numbers and not content_words(final_answer) - _units_of(contents):
+        return _number_support(numbers, readings)
+    return _text_support(final_answer, contents)
+
+
+def last_result(readings: Sequence[StepReading]) -> Ratio | None:
+    """The result of the last claim that could be read."""
+    for reading in reversed(readings):
+        for claim in reversed(reading.claims):
+            if claim.result is not None and claim.verdict != "unreadable":
+                return claim.result
+    return None
+
+
+def _units_of(contents: Sequence[str]) -> set[str]:
+    return content_words(" ".join(contents[-NUM_LAST_STEPS:])[: 10 * _MAX_CHARS])
+
+
+def _number_support(numbers: Sequence[Token], readings: Sequence[StepReading]) -> Support:
+    in_last = {reduced(token.value) for reading in readings[-NUM_LAST_STEPS:] for token in reading.numbers}
+    results = [
+        claim.result for reading in readings[-NUM_LAST_STEPS:] for claim in reading.claims if claim.result
+    ]
+    if all(any(_same(token, result) for result in results) for token in numbers):
+        return "follows"
+    if all(any(_same(token, value) for value in in_last) for token in numbers):
+        return "mismatch" if _contradicts(numbers, readings) else "stated"
+    if all(any(_same(token, n.value) for reading in readings for n in reading.numbers) for token in numbers):
+        return "mismatch" if last_result(readings) is not None else "stated"
+    return "unsupported"
+
+
+def _contradicts(numbers: Sequence[Token], readings: Sequence[StepReading]) -> bool:
+    """The last step calculates, and the answer is only an operand of it."""
+    last = readings[-1]
+    operands = {token.start for claim in last.claims for token in claim.operands}
+    free = [token.value for token in last.numbers if token.start not in operands]
+    is_only_operand = not any(_same(number, value) for number in numbers for value in free)
+    return bool(last.claims) and is_only_operand
+
+
+def _same(token: Token, value: Ratio) -> bool:
+    if agrees(value, token.value, token.decimals, is_rough=True):
+        return True
+    percent = (value[0] * 100, value[1])
+    return agrees(percent, token.value, token.decimals, is_rough=False) or reduced(
+        (token.value[0] * 100, token.value[1])
+    ) == reduced(value)
+
+
+def _text_support(final_answer: str, contents: Sequence[str]) -> Support:
+    answer = _squeezed(final_answer)
+    if answer in _VERDICTS or len(answer) <= 1:
+        return "undecidable"
+    texts = [_squeezed(content) for content in contents]
+    if any(answer in text for text in texts[-NUM_LAST_STEPS:]):
+        return "follows"
+    if any(answer in text for text in texts):
+        return "stated"
+    wanted = content_words(final_answer)
+    shared = wanted & content_words(" ".join(contents))
+    return "stated" if wanted and 2 * len(shared) >= len(wanted) else "unsupported"
+
+
+def _squeezed(text: str) -> str:
+    """Letters and digits only, so that `c, b, a` and `cba` are the same."""
+    return _NOT_ALPHANUMERIC.sub("", text.casefold())

@@ -1,0 +1,89 @@
+"""Where numbers and words come from: the prompt, earlier steps, or nowhere."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from tunix_rt.core.linting.claims import StepReading
+from tunix_rt.core.linting.ratios import Ratio, apply, reduced
+from tunix_rt.core.linting.tokens import Token
+from tunix_rt.core.linting.vocabulary import FRACTION_WORDS, MULTIPLE_WORDS
+
+COUNTABLE = 12
+"""Whole numbers up to here may be counted by the reader: names in a list, sides of a box, months."""
+_COMMON_KNOWLEDGE = frozenset(
+    {
+        (n, 1)
+        for n in (14, 15, 16, 18, 20, 24, 25, 28, 30, 31, 36, 48, 50, 52, 60, 90, 100, 180, 360, 365, 366)
+    }
+    | {(n, 1) for n in (1000, 1440, 1760, 2000, 3600, 5280, 10_000, 1_000_000)}
+    | {(1, n) for n in (2, 3, 4, 5, 8, 10, 20, 100)}
+)
+"""Units of time, length, money and percentage, and their usual fractions."""
+_MAX_PAIRS = 40
+
+
+class KnownNumbers:
+    """The numbers that a step may use without explaining them."""
+
+    def __init__(self, prompt_numbers: Iterable[Token], prompt: str) -> None:
+        self.values: dict[Ratio, None] = {}
+        for token in prompt_numbers:
+            self.add(token.value)
+        for word in prompt.lower().replace("-", " ").split():
+            value = MULTIPLE_WORDS.get(word) or FRACTION_WORDS.get(word)
+            if value is not None:
+                self.add(value)
+
+    def add(self, value: Ratio) -> None:
+        """From here on, steps may use this number."""
+        self.values[reduced(value)] = None
+
+    def explains(self, token: Token) -> bool:
+        """Whether a number was given, is common knowledge, or is one small calculation away from known ones."""
+        value = reduced(token.value)
+        if value in self.values or value in _COMMON_KNOWLEDGE or (value[1] == 1 and value[0] <= COUNTABLE):
+            return True
+        return any(other in self.values for other in _other_forms(value)) or self._is_one_operation_away(
+            value
+        )
+
+    def _is_one_operation_away(self, value: Ratio) -> bool:
+        """Mental arithmetic: `48 - 20` may be written as 28 without showing it."""
+        for known in islice(reversed(self.values), _MAX_PAIRS):
+            others = (apply("-", value, known), apply("+", value, known), apply("/", value, known))
+            product = apply("*", value, known)
+            if any(other is not None and reduced(other) in self.values for other in (*others, product)):
+                return True
+            if value[0] and known[0] and reduced((known[0] * value[1], known[1] * value[0])) in self.values:
+                return True
+        return False
+
+
+def _other_forms(value: Ratio) -> Iterable[Ratio]:
+    """20 % may be written 0.2, 0.8 (what is left) or 1.2 (with what is added); dollars as cents."""
+    numerator, denominator = value
+    yield reduced((numerator * 100, denominator))
+    yield reduced((numerator, denominator * 100))
+    yield reduced((100 * denominator - numerator, denominator))
+    yield reduced((100 * (denominator - numerator), denominator))
+    yield reduced((100 * (numerator - denominator), denominator))
+    if numerator > 0:
+        yield denominator, numerator
+
+
+def unexplained_numbers(reading: StepReading, known: KnownNumbers) -> list[Token]:
+    """The numbers of a step that come from nowhere; `known` learns the numbers of the step.
+
+    Results of the step's own claims are explained by these claims.
+    """
+    results = {claim.span[0] for claim in reading.claims}
+    computed = {reduced(claim.result) for claim in reading.claims if claim.result is not None}
+    unexplained = []
+    for token in reading.numbers:
+        is_explained = token.start in results or reduced(token.value) in computed or known.explains(token)
+        if not is_explained:
+            unexplained.append(token)
+        known.add(token.value)
+    for value in computed:
+        known.add(value)
+    return unexplained

@@ -1,0 +1,35 @@
+"""Text that would break the markup around it, and prompts that give the answer away."""
+
+import re
+from collections.abc import Iterator
+
+_UNSAFE = re.compile(
+    r"</?\s*(?:reasoning|answer|think|thinking|final_answer)\s*/?>"
+    r"|<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_turn>|</?s>|<(?:bos|eos|pad|unk)>",
+    re.IGNORECASE,
+)
+_LEAK = re.compile(
+    r"(?:\b(?:answer|solution)\s*(?:is|was|=|:)\s*|####\s*|\\boxed\{\s*|<answer>\s*)[$€£]?\s*", re.IGNORECASE
+)
+
+
+def unsafe_tags(text: str) -> Iterator[tuple[int, int]]:
+    """Where the text has tags of the reasoning markup or of chat templates."""
+    if "<" in text:
+        for match in _UNSAFE.finditer(text):
+            yield match.span()
+
+
+def leaked_answer(prompt: str, final_answer: str) -> tuple[int, int] | None:
+    """Where the prompt says what the answer is; None when it does not.
+
+    Example:
+        prompt "… The answer is 72.", answer "72" -> the span of "72"
+    """
+    answer = final_answer.strip().casefold()
+    lowered = prompt.casefold() if len(prompt.casefold()) == len(prompt) else prompt
+    for match in _LEAK.finditer(prompt):
+        end = match.end() + len(answer)
+        if lowered.startswith(answer, match.end()) and not lowered[end : end + 1].isalnum():
+            return match.end(), end
+    return None

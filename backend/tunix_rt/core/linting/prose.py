@@ -1,0 +1,73 @@
+"""Checks of a step's text that need no arithmetic: empty, repeated, cut off, pretending to verify."""
+
+import re
+
+from tunix_rt.core.linting.claims import Claim, StepReading
+from tunix_rt.core.linting.ratios import reduced
+from tunix_rt.core.trace import TraceStep
+
+_NOT_WORD = re.compile(r"[\W_]+")
+_NUMBERING = re.compile(r"^\s*(?:step\s*)?\d{1,3}\s*[.):-]\s+", re.IGNORECASE)
+_PLACEHOLDERS = frozenset(
+    "na tbd todo none null reasoning thinking step solution answer placeholder ok done etc content text".split()
+)
+_LABEL = re.compile(r"^(?:step|part)\d*$")
+_CUT_OFF = re.compile(
+    r"(?:[-+*/×÷=(\[{,:;^\\&]|<<[^>]*|\b(?:and|or|the|of|is|are|was|so|because|then|to|a|an|with|by|plus|minus|times"
+    r"|equals|divided by)|\.\.\.|…)\s*$",
+    re.IGNORECASE,
+)
+_VERIFIES = re.compile(
+    r"^\W*(?:(?:step \d+|now|finally|next|then|so|we|i|let us|let me|let's|to|can|just|quickly)\W+)*"
+    r"(?:re-?check|double[- ]?check|verif(?:y|ied|ying|ication)|check(?:ed|ing)?\b(?! out| in\b)|confirm(?:ed|ing)?|"
+    r"sanity[- ]check)",
+    re.IGNORECASE,
+)
+_VERIFICATION_TYPES = frozenset({"verification", "verify", "check"})
+_EMPTY_PHRASES = frozenset(
+    """verified verify verifying verification check checked checking double doublecheck recheck confirm confirmed
+    confirming correct right good fine valid true yes ok okay matches match the this that is are was it looks look
+    seems answer result solution final step steps all everything my our your we i have has been and so therefore
+    calculation calculations calculated computation reasoning above again carefully done complete passed sound
+    logic consistent indeed sure certain to be as expected work works value number problem sanity now finally let
+    us me s can by of in with for a an no errors error mistakes mistake found""".split()
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_MIN_NEW_WORDS = 3
+
+
+def is_empty(step: TraceStep) -> bool:
+    """Whether a step has no content: punctuation, `N/A`, `Step 1:`."""
+    text = _NOT_WORD.sub("", step.content[:200]).casefold()
+    return not text or text in _PLACEHOLDERS or _LABEL.match(text) is not None
+
+
+def repetition_key(text: str) -> str:
+    """What two steps have in common when one only repeats the other: the text without numbering and case."""
+    return " ".join(_NUMBERING.sub("", text).casefold().split()).rstrip(".!")
+
+
+def cut_off_span(text: str) -> tuple[int, int] | None:
+    """Where a text stops in the middle of a sentence or a formula; None when it does not."""
+    match = _CUT_OFF.search(text, max(len(text) - 200, 0))
+    return match.span() if match else None
+
+
+def pretends_to_verify(step: TraceStep, reading: StepReading, earlier: list[Claim]) -> bool:
+    """Whether a step says that it checks something and brings no check of its own.
+
+    A check is a calculation that no earlier step has made, or a few words that say what was compared.
+    """
+    if step.type.lower() not in _VERIFICATION_TYPES and not _VERIFIES.match(step.content):
+        return False
+    if reading.claims:
+        made = {claim_key(claim) for claim in earlier}
+        return all(claim_key(claim) in made for claim in reading.claims)
+    words = [word for word in _WORD.findall(step.content.lower()) if word not in _EMPTY_PHRASES]
+    return len(set(words)) < _MIN_NEW_WORDS
+
+
+def claim_key(claim: Claim) -> tuple[object, ...]:
+    """The same calculation has the same key, whatever the order of its operands."""
+    operands = sorted(reduced(token.value) for token in claim.operands)
+    return (*operands, None if claim.result is None else reduced(claim.result))
