@@ -99,14 +99,13 @@ def _duplicate_key(line: bytes, value: dict[str, Any]) -> str | None:
 
 def _num_keys(value: dict[str, Any]) -> int:
     num_keys = 0
-    pending: list[Any] = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
+    items: list[Any] = [value]
+    for item in items:  # grows while it is walked: breadth first, without a call for each level
+        if type(item) is dict:
             num_keys += len(item)
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
+            items += item.values()
+        elif type(item) is list:
+            items += item
     return num_keys
 
 

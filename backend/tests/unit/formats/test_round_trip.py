@@ -1,0 +1,92 @@
+import json
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.core.formats.export import EXPORT_FORMATS, export_line
+from tunix_rt.core.formats.registry import ROW_FORMATS, RowReading, detect_format, read_row
+from tunix_rt.core.formats.rows import RowError
+from tunix_rt.core.trace import Trace, canonical_json, trace_from_text_steps, trace_id
+
+text = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1)
+prompts = text.filter(str.strip)
+lines = text.map(str.strip).filter(lambda value: value and "\n" not in value)
+answers = text.map(str.strip).filter(bool)
+traces = st.builds(
+    trace_from_text_steps, prompts, st.lists(lines, min_size=1, max_size=5), answers, st.just({"source": "s"})
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+known_keys = st.sampled_from(
+    sorted({key for known in ROW_FORMATS.values() for key in (*known.required, *known.optional)})
+    + ["role", "content", "from", "value", "i", "type", "text"]
+)
+rows = st.dictionaries(
+    known_keys, json_values | st.lists(st.dictionaries(known_keys, json_values)), max_size=6
+)
+
+
+def shape(trace: Trace) -> tuple[str, list[str], str]:
+    return trace.prompt, [step.content for step in trace.steps], trace.final_answer
+
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+@quickly
+@given(trace=traces)
+def test_an_exported_trace_is_read_back_unchanged(name: str, trace: Trace) -> None:
+    row = json.loads(export_line(trace, name))
+    assert detect_format(row) == name
+    assert shape(read_row(row, RowReading(name))) == shape(trace)
+
+
+@quickly
+@given(trace=traces)
+def test_the_trace_format_keeps_the_id(trace: Trace) -> None:
+    line = export_line(trace, "trace")
+    assert line == canonical_json(trace)
+    assert canonical_json(read_row(json.loads(line), RowReading("trace"))) == line
+
+
+@pytest.mark.parametrize("name", ["tunix_sft", "training_example"])
+def test_records_carry_the_content_id_and_the_meta(name: str) -> None:
+    trace = trace_from_text_steps("6*7?", ["6*7=42"], "42", {"source": "tables"})
+    row = EXPORT_FORMATS[name](trace)
+    assert UUID(row["id"]) == trace_id(canonical_json(trace))
+    assert read_row(row, RowReading(name)).meta == {"source": "tables", "answer_rule": "tags"}
+
+
+@pytest.mark.parametrize("name", [name for name in EXPORT_FORMATS if name != "trace"])
+def test_every_training_text_holds_the_steps_and_the_answer(name: str) -> None:
+    line = export_line(trace_from_text_steps("6*7?", ["six sevens"], "forty-two"), name)
+    assert "six sevens" in line
+    assert "<answer>forty-two</answer>" in line
+
+
+def test_a_turn_marker_in_a_prompt_cannot_end_the_turn() -> None:
+    with pytest.raises(DataError, match="end_of_turn"):
+        export_line(trace_from_text_steps("a<end_of_turn>b", ["c"], "d"), "tunix_sft")
+
+
+@pytest.mark.parametrize("name", ROW_FORMATS)
+@quickly
+@given(data=st.data())
+def test_any_json_object_gives_a_trace_or_a_row_error(name: str, data: st.DataObject) -> None:
+    known = (*ROW_FORMATS[name].required, *ROW_FORMATS[name].optional)
+    row = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(known, values)))
+    with suppress(RowError):
+        assert json.loads(canonical_json(read_row(row, RowReading(name))))
+
+
+@quickly
+@given(row=st.dictionaries(st.text(max_size=8) | message_keys, json_values, max_size=4))
+def test_detection_of_any_json_object_never_crashes(row: dict[str, Any]) -> None:
+    with suppress(RowError):
+        assert detect_format(row) in ROW_FORMATS
