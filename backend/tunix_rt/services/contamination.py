@@ -76,6 +76,7 @@ class ContaminationChecker:
         self._items = [(evalset.name, item) for evalset in evalsets for item in evalset.items]
         questions = [question_of(item.prompt) for _, item in self._items]
         self._exact = {question.text: index for index, question in reversed(list(enumerate(questions)))}
+        self._numbers = [question.numbers for question in questions]
         self._shingles = [shingles(question.words) for question in questions]
         self._near = self._index_by_numbers(questions)
         self._runs, self._num_runs = _index_runs(questions)
@@ -102,13 +103,19 @@ class ContaminationChecker:
         hits = Counter(index for run in found for index in self._runs[run])
         for index, num_hits in sorted(hits.items()):
             share = num_hits / self._num_runs[index]
-            if share >= CONTAINED_FROM:
+            if share >= CONTAINED_FROM and _in_order(self._numbers[index], question.numbers):
                 return self._match(index, "contained", min(share, 1.0))
         return None
 
     def _match(self, index: int, kind: OverlapKind, similarity: float) -> Match:
         evalset, item = self._items[index]
         return Match(evalset=evalset, item_id=item.id, kind=kind, similarity=round(similarity, 4))
+
+
+def _in_order(part: Sequence[str], whole: Sequence[str]) -> bool:
+    """Whether `part` is `whole` with some left out: other numbers make another question."""
+    remaining = iter(whole)
+    return all(number in remaining for number in part)
 
 
 def _runs(question: Question) -> set[tuple[str, ...]]:

@@ -1,10 +1,11 @@
 """Build a dataset: scan the chosen traces, select, check, split, write, publish."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
+from uuid import UUID
 
 import tunix_rt
 from tunix_rt.core.dataset import (
@@ -52,13 +53,27 @@ class _Scan:
     matches: dict[int, Match] = field(default_factory=dict)
 
 
-def build_from_store(store: Store, spec: DatasetSpec, *, progress: Progress = lambda _: None) -> BuildOutcome:
-    """Build a dataset from the stored traces, judging first those that a filter needs judged."""
+def build_from_store(
+    store: Store,
+    spec: DatasetSpec,
+    *,
+    only: Collection[UUID] | None = None,
+    progress: Progress = lambda _: None,
+) -> BuildOutcome:
+    """Build a dataset from the stored traces, judging first those that a filter needs judged.
+
+    Args:
+        store: where the traces are.
+        spec: which of them make the dataset, and how.
+        only: ids beyond which no trace is considered. None: no such bound.
+        progress: told how many more rows were read.
+    """
     if spec.filters.needs_lint:
         score_unscored(store.traces, spec.filters)
+    chosen = store.traces.iter_selected(spec.filters)
     return build_dataset(
         spec,
-        store.traces.iter_selected(spec.filters),
+        chosen if only is None else (stored for stored in chosen if stored.id in only),
         datasets_dir=store.settings.datasets_dir,
         evalsets=load_evalsets(store.settings.evalsets_dir),
         progress=progress,

@@ -1,0 +1,61 @@
+"""Builders for datasets: stored rows, eval sets, a build in one call."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from support.builders import make_trace
+from tunix_rt.core.dataset import BuildOutcome
+from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.core.store_types import StoredTrace
+from tunix_rt.core.trace import Trace, canonical_json, trace_id
+from tunix_rt.services.contamination import EvalSet
+from tunix_rt.services.dataset_building import build_dataset
+
+EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
+ALL_IN_TRAIN = {"train": 1.0}
+
+
+def stored(trace: Trace, *, age_hours: int = 0, score: float | None = None) -> StoredTrace:
+    """A trace as the store gives it."""
+    canonical = canonical_json(trace)
+    return StoredTrace(
+        id=trace_id(canonical),
+        created_at=EPOCH - timedelta(hours=age_hours),
+        canonical=canonical,
+        score=score,
+    )
+
+
+def sums(count: int, *, first: int = 0) -> list[StoredTrace]:
+    """That many different, right additions."""
+    return [
+        stored(make_trace(f"What is {n} + 7?", [f"{n} + 7 = {n + 7}"], str(n + 7), source="sums"))
+        for n in range(first, first + count)
+    ]
+
+
+def evalset(*prompts: str, name: str = "exam") -> EvalSet:
+    """An eval set that asks these questions."""
+    items = tuple(
+        EvalItem(
+            id=f"{name}-{number}",
+            prompt=prompt,
+            expected_answer="42",
+            section="core",
+            category="arithmetic",
+            difficulty="easy",
+        )
+        for number, prompt in enumerate(prompts)
+    )
+    return EvalSet(name=name, items=items, sha256=evalset_hash(items))
+
+
+def build(
+    home: Path, rows: Sequence[StoredTrace], *, evalsets: Sequence[EvalSet] = (), **spec: Any
+) -> BuildOutcome:
+    """Build `demo-v1` (unless told otherwise) under `home`, all rows in train."""
+    values = {"dataset_name": "demo", "splits": ALL_IN_TRAIN} | spec
+    return build_dataset(DatasetSpec(**values), rows, datasets_dir=home / "datasets", evalsets=evalsets)

@@ -1,0 +1,152 @@
+"""Datasets: build, ingest, list, detail, rows, diff, export, delete."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile, status
+from fastapi.responses import StreamingResponse
+
+from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.errors import error_responses
+from tunix_rt.api.transfers import download, saved_upload
+from tunix_rt.core.dataset import BuildOutcome, DatasetManifest
+from tunix_rt.core.dataset_diff import DatasetDiff
+from tunix_rt.core.dataset_spec import NAME_PATTERN, SPLIT_PATTERN, VERSION_PATTERN, DatasetSpec
+from tunix_rt.services import datasets as dataset_service
+from tunix_rt.services.dataset_building import build_from_store
+from tunix_rt.services.dataset_comparing import diff_datasets
+from tunix_rt.services.dataset_exporting import ExportFormat, open_export
+from tunix_rt.services.dataset_ingesting import IngestReport, ingest_file
+from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
+from tunix_rt.services.importing import ImportOptions
+
+MAX_OFFSET = 2**31 - 1
+
+router = APIRouter(prefix="/api/datasets", tags=["datasets"], responses=error_responses())
+
+Limit = Annotated[int, Query(ge=1, le=100)]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
+Split = Annotated[str | None, Query(pattern=SPLIT_PATTERN)]
+
+
+@router.post(
+    "/build",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(404, 409) | {200: {"model": BuildOutcome}},
+)
+def build_dataset(spec: DatasetSpec, store: OpenStore, response: Response) -> BuildOutcome:
+    """Build a dataset from stored traces. 201 when it is new, 200 when it is there with the same content.
+
+    409 if the key exists with other content, 404 if the parent is unknown, 422 if nothing matches or a row
+    repeats a question of an eval set.
+    """
+    outcome = build_from_store(store, spec)
+    response.status_code = status.HTTP_201_CREATED if outcome.status == "created" else status.HTTP_200_OK
+    return outcome
+
+
+@router.post("/ingest", status_code=status.HTTP_201_CREATED, responses=error_responses(409, 501))
+def ingest(
+    file: Annotated[UploadFile, File(description="JSONL, CSV, TSV or Parquet; see docs/importing.md")],
+    store: OpenStore,
+    source_name: Annotated[str | None, Form(min_length=1, max_length=200)] = None,
+    dataset_name: Annotated[str | None, Form(pattern=NAME_PATTERN)] = None,
+    dataset_version: Annotated[str, Form(pattern=VERSION_PATTERN)] = "v1",
+) -> IngestReport:
+    """Store the traces of an uploaded file, all or none, and with `dataset_name` build a dataset of them.
+
+    409 if the dataset exists with other content, 422 with the first bad rows if one cannot be imported.
+    """
+    spec = DatasetSpec(dataset_name=dataset_name, dataset_version=dataset_version) if dataset_name else None
+    options = ImportOptions(source=source_name)
+    with saved_upload(file) as path:
+        return ingest_file(store, path, options=options, spec=spec, name=file.filename or "upload")
+
+
+@router.get("")
+def list_datasets(store: OpenStore, limit: Limit = 20, offset: Offset = 0) -> dataset_service.DatasetList:
+    """A page of datasets by key, with the total."""
+    return dataset_service.list_datasets(store.settings.datasets_dir, limit=limit, offset=offset)
+
+
+@router.get("/{dataset_key}", responses=error_responses(404), response_model_exclude_none=True)
+def get_dataset(dataset_key: str, store: OpenStore) -> DatasetManifest:
+    """What a dataset holds and where it comes from. 404 if unknown."""
+    return dataset_service.get_dataset(store.settings.datasets_dir, dataset_key)
+
+
+@router.get("/{dataset_key}/rows", responses=error_responses(404))
+def read_rows(
+    dataset_key: str, store: OpenStore, split: Split = None, limit: Limit = 20, offset: Offset = 0
+) -> dataset_service.RowPage:
+    """A page of the rows of a split (the first one unless named). 404 if dataset or split is unknown."""
+    return dataset_service.read_rows(
+        store.settings.datasets_dir, dataset_key, split=split, limit=limit, offset=offset
+    )
+
+
+@router.get("/{dataset_key}/diff", responses=error_responses(404))
+def diff(
+    dataset_key: str,
+    other: Annotated[str, Query(description="the dataset that came after")],
+    store: OpenStore,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> DatasetDiff:
+    """What `other` changed against this dataset. 404 if either is unknown."""
+    return diff_datasets(store.settings.datasets_dir, dataset_key, other, limit=limit, offset=offset)
+
+
+@router.post("/{dataset_key}/verify", responses=error_responses(404))
+def verify(dataset_key: str, store: OpenStore) -> DatasetVerdict:
+    """Hash and read everything again and compare with the manifest. 404 if unknown."""
+    return verify_dataset(store.settings.datasets_dir, dataset_key)
+
+
+@router.get(
+    "/{dataset_key}/export.jsonl",
+    responses=error_responses(404) | {200: {"content": {"application/x-ndjson": {}}}},
+    response_class=StreamingResponse,
+)
+def export_jsonl(
+    dataset_key: str,
+    store: OpenStore,
+    export_format: Annotated[ExportFormat, Query(alias="format")] = "trace",
+    split: Split = None,
+) -> StreamingResponse:
+    """The rows, one JSON object a line. 404 if unknown, 422 if a row does not fit the format."""
+    file = open_export(
+        store.settings.datasets_dir,
+        dataset_key,
+        split=split,
+        export_format=export_format,
+        file_type="jsonl",
+    )
+    return download(file, f"{dataset_key}.{export_format}.jsonl", "application/x-ndjson")
+
+
+@router.get(
+    "/{dataset_key}/export.parquet",
+    responses=error_responses(404, 501) | {200: {"content": {"application/vnd.apache.parquet": {}}}},
+    response_class=StreamingResponse,
+)
+def export_parquet(
+    dataset_key: str,
+    store: OpenStore,
+    export_format: Annotated[ExportFormat, Query(alias="format")] = "trace",
+    split: Split = None,
+) -> StreamingResponse:
+    """The rows as Parquet. 404 if unknown, 422 if a row does not fit the format, 501 without the extra."""
+    file = open_export(
+        store.settings.datasets_dir,
+        dataset_key,
+        split=split,
+        export_format=export_format,
+        file_type="parquet",
+    )
+    return download(file, f"{dataset_key}.{export_format}.parquet", "application/vnd.apache.parquet")
+
+
+@router.delete("/{dataset_key}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
+def delete_dataset(dataset_key: str, store: OpenStore) -> None:
+    """Remove a dataset; its traces stay. 404 if unknown, 409 while a run uses it."""
+    dataset_service.delete_dataset(store.settings, dataset_key)

@@ -1,0 +1,42 @@
+"""Files that come and go over HTTP, never whole in memory."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from fastapi import UploadFile
+from fastapi.responses import StreamingResponse
+
+from tunix_rt.files.atomic import storage_errors
+
+_CHUNK_BYTES = 1 << 16
+_MAX_ENDING_CHARS = 32
+
+
+@contextmanager
+def saved_upload(upload: UploadFile) -> Iterator[Path]:
+    """The upload as a file on disk, gone afterwards.
+
+    Of the client's name only the endings are used: they tell CSV from JSONL.
+    """
+    endings = [ending for ending in Path(upload.filename or "").suffixes if ending[1:].isalnum()]
+    with storage_errors("receiving the upload"), tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
+        path = Path(folder) / f"upload{''.join(endings)[-_MAX_ENDING_CHARS:]}"
+        with path.open("wb") as target:
+            shutil.copyfileobj(upload.file, target, _CHUNK_BYTES)
+        yield path
+
+
+def download(file: IO[bytes], name: str, media_type: str) -> StreamingResponse:
+    """An answer that streams `file` and closes it."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(_chunks(file), media_type=media_type, headers=headers)
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(_CHUNK_BYTES):
+            yield chunk

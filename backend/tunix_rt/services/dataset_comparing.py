@@ -1,0 +1,63 @@
+"""Compare two datasets row by row."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tunix_rt.core.dataset import DatasetManifest, SplitStatistics
+from tunix_rt.core.dataset_diff import (
+    DatasetDiff,
+    DatasetSide,
+    DiffRow,
+    RowEntry,
+    changed_answers,
+    moved_splits,
+    rows_only_in,
+)
+from tunix_rt.core.dataset_rows import digest
+from tunix_rt.core.trace import normalised_prompt, trace_id
+from tunix_rt.files.dataset_dirs import iter_lines, read_manifest
+
+START_CHARS = 200
+
+
+def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offset: int) -> DatasetDiff:
+    """What `other` has that `base` has not, and the reverse; a page of each kind of change."""
+    manifests = read_manifest(datasets_dir, base), read_manifest(datasets_dir, other)
+    left, right = (DatasetSide.of(_entries(datasets_dir, manifest)) for manifest in manifests)
+    added, removed = rows_only_in(right, left), rows_only_in(left, right)
+    answers, moves = changed_answers(left, right), moved_splits(left, right)
+    page = slice(offset, offset + limit)
+    return DatasetDiff(
+        base=base,
+        other=other,
+        identical=manifests[0].content_hash == manifests[1].content_hash,
+        num_unchanged=len(right.rows) - len(added),
+        num_added=len(added),
+        num_removed=len(removed),
+        num_answers_changed=len(answers),
+        num_splits_moved=len(moves),
+        added=tuple(added[page]),
+        removed=tuple(removed[page]),
+        answers_changed=tuple(answers[page]),
+        splits_moved=tuple(moves[page]),
+        base_statistics=_statistics(manifests[0]),
+        other_statistics=_statistics(manifests[1]),
+    )
+
+
+def _entries(datasets_dir: Path, manifest: DatasetManifest) -> Iterator[RowEntry]:
+    for split in manifest.splits:
+        for line in iter_lines(datasets_dir, manifest.dataset_key, split.name):
+            trace = json.loads(line)
+            row = DiffRow(
+                trace_id=trace_id(line),
+                split=split.name,
+                prompt_start=trace["prompt"][:START_CHARS],
+                final_answer=trace["final_answer"][:START_CHARS],
+            )
+            yield RowEntry(row, digest(normalised_prompt(trace["prompt"])))
+
+
+def _statistics(manifest: DatasetManifest) -> dict[str, SplitStatistics]:
+    return {split.name: split.statistics for split in manifest.splits}

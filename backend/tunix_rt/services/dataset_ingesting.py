@@ -1,0 +1,73 @@
+"""A file of traces becomes stored traces, and a dataset of exactly these, in one go."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.core.dataset import BuildOutcome
+from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.core.store_types import AddResult
+from tunix_rt.core.trace import Trace, trace_id
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.dataset_building import Progress, build_from_store
+from tunix_rt.services.import_rows import OnProgress
+from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
+from tunix_rt.services.store import Store
+
+MAX_IDS_REPORTED = 1_000
+
+
+class IngestReport(BaseModel):
+    """What became of an ingested file."""
+
+    model_config = ConfigDict(frozen=True)
+    ingested_count: int
+    """Rows of the file that are stored, whether or not they were before."""
+    trace_ids: tuple[UUID, ...]
+    """Their ids, in id order; the first 1,000."""
+    report: ImportReport
+    dataset: BuildOutcome | None
+    """The dataset of these traces, if one was asked for."""
+
+
+class _Remembering:
+    """Stores traces and remembers their ids."""
+
+    def __init__(self, traces: TraceRepository) -> None:
+        self._traces = traces
+        self.ids: set[UUID] = set()
+
+    def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
+        """Store, and remember."""
+        result = self._traces.add_many(items)
+        self.ids.update(trace_id(canonical) for _, canonical in items)
+        return result
+
+
+def ingest_file(
+    store: Store,
+    file: str | Path,
+    *,
+    options: ImportOptions,
+    spec: DatasetSpec | None,
+    name: str | None = None,
+    on_import: OnProgress = lambda _: None,
+    on_build: Progress = lambda _: None,
+) -> IngestReport:
+    """Import a file, all or nothing, and build the dataset of its traces if `spec` is given.
+
+    The filters of `spec` hold within the file: traces stored before do not enter the dataset.
+    """
+    target = _Remembering(store.traces)
+    report = import_traces(target, file, options, on_progress=on_import, name=name)
+    outcome = None
+    if spec is not None:
+        outcome = build_from_store(store, spec, only=target.ids, progress=on_build)
+    return IngestReport(
+        ingested_count=len(target.ids),
+        trace_ids=tuple(sorted(target.ids)[:MAX_IDS_REPORTED]),
+        report=report,
+        dataset=outcome,
+    )

@@ -1,0 +1,126 @@
+"""Use cases around built datasets: list, look, page through rows, verify, delete."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.dataset import DatasetManifest, DatasetSummary, SplitFile, summarise
+from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.core.store_types import StoredTrace
+from tunix_rt.core.trace import Trace, trace_id
+from tunix_rt.files.dataset_dirs import (
+    dataset_dir,
+    dataset_keys,
+    delete_dataset_dir,
+    iter_lines,
+    read_manifest,
+)
+from tunix_rt.files.run_dirs import runs_using_dataset
+from tunix_rt.services.traces import Pagination
+
+_MAX_RUNS_SHOWN = 5
+
+
+class DatasetList(BaseModel):
+    """A page of datasets by key."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[DatasetSummary, ...]
+    pagination: Pagination
+
+
+class DatasetRow(BaseModel):
+    """One row of a dataset."""
+
+    model_config = ConfigDict(frozen=True)
+    index: int
+    """Position in the split, from 0."""
+    trace_id: UUID
+    trace: Trace
+
+
+class RowPage(BaseModel):
+    """A page of the rows of one split, in trace id order."""
+
+    model_config = ConfigDict(frozen=True)
+    dataset_key: str
+    split: str
+    data: tuple[DatasetRow, ...]
+    pagination: Pagination
+
+
+def list_datasets(datasets_dir: Path, *, limit: int, offset: int) -> DatasetList:
+    """A page of the complete datasets, by key."""
+    keys = dataset_keys(datasets_dir)
+    page = keys[offset : offset + limit]
+    return DatasetList(
+        data=tuple(summarise(read_manifest(datasets_dir, key)) for key in page),
+        pagination=_pagination(limit, offset, len(page), len(keys)),
+    )
+
+
+def get_dataset(datasets_dir: Path, key: str) -> DatasetManifest:
+    """The manifest of a dataset, or NotFoundError."""
+    return read_manifest(datasets_dir, key)
+
+
+def chosen_split(manifest: DatasetManifest, name: str | None) -> SplitFile:
+    """The split of that name, the first one when none is named, or NotFoundError."""
+    split = manifest.splits[0] if name is None else manifest.split(name)
+    if split is None:
+        raise NotFoundError(
+            f"The dataset {manifest.dataset_key!r} has no split {name!r}.",
+            next_step=f"Choose one of: {', '.join(split.name for split in manifest.splits)}.",
+        )
+    return split
+
+
+def read_rows(datasets_dir: Path, key: str, *, split: str | None, limit: int, offset: int) -> RowPage:
+    """A page of the rows of one split."""
+    chosen = chosen_split(read_manifest(datasets_dir, key), split)
+    lines = islice(iter_lines(datasets_dir, key, chosen.name), offset, offset + limit)
+    rows = tuple(
+        DatasetRow(index=index, trace_id=trace_id(line), trace=Trace.model_validate_json(line))
+        for index, line in enumerate(lines, start=offset)
+    )
+    return RowPage(
+        dataset_key=key,
+        split=chosen.name,
+        data=rows,
+        pagination=_pagination(limit, offset, len(rows), chosen.statistics.num_rows),
+    )
+
+
+def iter_rows(datasets_dir: Path, key: str, split: str | None = None) -> Iterator[StoredTrace]:
+    """The rows of one split, or of all splits in their order, streamed."""
+    manifest = read_manifest(datasets_dir, key)
+    splits = manifest.splits if split is None else (chosen_split(manifest, split),)
+    for part in splits:
+        for line in iter_lines(datasets_dir, key, part.name):
+            yield StoredTrace.model_construct(
+                id=trace_id(line), created_at=manifest.created_at, canonical=line, score=None, lint_codes=()
+            )
+
+
+def delete_dataset(settings: Settings, key: str) -> None:
+    """Remove a dataset. NotFoundError if there is none, ConflictError while a run uses it."""
+    if not dataset_dir(settings.datasets_dir, key).is_dir():
+        read_manifest(settings.datasets_dir, key)
+    runs = runs_using_dataset(settings.runs_dir, key)
+    if runs:
+        shown = ", ".join(runs[:_MAX_RUNS_SHOWN])
+        raise ConflictError(
+            f"The dataset {key!r} is used by {len(runs)} runs: {shown}.",
+            next_step="Keep it as their evidence, or delete those runs first.",
+        )
+    delete_dataset_dir(settings.datasets_dir, key)
+
+
+def _pagination(limit: int, offset: int, num_shown: int, total: int) -> Pagination:
+    end = offset + num_shown
+    next_offset = end if num_shown and end < total else None
+    return Pagination(limit=limit, offset=offset, next_offset=next_offset, total=total, total_is_exact=True)
