@@ -1,0 +1,90 @@
+"""Fixtures: a store on each database, builders, golden files."""
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from support.postgres import postgres_server
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.services.store import Store, open_store
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+@pytest.fixture
+def assert_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), f"{name} changed"
+
+    return check
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the home directory or the database of the person who runs it."""
+    monkeypatch.delenv("TUNIX_RT_DATABASE_URL", raising=False)
+    monkeypatch.setenv("TUNIX_RT_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A real PostgreSQL server with a database `template` that has the schema."""
+    with postgres_server() as url:
+        with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
+            connection.execute("CREATE DATABASE template_store")
+        settings = Settings(home=Path("unused-home"), database_url=f"{url}/template_store")
+        _prepare(settings)
+        yield url
+
+
+def _prepare(settings: Settings) -> None:
+    from tunix_rt.db.engine import open_engine
+    from tunix_rt.db.migrate import ensure_schema
+
+    engine = open_engine(settings.resolved_database_url)
+    ensure_schema(engine)
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "tunix_rt.db"
+    _prepare(Settings(home=path.parent, database_url=f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Settings of an empty store, once per database."""
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), home / "tunix_rt.db")
+        return Settings(home=home)
+    return Settings(home=home, database_url=_fresh_database(request.getfixturevalue("postgres_url")))
+
+
+def _fresh_database(url: str) -> str:
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template_store')
+    return f"{url}/{name}"
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[Store]:
+    """An empty store, once on SQLite and once on PostgreSQL."""
+    opened = open_store(settings)
+    yield opened
+    opened.close()

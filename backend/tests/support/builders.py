@@ -1,0 +1,21 @@
+"""Builders make complete valid things and take only what a test is about."""
+
+from typing import Any
+
+from tunix_rt.core.trace import Trace, canonical_json, trace_from_text_steps
+
+
+def make_trace(
+    prompt: str = "What is 2 + 3?",
+    steps: list[str] | None = None,
+    final_answer: str = "5",
+    **meta: Any,
+) -> Trace:
+    """A right trace: 2 + 3 = 5."""
+    return trace_from_text_steps(prompt, steps or ["2 + 3 = 5"], final_answer, meta)
+
+
+def make_item(prompt: str = "What is 2 + 3?", **meta: Any) -> tuple[Trace, str]:
+    """A trace with its canonical JSON, as stores take it."""
+    trace = make_trace(prompt, **meta)
+    return trace, canonical_json(trace)

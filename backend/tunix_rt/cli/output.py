@@ -1,0 +1,94 @@
+"""How the command line talks: tables for people, JSON for programs, errors with a next step."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from pydantic import BaseModel
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from tunix_rt.core.errors import TunixRTError
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
+
+
+def print_json(value: BaseModel | Any) -> None:
+    """One JSON value on one line of standard output."""
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    sys.stdout.write(json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None
+) -> None:
+    """A table; cells are printed as text, never read as markup."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    out.print(table)
+
+
+def _cell(value: object) -> str:
+    return escape("–" if value is None else str(value))
+
+
+def say(message: str) -> None:
+    """A line of text on standard output."""
+    out.print(message, markup=False, highlight=False)
+
+
+def note(message: str) -> None:
+    """A line on standard error: what a person should know and a program should not parse."""
+    err.print(message, markup=False, highlight=False)
+
+
+def print_error(error: TunixRTError, *, as_json: bool) -> None:
+    """The error and what to do next, in the one shape that the API has too."""
+    if as_json:
+        print_json({"detail": error.detail, "next_step": error.next_step, "code": error.code})
+    else:
+        err.print(f"error: {error.detail}", markup=False, highlight=False, style="bold red")
+        err.print(f"next:  {error.next_step}", markup=False, highlight=False)
+
+
+@contextmanager
+def progress_bar(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while something takes long; silent when nobody is looking.
+
+    Yields a function that takes how many more are done.
+    """
+    with _bar(MofNCompleteColumn()) as bar:
+        task = bar.add_task(description, total=total)
+        yield lambda num_done: bar.advance(task, num_done)
+
+
+@contextmanager
+def fraction_bar(description: str) -> Iterator[Callable[[float], None]]:
+    """The same where only the share that is done is known; yields a function that takes it, 0 to 1."""
+    with _bar(TaskProgressColumn()) as bar:
+        task = bar.add_task(description, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+def _bar(count: ProgressColumn) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)

@@ -1,0 +1,80 @@
+"""`tunix-rt traces …`: collect and check."""
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from tunix_rt.cli import filters, traces_generate, traces_import, traces_lint, traces_view
+from tunix_rt.cli.context import store
+from tunix_rt.cli.output import JsonFlag, print_json, say
+from tunix_rt.services import traces as trace_service
+from tunix_rt.services.filtering import build_filter
+
+app = typer.Typer(no_args_is_help=True)
+app.command("import")(traces_import.import_command)
+app.command("export")(traces_import.export_command)
+app.command("generate")(traces_generate.generate)
+app.command("lint")(traces_lint.lint)
+
+TraceId = Annotated[UUID, typer.Argument(help="Id of a stored trace.")]
+
+
+@app.command("list")
+def list_traces(
+    source: filters.Source = None,
+    meta: filters.MetaPairs = [],  # noqa: B006
+    tag: filters.Tags = [],  # noqa: B006
+    min_score: filters.MinScore = None,
+    max_score: filters.MaxScore = None,
+    code: filters.WithCodes = [],  # noqa: B006
+    without_code: filters.WithoutCodes = [],  # noqa: B006
+    query: filters.Search = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")] = 20,
+    offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show stored traces, newest first."""
+    criteria = build_filter(
+        source=source,
+        meta=meta,
+        tags=tag,
+        min_score=min_score,
+        max_score=max_score,
+        codes=code,
+        without_codes=without_code,
+        query=query,
+    )
+    with store() as opened:
+        page = trace_service.list_traces(opened.traces, criteria, limit=limit, offset=offset)
+    print_json(page) if as_json else traces_view.print_list(page)
+
+
+@app.command()
+def show(trace_id: TraceId, as_json: JsonFlag = False) -> None:
+    """Show one trace with its steps and what the linter says of them."""
+    with store() as opened:
+        detail = trace_service.get_trace(opened.traces, trace_id)
+        report = opened.traces.get_report(trace_id)
+    if as_json:
+        print_json(
+            detail.model_dump(mode="json") | {"report": report.model_dump(mode="json") if report else None}
+        )
+    else:
+        traces_view.print_trace(detail, report)
+
+
+@app.command()
+def compare(base: TraceId, other: TraceId, as_json: JsonFlag = False) -> None:
+    """Line up the steps of two traces."""
+    with store() as opened:
+        comparison = trace_service.compare_stored(opened.traces, base, other)
+    print_json(comparison) if as_json else traces_view.print_comparison(comparison)
+
+
+@app.command()
+def delete(trace_id: TraceId, as_json: JsonFlag = False) -> None:
+    """Remove one trace; datasets built from it keep their copy."""
+    with store() as opened:
+        opened.traces.delete(trace_id)
+    print_json({"deleted": str(trace_id)}) if as_json else say(f"Deleted {trace_id}.")

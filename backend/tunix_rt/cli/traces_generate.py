@@ -1,0 +1,72 @@
+"""`tunix-rt traces generate`."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunix_rt.cli.context import store
+from tunix_rt.cli.output import JsonFlag, print_json, print_table, progress_bar, say
+from tunix_rt.core.trace import canonical_json
+from tunix_rt.files.atomic import write_atomically
+from tunix_rt.services.generating import generate_traces, list_generators
+
+CHUNK = 1_000
+
+Tasks = Annotated[list[str], typer.Option("--task", help="Name of a task, gym:NAME for reasoning-gym; repeatable.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write JSONL here instead of storing the traces.")
+]
+
+
+def generate(
+    task: Tasks = [],  # noqa: B006
+    count: Annotated[int, typer.Option(min=1, help="How many traces.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same traces.")] = 0,
+    output: Output = None,
+    list_tasks: Annotated[bool, typer.Option("--list", help="Show the tasks that can be generated.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make traces of verifiable problems, each with its worked steps."""
+    if list_tasks:
+        _show_tasks(as_json)
+    elif output is not None:
+        _write(task, count, seed, output)
+        print_json({"written": count, "file": str(output)}) if as_json else say(f"Wrote {count:,} to {output}.")
+    else:
+        num_added = _store(task, count, seed)
+        num_present = count - num_added
+        if as_json:
+            print_json({"added": num_added, "already_there": num_present})
+        else:
+            say(f"Added {num_added:,} traces; {num_present:,} were there already.")
+
+
+def _show_tasks(as_json: bool) -> None:
+    generators = list_generators()
+    if as_json:
+        print_json([item.model_dump() for item in generators])
+    else:
+        rows = [(item.name, item.topic, item.category, item.extra) for item in generators]
+        print_table(("task", "topic", "category", "extra"), rows)
+
+
+def _write(tasks: list[str], count: int, seed: int, output: Path) -> None:
+    with (
+        write_atomically(output, what="writing the traces") as file,
+        progress_bar("generating", count) as advance,
+    ):
+        for trace in generate_traces(tasks or None, count, seed):
+            file.write(f"{canonical_json(trace)}\n".encode())
+            advance(1)
+
+
+def _store(tasks: list[str], count: int, seed: int) -> int:
+    made = generate_traces(tasks or None, count, seed)
+    num_added = 0
+    with store() as opened, progress_bar("generating", count) as advance:
+        while chunk := [(trace, canonical_json(trace)) for trace in islice(made, CHUNK)]:
+            num_added += opened.traces.add_many(chunk).num_added
+            advance(len(chunk))
+    return num_added

@@ -1,0 +1,1 @@
+"""What YAML, the environment and flags may say. Imports nothing heavy."""

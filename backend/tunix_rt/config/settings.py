@@ -1,0 +1,75 @@
+"""What the environment may say. Every setting is `TUNIX_RT_<NAME>`; docs/configuration.md lists them."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from tunix_rt.core.errors import InvalidInputError
+
+MIB = 1024 * 1024
+
+
+class Settings(BaseSettings):
+    """Where things are and how large they may be."""
+
+    model_config = SettingsConfigDict(env_prefix="TUNIX_RT_", extra="forbid", frozen=True)
+
+    home: Path = Path("~/.tunix-rt")
+    """Directory of the database, datasets, runs and models."""
+    database_url: str | None = None
+    """SQLAlchemy URL, e.g. `postgresql://user@host/name`. Default: SQLite in the home directory."""
+    trace_max_bytes: Annotated[int, Field(ge=1024, le=64 * MIB)] = 1 * MIB
+    """Largest body of a request with one trace, and of every request without a limit of its own."""
+    batch_max_bytes: Annotated[int, Field(ge=1024, le=1024 * MIB)] = 64 * MIB
+    """Largest body of a batch of traces."""
+    upload_max_bytes: Annotated[int, Field(ge=1024)] = 1024 * MIB
+    """Largest uploaded file."""
+    host: str = "127.0.0.1"
+    """Address that `tunix-rt up` listens on; without an access token only loopback is allowed."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 8000
+    """Port that `tunix-rt up` listens on."""
+
+    @property
+    def home_dir(self) -> Path:
+        """The home directory, absolute."""
+        return self.home.expanduser().resolve()
+
+    @property
+    def datasets_dir(self) -> Path:
+        """Where dataset directories live."""
+        return self.home_dir / "datasets"
+
+    @property
+    def runs_dir(self) -> Path:
+        """Where run directories live."""
+        return self.home_dir / "runs"
+
+    @property
+    def evalsets_dir(self) -> Path:
+        """Where a user's own eval sets live; the shipped ones are inside the package."""
+        return self.home_dir / "evalsets"
+
+    @property
+    def resolved_database_url(self) -> str:
+        """The URL that SQLAlchemy gets; `postgresql://` is served by psycopg."""
+        if self.database_url is None:
+            return f"sqlite:///{self.home_dir / 'tunix_rt.db'}"
+        for prefix in ("postgresql://", "postgres://"):
+            if self.database_url.startswith(prefix):
+                return "postgresql+psycopg://" + self.database_url.removeprefix(prefix)
+        return self.database_url
+
+
+def load_settings() -> Settings:
+    """The settings from the environment, or an error that names the variable."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        name = f"TUNIX_RT_{str(problem['loc'][0]).upper()}"
+        raise InvalidInputError(
+            f"The environment variable {name} is not acceptable: {problem['msg']}.",
+            next_step="Correct or unset it; docs/configuration.md lists every setting.",
+        ) from error

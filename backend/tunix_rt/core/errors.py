@@ -1,0 +1,84 @@
+"""Every error a person can cause or meet, as one tree.
+
+The CLI prints `detail` and `next_step` without a traceback and exits with `exit_code`; the API answers
+`{"detail", "next_step", "code"}`. Anything else that escapes is a bug and keeps its traceback.
+
+    TunixRTError                1
+    ├── InvalidInputError       2  what was typed or sent is not acceptable
+    │   ├── TooLargeError       2  it is acceptable in kind, not in size
+    │   └── NotFoundError       2  the thing named does not exist
+    ├── ConflictError           2  the thing exists in a state that forbids this
+    ├── DataError               3  rows, datasets or eval sets that must not be used
+    ├── StorageError            1  the disk or the database did not do its part
+    └── MissingExtraError       2  an optional dependency is not installed
+"""
+
+from typing import ClassVar
+
+
+class TunixRTError(Exception):
+    """An error that says what is wrong and what to do next."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, detail: str, *, next_step: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        return f"{self.detail} {self.next_step}"
+
+
+class InvalidInputError(TunixRTError):
+    """What the caller typed or sent is not acceptable as it is."""
+
+    code = "invalid-input"
+    exit_code = 2
+
+
+class TooLargeError(InvalidInputError):
+    """The input is larger than a stated limit."""
+
+    code = "too-large"
+
+
+class NotFoundError(InvalidInputError):
+    """The thing that the caller named does not exist."""
+
+    code = "not-found"
+
+
+class ConflictError(TunixRTError):
+    """The thing exists, in a state that forbids what was asked."""
+
+    code = "conflict"
+    exit_code = 2
+
+
+class DataError(TunixRTError):
+    """Rows, a dataset or an eval set that must not be used as they are."""
+
+    code = "bad-data"
+    exit_code = 3
+
+
+class StorageError(TunixRTError):
+    """The disk or the database did not do its part; nothing was half-written."""
+
+    code = "storage"
+    exit_code = 1
+
+
+class MissingExtraError(TunixRTError):
+    """A feature needs an optional dependency that is not installed."""
+
+    code = "missing-extra"
+    exit_code = 2
+
+    def __init__(self, feature: str, *, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs the optional extra '{extra}', which is not installed.",
+            next_step=f"Run: pip install 'tunix-rt[{extra}]'",
+        )

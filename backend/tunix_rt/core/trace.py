@@ -1,0 +1,167 @@
+"""The trace: one worked solution. The API, the JSONL files and the UI all use this shape."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+MAX_PROMPT_CHARS = 50_000
+MAX_ANSWER_CHARS = 50_000
+MAX_STEP_CHARS = 20_000
+MAX_STEPS = 1_000
+MAX_META_DEPTH = 16
+LONE_SURROGATE = "contains a lone surrogate, which UTF-8 cannot encode; remove it"
+
+
+def _storable_text(text: str) -> str:
+    """Refuse what PostgreSQL or UTF-8 cannot hold, before it reaches either."""
+    if "\x00" in text:
+        raise ValueError("contains a NUL character; remove it")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(LONE_SURROGATE) from error
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty or only white space")
+    return text
+
+
+def _storable_content(text: str) -> str:
+    return _storable_text(_not_blank(text))
+
+
+def _storable_json(value: object, depth: int = 0) -> None:
+    if depth > MAX_META_DEPTH:
+        raise ValueError(f"meta is nested deeper than {MAX_META_DEPTH} levels")
+    if isinstance(value, str):
+        _storable_text(value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("meta holds NaN or an infinity, which JSON cannot hold")
+    elif isinstance(value, int) and abs(value) >= 2**63:
+        raise ValueError("meta holds an integer of more than 64 bits; store it as text")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            _storable_text(key)
+            _storable_json(item, depth + 1)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _storable_json(item, depth + 1)
+
+
+def _storable_meta(meta: dict[str, Any]) -> dict[str, Any]:
+    _storable_json(meta)
+    return meta
+
+
+StorableText = Annotated[str, AfterValidator(_storable_text)]
+Text = Annotated[StorableText, AfterValidator(_not_blank)]
+# A length limit is checked natively only before a function, in Python after it: the trace puts it before.
+CONTENT = AfterValidator(_storable_content)
+Meta = Annotated[dict[str, Any], AfterValidator(_storable_meta)]
+
+
+class TraceStep(BaseModel):
+    """One step of the shown work."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    i: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    """Position of the step: unique and ascending within a trace."""
+    type: Annotated[str, Field(min_length=1, max_length=64), CONTENT] = "reasoning"
+    content: Annotated[str, Field(min_length=1, max_length=MAX_STEP_CHARS), CONTENT]
+
+
+class Trace(BaseModel):
+    """One worked solution: a prompt, the steps that solve it, and the final answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    trace_version: Literal["1.0"] = "1.0"
+    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), CONTENT]
+    steps: Annotated[tuple[TraceStep, ...], Field(min_length=1, max_length=MAX_STEPS)]
+    final_answer: Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS), CONTENT]
+    meta: Meta = Field(default_factory=dict)
+    """Anything else that is known: `source`, `category`, `difficulty`, `tags`, …"""
+
+    @model_validator(mode="after")
+    def _steps_are_ordered(self) -> "Trace":
+        positions = [step.i for step in self.steps]
+        if any(later <= earlier for earlier, later in pairwise(positions)):
+            raise ValueError("steps[].i must be unique and ascending; renumber the steps from 0")
+        return self
+
+
+def trace_from_text_steps(
+    prompt: str, steps: list[str], final_answer: str, meta: dict[str, Any] | None = None
+) -> Trace:
+    """A trace whose steps are numbered from 0 and have the default type."""
+    return Trace(
+        prompt=prompt,
+        steps=tuple(TraceStep(i=i, content=content) for i, content in enumerate(steps)),
+        final_answer=final_answer,
+        meta=meta or {},
+    )
+
+
+def canonical_json(trace: Trace) -> str:
+    """The one text of a trace: what is hashed, stored and compared."""
+    return json.dumps(trace.model_dump(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def trace_id(canonical: str) -> UUID:
+    """The id of a trace is its content: the same trace has the same id on every machine.
+
+    The first 16 bytes of the SHA-256 of the canonical JSON, marked as a version 8 (custom) UUID.
+    """
+    digest = bytearray(hashlib.sha256(canonical.encode("utf-8")).digest()[:16])
+    digest[6] = (digest[6] & 0x0F) | 0x80
+    digest[8] = (digest[8] & 0x3F) | 0x80
+    return UUID(bytes=bytes(digest))
+
+
+def normalised_prompt(prompt: str) -> str:
+    """The prompt as two people would call it the same question: case and white space folded."""
+    return " ".join(prompt.casefold().split())
+
+
+def explain_validation_error(error: ValidationError, *, max_problems: int = 3) -> str:
+    """One line that names each bad field and why, e.g. `steps.0.content: is empty`."""
+    problems = [
+        f"{'.'.join(str(part) for part in problem['loc']) or 'trace'}: {_plain(problem['msg'])}"
+        for problem in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    shown = "; ".join(problems[:max_problems])
+    num_hidden = len(problems) - max_problems
+    return f"{shown}; and {num_hidden} more" if num_hidden > 0 else shown
+
+
+def _plain(message: str) -> str:
+    if "raw data as a unicode string" in message:
+        return LONE_SURROGATE
+    return message.removeprefix("Value error, ")
+
+
+def labels_of(trace: Trace) -> Iterator[tuple[str, str]]:
+    """The (name, value) pairs that a trace can be filtered by.
+
+    Scalars of `meta` under their key, lists of scalars once per item (so `tags` works as a set).
+
+    Example:
+        meta {"source": "gsm8k", "tags": ["a", "b"]} -> ("source", "gsm8k"), ("tags", "a"), ("tags", "b")
+    """
+    for key, value in trace.meta.items():
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str | int | float | bool):
+                yield key, label_text(item)
+
+
+def label_text(value: str | int | float | bool) -> str:
+    """How a scalar is written in a filter: `true`, `3`, `0.5`, `gsm8k`."""
+    return value if isinstance(value, str) else json.dumps(value)

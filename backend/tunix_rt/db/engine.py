@@ -1,0 +1,113 @@
+"""Connections to SQLite or PostgreSQL, and what both must promise."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+
+from tunix_rt.core.errors import InvalidInputError, StorageError
+
+BUSY_TIMEOUT_MS = 30_000
+SUPPORTED = ("sqlite", "postgresql")
+
+
+def open_engine(url: str) -> Engine:
+    """An engine for `url`; nothing is connected yet.
+
+    Raises:
+        InvalidInputError: the URL cannot be read, or names another kind of database.
+    """
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise _unusable_url(str(error)) from error
+    if backend not in SUPPORTED:
+        raise _unusable_url(f"'{backend}' is not supported")
+    if backend == "postgresql":
+        return create_engine(parsed, pool_size=10, max_overflow=10, pool_pre_ping=True)
+    engine = create_engine(parsed)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _unusable_url(reason: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The database URL cannot be used: {reason}.",
+        next_step="Set TUNIX_RT_DATABASE_URL to postgresql://user@host/name, or unset it to use SQLite.",
+    )
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # Transactions are begun by _begin_sqlite: the driver's own habit of beginning late lets two writers
+    # read first and then fail on each other's locks.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA cache_size = -65536")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection for reading; database failures become `StorageError`."""
+    with database_errors(), engine.connect() as connection:
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A connection in one transaction: committed at the end, rolled back on any error."""
+    with database_errors(), engine.connect() as connection:
+        connection = connection.execution_options(writes=True)
+        with connection.begin():
+            yield connection
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Turn a failing database into an error with a next step; SQL that is our bug stays a bug."""
+    try:
+        yield
+    except OperationalError as error:
+        detail, next_step = _explain(error)
+        raise StorageError(detail, next_step=next_step) from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise StorageError(
+                "The database closed the connection.", next_step="Check that it is running, then try again."
+            ) from error
+        raise
+
+
+def _explain(error: OperationalError) -> tuple[str, str]:
+    reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else "no reason given"
+    if "disk is full" in reason or "disk I/O error" in reason or "No space left" in reason:
+        return f"The database could not write: {reason}.", "Free disk space and run the same command again."
+    if "locked" in reason:
+        return (
+            f"The database stayed locked for {BUSY_TIMEOUT_MS // 1000} s by another process.",
+            "Wait for the other import or build to end, then try again.",
+        )
+    return f"The database does not answer: {reason}.", "Check TUNIX_RT_DATABASE_URL and that the server runs."
+
+
+def ping(engine: Engine) -> None:
+    """Really ask the database something.
+
+    Raises:
+        StorageError: it did not answer.
+    """
+    with reading(engine) as connection:
+        connection.execute(text("SELECT count(*) FROM alembic_version"))

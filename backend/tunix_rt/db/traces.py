@@ -1,0 +1,265 @@
+"""The trace repository: stores, finds, lists, scores and deletes traces."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, delete, func, insert, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.core.linting.findings import LintReport
+from tunix_rt.core.store_types import AddResult, StoredTrace, TraceFilter, TracePage, TraceSummary
+from tunix_rt.core.trace import Trace, canonical_json, trace_id
+from tunix_rt.db.bulk import insert_rows
+from tunix_rt.db.engine import reading, writing
+from tunix_rt.db.filters import select_traces, unscored_like
+from tunix_rt.db.schema import trace_bodies, trace_lint_codes, trace_reports, traces
+from tunix_rt.db.search import add_to_index, remove_from_index, tokens_of
+
+PROMPT_START_CHARS = 200
+SOURCE_CHARS = 256
+COUNT_UP_TO = 10_000
+"""Totals of filtered lists are exact up to here; counting on would make every page of a large store slow."""
+_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class _New:
+    """A trace on its way in."""
+
+    id: UUID
+    trace: Trace
+    canonical: str
+
+
+class TraceRepository:
+    """Traces in SQLite or PostgreSQL. Every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def add(self, trace: Trace) -> tuple[StoredTrace, bool]:
+        """Store one trace; True when it was not there before."""
+        canonical = canonical_json(trace)
+        result = self.add_many([(trace, canonical)])
+        return self.get(trace_id(canonical)), result.num_added == 1
+
+    def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
+        """Store (trace, canonical JSON) pairs, all or none; identical traces are stored once."""
+        new = {entry.id: entry for entry in (_New(trace_id(text), trace, text) for trace, text in items)}
+        # One order for every writer: two imports of the same file cannot deadlock on each other's rows.
+        entries = [new[key] for key in sorted(new)]
+        with writing(self._engine) as connection:
+            added = _insert_traces(connection, entries)
+            _insert_parts(connection, [(added[entry.id], entry) for entry in entries if entry.id in added])
+        return AddResult(num_added=len(added), num_present=len(items) - len(added))
+
+    def get(self, trace_id: UUID) -> StoredTrace:
+        """The trace with this id, or NotFoundError."""
+        with reading(self._engine) as connection:
+            row = connection.execute(_with_body().where(traces.c.id == trace_id)).one_or_none()
+            if row is None:
+                raise _no_trace(trace_id)
+            return _stored(row, _codes(connection, [row.pk]).get(row.pk, ()))
+
+    def created_at(self, ids: Sequence[UUID]) -> dict[UUID, datetime]:
+        """When each of these traces was stored."""
+        with reading(self._engine) as connection:
+            found: dict[UUID, datetime] = {}
+            for start in range(0, len(ids), _CHUNK):
+                chunk = ids[start : start + _CHUNK]
+                query = select(traces.c.id, traces.c.created_at).where(traces.c.id.in_(chunk))
+                found.update(row.tuple() for row in connection.execute(query))
+            return found
+
+    def list(self, criteria: TraceFilter, *, limit: int, offset: int) -> TracePage:
+        """A page of traces, newest first."""
+        dialect = self._engine.dialect.name
+        chosen, key = select_traces(criteria, dialect)
+        # Keys first: skipping a long way then reads an index, not the rows.
+        keys = chosen.add_columns(key.label("pk")).order_by(key.desc()).limit(limit).offset(offset).subquery()
+        page = select(*_summary_columns()).join(keys, keys.c.pk == traces.c.pk).order_by(traces.c.pk.desc())
+        with reading(self._engine) as connection:
+            rows = connection.execute(page).all()
+            total, total_is_exact = _count(connection, chosen, None if criteria == TraceFilter() else key)
+            num_unscored = 0
+            if criteria.needs_lint:
+                num_unscored, _ = _count(connection, *unscored_like(criteria, dialect, None))
+            return TracePage(
+                data=tuple(_summary(row) for row in rows),
+                total=total,
+                total_is_exact=total_is_exact,
+                num_unscored=num_unscored,
+            )
+
+    def iter_selected(self, criteria: TraceFilter) -> Iterator[StoredTrace]:
+        """Every chosen trace in the order of ids, streamed: memory does not grow with their number."""
+        chosen, key = select_traces(criteria, self._engine.dialect.name)
+        keys = chosen.add_columns(key.label("pk")).subquery()
+        query = _with_body().join(keys, keys.c.pk == traces.c.pk).order_by(traces.c.id)
+        with reading(self._engine) as connection:
+            streamed = connection.execution_options(yield_per=_CHUNK).execute(query)
+            for rows in streamed.partitions(_CHUNK):
+                with reading(self._engine) as other:
+                    codes = _codes(other, [row.pk for row in rows])
+                yield from (_stored(row, codes.get(row.pk, ())) for row in rows)
+
+    def iter_unscored(self, criteria: TraceFilter, linter_version: str) -> Iterator[StoredTrace]:
+        """Traces that `criteria` could choose once this linter has judged them."""
+        chosen, key = unscored_like(criteria, self._engine.dialect.name, linter_version)
+        last_pk = 0
+        while True:
+            keys = chosen.add_columns(key.label("pk")).where(key > last_pk).order_by(key).limit(_CHUNK)
+            page = _with_body().join(keys.subquery("keys"), text("keys.pk = traces.pk"))
+            with reading(self._engine) as connection:
+                rows = connection.execute(page.order_by(traces.c.pk)).all()
+            if not rows:
+                return
+            yield from (_stored(row, ()) for row in rows)
+            last_pk = rows[-1].pk
+
+    def count_unscored(self, criteria: TraceFilter, linter_version: str) -> int:
+        """How many traces `iter_unscored` will give."""
+        chosen, _ = unscored_like(criteria, self._engine.dialect.name, linter_version)
+        with reading(self._engine) as connection:
+            return _count(connection, chosen, None)[0]
+
+    def save_reports(self, reports: Sequence[tuple[UUID, LintReport]]) -> None:
+        """Keep what the linter said about these traces, in place of what it said before."""
+        scored_at = datetime.now(UTC)
+        by_id = dict(reports)
+        with writing(self._engine) as connection:
+            found = connection.execute(
+                select(traces.c.pk, traces.c.id).where(traces.c.id.in_(by_id)).order_by(traces.c.pk)
+            )
+            known = [(row.pk, by_id[row.id]) for row in found]
+            if known:
+                _replace_reports(connection, known, scored_at)
+
+    def get_report(self, trace_id: UUID) -> LintReport | None:
+        """What the linter last said about this trace, if it was asked."""
+        joined = select(trace_reports.c.report).join(traces, traces.c.pk == trace_reports.c.pk)
+        with reading(self._engine) as connection:
+            report = connection.execute(joined.where(traces.c.id == trace_id)).scalar_one_or_none()
+        return None if report is None else LintReport.model_validate_json(report)
+
+    def delete(self, trace_id: UUID) -> None:
+        """Remove a trace and all that hangs on it, or NotFoundError."""
+        with writing(self._engine) as connection:
+            row = connection.execute(_with_body().where(traces.c.id == trace_id)).one_or_none()
+            if row is None:
+                raise _no_trace(trace_id)
+            remove_from_index(connection, row.pk, Trace.model_validate_json(row.canonical))
+            connection.execute(delete(traces).where(traces.c.pk == row.pk))
+
+
+def _with_body() -> Select[Any]:
+    return select(*traces.c, trace_bodies.c.canonical).join(trace_bodies, trace_bodies.c.pk == traces.c.pk)
+
+
+def _insert_traces(connection: Connection, entries: list[_New]) -> dict[UUID, int]:
+    """Insert what is not there yet; the new traces' keys by id."""
+    now = datetime.now(UTC)
+    rows = [
+        {
+            "id": entry.id,
+            "created_at": now,
+            "trace_version": entry.trace.trace_version,
+            "prompt_start": entry.trace.prompt[:PROMPT_START_CHARS],
+            "num_steps": len(entry.trace.steps),
+            "source": _source(entry.trace),
+        }
+        for entry in entries
+    ]
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    statement = dialect.insert(traces).on_conflict_do_nothing(index_elements=["id"])
+    inserted = connection.execute(statement.returning(traces.c.id, traces.c.pk), rows)
+    return {row.id: row.pk for row in inserted}
+
+
+def _insert_parts(connection: Connection, added: list[tuple[int, _New]]) -> None:
+    bodies = [(pk, new.canonical) for pk, new in added]
+    insert_rows(connection, "trace_bodies", ("pk", "canonical"), bodies)
+    add_to_index(connection, [(pk, tokens_of(new.trace)) for pk, new in added])
+
+
+def _replace_reports(
+    connection: Connection, known: list[tuple[int, LintReport]], scored_at: datetime
+) -> None:
+    keys = [pk for pk, _ in known]
+    connection.execute(delete(trace_reports).where(trace_reports.c.pk.in_(keys)))
+    connection.execute(delete(trace_lint_codes).where(trace_lint_codes.c.pk.in_(keys)))
+    connection.execute(
+        insert(trace_reports),
+        [{"pk": pk, "scored_at": scored_at, "report": report.model_dump_json()} for pk, report in known],
+    )
+    codes = [
+        {"pk": pk, "code": code}
+        for pk, report in known
+        for code in dict.fromkeys(finding.code for finding in report.findings)
+    ]
+    if codes:
+        connection.execute(insert(trace_lint_codes), codes)
+    scores = text("UPDATE traces SET score = :score, linter_version = :version WHERE pk = :key")
+    connection.execute(
+        scores,
+        [{"key": pk, "score": report.score, "version": report.linter_version} for pk, report in known],
+    )
+
+
+def _codes(connection: Connection, keys: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    query = select(trace_lint_codes.c.pk, trace_lint_codes.c.code).where(trace_lint_codes.c.pk.in_(keys))
+    found: dict[int, tuple[str, ...]] = {}
+    for row in connection.execute(query.order_by(trace_lint_codes.c.code)):
+        found[row.pk] = (*found.get(row.pk, ()), row.code)
+    return found
+
+
+def _count(connection: Connection, chosen: Select[Any], key: ColumnElement[int] | None) -> tuple[int, bool]:
+    """How many are chosen, and whether that is all of them.
+
+    With a key, counting stops at `COUNT_UP_TO`; without, everything is counted.
+    """
+    if key is None:
+        everything = chosen.with_only_columns(func.count(), maintain_column_froms=True)
+        return int(connection.execute(everything).scalar_one()), True
+    some = chosen.add_columns(key.label("pk")).limit(COUNT_UP_TO + 1).subquery()
+    num_counted = int(connection.execute(select(func.count()).select_from(some)).scalar_one())
+    return min(num_counted, COUNT_UP_TO), num_counted <= COUNT_UP_TO
+
+
+def _source(trace: Trace) -> str | None:
+    source = trace.meta.get("source")
+    return source[:SOURCE_CHARS] if isinstance(source, str) else None
+
+
+def _summary_columns() -> tuple[Any, ...]:
+    columns = traces.c
+    return (
+        columns.id,
+        columns.created_at,
+        columns.trace_version,
+        columns.prompt_start,
+        columns.num_steps,
+        columns.source,
+        columns.score,
+    )
+
+
+def _summary(row: Row[Any]) -> TraceSummary:
+    return TraceSummary.model_validate(row._mapping)
+
+
+def _stored(row: Row[Any], codes: tuple[str, ...]) -> StoredTrace:
+    return StoredTrace.model_construct(
+        id=row.id, created_at=row.created_at, canonical=row.canonical, score=row.score, lint_codes=codes
+    )
+
+
+def _no_trace(trace_id: UUID) -> NotFoundError:
+    return NotFoundError(
+        f"There is no trace {trace_id}.", next_step="List what is stored: tunix-rt traces list"
+    )

@@ -1,0 +1,1 @@
+"""Disk formats: JSONL, dataset and run directories, manifests, hashes, atomic writes."""

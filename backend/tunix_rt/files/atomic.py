@@ -1,0 +1,77 @@
+"""Writes that either happen whole or not at all, and disk errors that say what to do."""
+
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from tunix_rt.core.errors import StorageError
+
+_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+
+
+@contextmanager
+def storage_errors(what: str) -> Iterator[None]:
+    """Turn the operating system's refusal into an error with a next step.
+
+    Args:
+        what: what was being done, as in "writing the dataset".
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageError(
+                f"The disk is full or a file-size limit was reached while {what}.",
+                next_step="Free space, or point TUNIX_RT_HOME to a larger disk; then run the command again.",
+            ) from error
+        if error.errno in _FORBIDDEN:
+            raise StorageError(
+                f"No permission while {what}: {error.filename or error.strerror}.",
+                next_step="Check the owner and mode of TUNIX_RT_HOME, or point it to a writable directory.",
+            ) from error
+        raise
+
+
+@contextmanager
+def write_atomically(path: Path, *, what: str = "writing a file") -> Iterator[IO[bytes]]:
+    """A file that appears under `path` only when everything in it is on the disk.
+
+    The bytes go to a temporary file beside it, which is synced and renamed at the end; on any error the
+    temporary file is removed and whatever was at `path` stays.
+    """
+    with storage_errors(what):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+            sync_directory(path.parent)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+def write_json_atomically(path: Path, value: Any, *, what: str = "writing a file") -> None:
+    """Write `value` as readable JSON; NaN and infinities are refused."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    with write_atomically(path, what=what) as file:
+        file.write(f"{text}\n".encode())
+
+
+def sync_directory(directory: Path) -> None:
+    """Make renames in `directory` survive a power cut."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,37 @@
+"""The home directory and the database, opened together."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.db.engine import open_engine
+from tunix_rt.db.migrate import ensure_schema
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.files.atomic import storage_errors
+
+
+@dataclass(frozen=True)
+class Store:
+    """Everything that is kept: the settings say where, the repositories say what."""
+
+    settings: Settings
+    engine: Engine
+    traces: TraceRepository
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.engine.dispose()
+
+
+def open_store(settings: Settings) -> Store:
+    """Open the store that `settings` names; make or upgrade it where needed.
+
+    Raises:
+        StorageError: the home directory cannot be written, or the database does not answer.
+    """
+    with storage_errors("creating the home directory"):
+        settings.home_dir.mkdir(parents=True, exist_ok=True)
+    engine = open_engine(settings.resolved_database_url)
+    ensure_schema(engine)
+    return Store(settings=settings, engine=engine, traces=TraceRepository(engine))

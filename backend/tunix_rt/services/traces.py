@@ -1,0 +1,177 @@
+"""Use cases around stored traces."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.core.compare import TraceComparison, compare_traces
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.core.linting import LintReport
+from tunix_rt.core.store_types import StoredTrace, TraceFilter, TraceSummary
+from tunix_rt.core.trace import Trace, canonical_json, trace_id
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.linting import score_trace as judge_and_keep
+
+
+class TraceReceipt(BaseModel):
+    """What a caller gets for a trace that it sent."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    created_at: datetime
+    trace_version: str
+    created: bool
+    """False when the very same trace was stored before: it is kept once."""
+
+
+class BatchReceipt(BaseModel):
+    """What a caller gets for a batch, in the order it was sent."""
+
+    model_config = ConfigDict(frozen=True)
+    created_count: int
+    traces: tuple[TraceReceipt, ...]
+
+
+class TraceDetail(BaseModel):
+    """A stored trace with what is known of it."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    created_at: datetime
+    trace_version: str
+    score: float | None
+    lint_codes: tuple[str, ...]
+    payload: Trace
+
+
+class Pagination(BaseModel):
+    """Where a page stands."""
+
+    model_config = ConfigDict(frozen=True)
+    limit: int
+    offset: int
+    next_offset: int | None
+    total: int
+    total_is_exact: bool
+    """False when there are more than `total`: counting stops at a bound."""
+
+
+class TraceList(BaseModel):
+    """A page of traces, newest first."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[TraceSummary, ...]
+    pagination: Pagination
+    num_unscored: int
+    """Traces left out because the filter asks for scores and they were never linted."""
+
+
+class TraceScore(BaseModel):
+    """The linter's judgement of a stored trace."""
+
+    model_config = ConfigDict(frozen=True)
+    trace_id: UUID
+    score: float
+    criteria: Literal["baseline"]
+    scored_at: datetime
+    details: LintReport
+
+
+class StoredComparison(BaseModel):
+    """Two stored traces and how their steps line up."""
+
+    model_config = ConfigDict(frozen=True)
+    base: TraceDetail
+    other: TraceDetail
+    comparison: TraceComparison
+
+
+def add_trace(traces: TraceRepository, trace: Trace) -> TraceReceipt:
+    """Store a trace."""
+    stored, created = traces.add(trace)
+    return TraceReceipt(
+        id=stored.id, created_at=stored.created_at, trace_version=trace.trace_version, created=created
+    )
+
+
+def add_batch(traces: TraceRepository, batch: Sequence[Trace]) -> BatchReceipt:
+    """Store a batch, all or none."""
+    items = [(trace, canonical_json(trace)) for trace in batch]
+    ids = [trace_id(canonical) for _, canonical in items]
+    present = set(traces.created_at(ids))
+    result = traces.add_many(items)
+    created_at = traces.created_at(ids)
+    receipts = []
+    for trace, key in zip(batch, ids, strict=True):
+        receipts.append(
+            TraceReceipt(
+                id=key,
+                created_at=created_at[key],
+                trace_version=trace.trace_version,
+                created=key not in present,
+            )
+        )
+        present.add(key)
+    return BatchReceipt(created_count=result.num_added, traces=tuple(receipts))
+
+
+def get_trace(traces: TraceRepository, key: UUID) -> TraceDetail:
+    """A stored trace."""
+    return _detail(traces.get(key))
+
+
+def list_traces(traces: TraceRepository, criteria: TraceFilter, *, limit: int, offset: int) -> TraceList:
+    """A page of the traces that `criteria` chooses."""
+    page = traces.list(criteria, limit=limit, offset=offset)
+    end = offset + len(page.data)
+    is_last = len(page.data) < limit or (page.total_is_exact and end >= page.total)
+    return TraceList(
+        data=page.data,
+        pagination=Pagination(
+            limit=limit,
+            offset=offset,
+            next_offset=None if is_last else end,
+            total=page.total,
+            total_is_exact=page.total_is_exact,
+        ),
+        num_unscored=page.num_unscored,
+    )
+
+
+def score_trace(traces: TraceRepository, key: UUID) -> TraceScore:
+    """Judge a stored trace and keep the judgement."""
+    report = judge_and_keep(traces, key)
+    return TraceScore(
+        trace_id=key, score=report.score, criteria="baseline", scored_at=datetime.now(UTC), details=report
+    )
+
+
+def get_report(traces: TraceRepository, key: UUID) -> LintReport:
+    """What the linter last said of a stored trace; NotFoundError if it was never asked."""
+    report = traces.get_report(traces.get(key).id)
+    if report is None:
+        raise NotFoundError(
+            f"Trace {key} was never linted.", next_step=f"Lint it: POST /api/traces/{key}/score"
+        )
+    return report
+
+
+def compare_stored(traces: TraceRepository, base: UUID, other: UUID) -> StoredComparison:
+    """Line up two stored traces."""
+    left, right = get_trace(traces, base), get_trace(traces, other)
+    return StoredComparison(base=left, other=right, comparison=compare_traces(left.payload, right.payload))
+
+
+def _detail(stored: StoredTrace) -> TraceDetail:
+    payload = stored.trace()
+    return TraceDetail(
+        id=stored.id,
+        created_at=stored.created_at,
+        trace_version=payload.trace_version,
+        score=stored.score,
+        lint_codes=stored.lint_codes,
+        payload=payload,
+    )
