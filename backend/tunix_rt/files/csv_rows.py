@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from tunix_rt.core.errors import DataError
-from tunix_rt.files.jsonl import MAX_LINE_BYTES, numbered_lines, shown
+from tunix_rt.files.jsonl import MAX_LINE_BYTES, numbered_lines, over_limit, shown
 from tunix_rt.files.rows import BadRow, BlankLine, FileRow, ReadRow
 
 
@@ -17,16 +17,17 @@ class CsvTable:
         DataError: There is no usable header.
     """
 
-    def __init__(self, file: BinaryIO, *, delimiter: str = ",") -> None:
+    def __init__(self, file: BinaryIO, *, delimiter: str = ",", max_line_bytes: int = MAX_LINE_BYTES) -> None:
         # The limit is the csv module's only one and belongs to the process; raising it harms no one.
         csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-        self._reader = csv.reader(_TextLines(file), delimiter=delimiter, strict=True)
+        self._lines = _TextLines(file, max_line_bytes)
+        self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
         self.columns = self._header()
 
     def rows(self) -> Iterator[FileRow]:
         """The rows after the header; `number` is the line on which a row starts."""
         while True:
-            number = self._reader.line_num + 1
+            number = self._lines.num_read + 1
             try:
                 fields = next(self._reader)
             except StopIteration:
@@ -67,16 +68,18 @@ class _TextLines:
     A generator ends with its first exception; this goes on with the next line.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._lines = numbered_lines(file)
+    def __init__(self, file: BinaryIO, max_line_bytes: int) -> None:
+        self._lines = numbered_lines(file, max_line_bytes)
+        self._max_line_bytes = max_line_bytes
+        self.num_read = 0
 
     def __iter__(self) -> "_TextLines":
         return self
 
     def __next__(self) -> str:
-        _, line = next(self._lines)
-        if len(line) > MAX_LINE_BYTES:
-            raise csv.Error(f"the line is longer than {MAX_LINE_BYTES // 1024**2} MiB")
+        self.num_read, line = next(self._lines)
+        if len(line) > self._max_line_bytes:
+            raise csv.Error(f"the line {over_limit(self._max_line_bytes)}")
         return line.decode("utf-8", errors="surrogateescape")
 
 

@@ -13,11 +13,11 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KEY_ENDS = (b'":', b" :", b"\t:", b"\r:")
 
 
-def read_jsonl(file: BinaryIO) -> Iterator[FileRow]:
+def read_jsonl(file: BinaryIO, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[FileRow]:
     """One row for each line that holds a JSON object, one `BadRow` for each other line."""
-    for number, line in numbered_lines(file):
-        if len(line) > MAX_LINE_BYTES:
-            yield too_long(number, line)
+    for number, line in numbered_lines(file, max_line_bytes):
+        if len(line) > max_line_bytes:
+            yield BadRow(number, over_limit(max_line_bytes), shown(line[:1_000]))
         elif not line.strip():
             yield BlankLine(number)
         else:
@@ -38,21 +38,21 @@ def parse_line(number: int, line: bytes) -> ReadRow | BadRow:
     return ReadRow(number, value)
 
 
-def numbered_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(file: BinaryIO, max_line_bytes: int) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers from 1; of a line over the limit only its start, so memory stays bounded."""
     number = 0
-    while line := file.readline(MAX_LINE_BYTES + 1):
+    while line := file.readline(max_line_bytes + 1):
         number += 1
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
-        if len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
+        if len(line) > max_line_bytes and not line.endswith(b"\n"):
             _skip_rest_of_line(file)
         yield number, line
 
 
-def too_long(number: int, line: bytes) -> BadRow:
-    """The report of a line over the size limit."""
-    return BadRow(number, f"is longer than {MAX_LINE_BYTES // 1024**2} MiB", shown(line[:1_000]))
+def over_limit(max_line_bytes: int) -> str:
+    """Why a line over the size limit is refused."""
+    return f"is longer than {max_line_bytes:,} bytes"
 
 
 def shown(raw: bytes) -> str:

@@ -1,0 +1,244 @@
+import gzip
+import io
+import json
+import os
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.files import jsonl
+from tunix_rt.files.csv_rows import CsvTable
+from tunix_rt.files.jsonl import read_jsonl
+from tunix_rt.files.parquet import write_parquet
+from tunix_rt.files.readers import FileType, open_rows, regular_file, source_name
+from tunix_rt.files.rows import BadRow, BlankLine, FileRow, ReadRow
+
+GOOD = b'{"a": 1}\n'
+
+
+def rows_of(content: bytes) -> list[FileRow]:
+    return list(read_jsonl(io.BytesIO(content)))
+
+
+def rows_in(path: Path, file_type: FileType | None = None) -> list[FileRow]:
+    with open_rows(path, file_type) as stream:
+        return list(stream.rows)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a": \xff}', "is not UTF-8 (byte 7)"),
+        (b'{"a": "\\ud800"}', "is not JSON"),
+        (b'{"a": NaN}', "is not JSON"),
+        (b'{"a": -Infinity}', "is not JSON"),
+        (b'{"a": "\x00"}', "control character"),
+        (b"[" * 100_000, "recursion limit"),
+        (b'{"a": ' + b"9" * 5_000 + b"}", "number out of range"),
+        (b"[1, 2]", "must be a JSON object, not a list"),
+        (b"null", "not null"),
+        (b"3", "not a number"),
+        (b'{"a": 1, "a": 2}', "'a' occurs twice"),
+        (b'{"a": {"b" : 1, "b":2}}', "'b' occurs twice"),
+        (b'{"a": "say \\"a\\": 1", "c": 1, "c": 2}', "'c' occurs twice"),
+        (b"{", "one object a line"),
+        (b'{"a": 1} {"a": 2}', "trailing characters"),
+    ],
+)
+def test_a_bad_line_is_named_and_the_next_one_is_read(line: bytes, reason: str) -> None:
+    first, second = rows_of(line + b"\n" + GOOD)
+    assert isinstance(first, BadRow)
+    assert first.number == 1
+    assert reason in first.reason
+    assert second == ReadRow(2, {"a": 1})
+
+
+def test_text_that_looks_like_a_key_is_no_duplicate() -> None:
+    assert rows_of(b'{"a": "\\"a\\": 1 : 2"}\n') == [ReadRow(1, {"a": '"a": 1 : 2'})]
+
+
+def test_blank_lines_are_reported_apart_and_keep_the_numbering() -> None:
+    assert rows_of(b"\n  \n" + GOOD) == [BlankLine(1), BlankLine(2), ReadRow(3, {"a": 1})]
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_error() -> None:
+    assert rows_of(b'\xef\xbb\xbf{"a": 1}\r\n') == [ReadRow(1, {"a": 1})]
+
+
+def test_a_last_line_that_is_cut_off_is_called_so() -> None:
+    _, last = rows_of(GOOD + b'{"a": ')
+    assert isinstance(last, BadRow)
+    assert "may be cut off" in last.reason
+
+
+def test_a_huge_line_is_refused_without_holding_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 1_000)
+    first, second = rows_of(b'{"a": "' + b"x" * 5_000_000 + b'"}\n' + GOOD)
+    assert isinstance(first, BadRow)
+    assert len(first.raw) == 1_000
+    assert second == ReadRow(2, {"a": 1})
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60) | st.text(alphabet='{}[]":,ab1\n\\ ', max_size=60).map(str.encode))
+def test_any_bytes_are_read_line_by_line(content: bytes) -> None:
+    assert [row.number for row in rows_of(content)] == list(range(1, len(content.splitlines(True)) + 1)) or (
+        b"\r" in content or b"\x0b" in content or b"\x0c" in content
+    )
+
+
+def csv_rows(content: bytes) -> list[FileRow]:
+    return list(CsvTable(io.BytesIO(content)).rows())
+
+
+def test_csv_fields_may_hold_quotes_commas_and_line_breaks() -> None:
+    rows = csv_rows(b'\xef\xbb\xbfq,a\r\n"say ""hi"", now","x\ny"\r\nb,2\r\n')
+    assert rows == [ReadRow(2, {"q": 'say "hi", now', "a": "x\ny"}), ReadRow(4, {"q": "b", "a": "2"})]
+
+
+def test_a_csv_field_may_be_larger_than_the_default_limit() -> None:
+    (row,) = csv_rows(b"q,a\n" + b"x" * 200_000 + b",1\n")
+    assert isinstance(row, ReadRow)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"1,2,3", "has 3 fields, but the header has 2"),
+        (b"1", "has 1 fields"),
+        (b"\xff,2", "'q' is not UTF-8"),
+        (b'"x"y,2', "not readable CSV"),
+    ],
+)
+def test_a_bad_csv_row_is_named_and_the_next_one_is_read(line: bytes, reason: str) -> None:
+    first, second = csv_rows(b"q,a\n" + line + b"\nb,2\n")
+    assert isinstance(first, BadRow)
+    assert first.number == 2
+    assert reason in first.reason
+    assert second == ReadRow(3, {"q": "b", "a": "2"})
+
+
+def test_a_quote_that_is_never_closed_is_a_bad_row() -> None:
+    (row,) = csv_rows(b'q,a\n"never,2\nb,3\n')
+    assert isinstance(row, BadRow)
+    assert "unexpected end of data" in row.reason
+
+
+def test_a_csv_line_over_the_limit_is_a_bad_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tunix_rt.files.csv_rows.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 100)
+    first, second = csv_rows(b"q,a\n" + b"x" * 1_000 + b",1\nb,2\n")
+    assert isinstance(first, BadRow)
+    assert second == ReadRow(3, {"q": "b", "a": "2"})
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"a,a\n1,2\n", b"a\x00,b\n1,2\n", b'"a\n'])
+def test_a_csv_without_a_usable_header_is_refused(content: bytes) -> None:
+    with pytest.raises(DataError, match="header"):
+        CsvTable(io.BytesIO(content))
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60) | st.text(alphabet='",ab\n\r\x00', max_size=60).map(str.encode))
+def test_any_bytes_are_csv_rows_or_bad_rows(content: bytes) -> None:
+    assert all(row.number >= 2 for row in csv_rows(b"q,a\n" + content))
+
+
+def test_the_file_type_is_told_by_name_and_first_bytes(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("q\ta\nb\t2\n")
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(b"q,a\nb,2\n"))
+    write_parquet(tmp_path / "no_suffix", [{"q": "b", "a": "2"}])
+    for name in ("t.tsv", "packed.csv.gz", "no_suffix"):
+        (row,) = rows_in(tmp_path / name)
+        assert isinstance(row, ReadRow)
+        assert row.values == {"q": "b", "a": "2"}
+
+
+def test_a_gzip_file_that_is_cut_off_ends_in_a_bad_row(tmp_path: Path) -> None:
+    lines = b"".join(b'{"a": %d}\n' % os.urandom(1)[0] for _ in range(5_000))
+    path = tmp_path / "cut.jsonl.gz"
+    path.write_bytes(gzip.compress(lines)[:-500])
+    rows = rows_in(path)
+    assert isinstance(rows[-1], BadRow)
+    assert "gzip data is damaged" in rows[-1].reason
+    assert rows[-1].number == len(rows)
+
+
+def test_parquet_values_become_json_values(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    day = pyarrow.scalar(0, pyarrow.date32()).as_py()
+    columns = {"n": [1, 2], "x": [float("nan"), 0.5], "day": [day, None], "tags": [["a"], []]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    first, second = rows_in(path)
+    assert first == ReadRow(1, {"n": 1, "x": None, "day": "1970-01-01", "tags": ["a"]})
+    assert second.number == 2
+
+
+def test_parquet_bytes_are_a_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"b": [b"\xff"]}), path)
+    (row,) = rows_in(path)
+    assert isinstance(row, BadRow)
+    assert "bytes" in row.reason
+
+
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"PAR1 is not enough")
+    with pytest.raises(DataError, match="not a readable Parquet file"):
+        rows_in(path)
+
+
+def test_parquet_keeps_meta_as_json_text_over_many_batches(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    num_rows = write_parquet(
+        path, ({"p": str(i), "meta": {"n": i, "k": [i] * (i % 2)}} for i in range(2_500))
+    )
+    rows = rows_in(path)
+    assert num_rows == len(rows) == 2_500
+    assert isinstance(rows[-1], ReadRow)
+    assert json.loads(rows[-1].values["meta"]) == {"n": 2_499, "k": [2_499]}
+
+
+def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(GOOD * 10_000)
+    with open_rows(path) as stream:
+        before = stream.fraction_read()
+        for _ in stream.rows:
+            pass
+        assert (before, stream.fraction_read()) == (0.0, 1.0)
+
+
+def test_a_missing_file_and_a_directory_are_told_apart(tmp_path: Path) -> None:
+    with ExitStack() as resources:
+        with pytest.raises(NotFoundError, match="no file"):
+            resources.enter_context(regular_file(tmp_path / "absent.jsonl"))
+        with pytest.raises(InvalidInputError, match="is a directory"):
+            resources.enter_context(regular_file(tmp_path))
+
+
+def test_a_pipe_is_copied_so_that_it_can_be_read_twice(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[GOOD])
+    writer.start()
+    with regular_file(pipe) as path:
+        assert path != pipe
+        assert rows_in(path) == rows_in(path) == [ReadRow(1, {"a": 1})]
+    writer.join()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("data/gsm8k.jsonl.gz", "gsm8k"), ("-", "stdin"), ("a b.csv", "a b"), (".x", ".x")]
+)
+def test_data_is_called_after_its_file(name: str, source: str) -> None:
+    assert source_name(name) == source
