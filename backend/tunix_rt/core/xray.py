@@ -3,6 +3,7 @@
 The JSON of `tunix-rt data xray --json`, the HTTP answer and the HTML page all show this type.
 """
 
+import re
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -27,6 +28,9 @@ FindingCode = Literal[
     "overlong-examples",
     "truncated-answers",
 ]
+
+# Terminals obey control characters, and bidirectional overrides show text in another order than it has.
+_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 class _XrayModel(BaseModel):
@@ -110,3 +114,12 @@ class XrayReport(_XrayModel):
     findings: tuple[XrayFinding, ...]
     rows: tuple[XrayRow, ...]
     """The rows that were asked for; the counts above cover all examples."""
+
+
+def visible_text(text: str) -> str:
+    r"""Text that is safe to show: control and direction-changing characters are written as escapes.
+
+    Example:
+        "a", the ESC character, "b" -> "a\x1bb" with a real backslash
+    """
+    return _INVISIBLE.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)

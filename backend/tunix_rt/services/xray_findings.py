@@ -61,7 +61,8 @@ MEANINGS: Mapping[FindingCode, _Meaning] = {
     "end-of-turn-not-trained": _Meaning(
         "error",
         "no end-of-turn token is trained: the model never learns to stop",
-        "Choose a --template whose end-of-turn token the tokenizer knows as a control token.",
+        "Choose a --template that ends turns with a control token of this tokenizer; if rows cut it off, "
+        "use a longer --row-length.",
     ),
     "special-token-in-content": _Meaning(
         "warning",

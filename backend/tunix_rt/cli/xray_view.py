@@ -1,0 +1,138 @@
+"""An X-ray in the terminal: colours where there are any, brackets where there are none."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tunix_rt.core.xray import (
+    Severity,
+    TokenPart,
+    XrayFinding,
+    XrayReport,
+    XrayRow,
+    XraySegment,
+    XrayToken,
+    visible_text,
+)
+
+_SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+_TRAINED_STYLES: dict[TokenPart, str] = {
+    "answer": "bold black on green",
+    "reasoning": "green",
+    "markup": "cyan",
+    "end_of_turn": "bold black on yellow",
+    "prompt": "bold white on red",
+}
+_MASKED_STYLE = "dim"
+
+
+def print_xray(report: XrayReport, console: Console) -> None:
+    """Print findings first, then counts, then the rows."""
+    has_colour = console.color_system is not None and not console.no_color
+    console.print(_headline(report))
+    console.print(_figures(report), highlight=False)
+    console.print()
+    console.print(_findings(report))
+    console.print(_part_table(report))
+    console.print(_legend(has_colour))
+    for row in report.rows:
+        _print_row(row, console, has_colour)
+
+
+def _headline(report: XrayReport) -> Text:
+    verdict = ("passed", "bold green") if report.passed else ("failed", "bold red")
+    description = f": {report.tokenizer}, template {report.template}, markup {report.markup}"
+    return Text.assemble(("X-ray ", "bold"), verdict, visible_text(description))
+
+
+def _figures(report: XrayReport) -> str:
+    examples = f"{report.num_examples:,} examples"
+    if report.is_partial:
+        examples = f"the first {examples}"
+    trained = f"{report.num_trained:,} of {report.num_tokens:,} tokens trained"
+    share = f"({report.num_trained / report.num_tokens:.1%})"
+    rows = ""
+    if report.row_length is not None:
+        kind = "packed rows" if report.packed else "rows"
+        rows = f"; {kind} of {report.row_length:,}: {report.num_rows:,}, {report.fill_ratio:.1%} full"
+    return f"{examples}; {trained} {share}{rows}; longest example {report.longest_example:,}"
+
+
+def _findings(report: XrayReport) -> Text:
+    if not report.findings:
+        return Text("No findings: answers and end of turn are trained, prompts are not.\n", style="green")
+    return Text("\n").join([_finding(finding) for finding in report.findings] + [Text()])
+
+
+def _finding(finding: XrayFinding) -> Text:
+    examples = ", ".join(map(str, finding.examples)) + (
+        ", …" if finding.count > len(finding.examples) else ""
+    )
+    return Text.assemble(
+        (finding.severity, _SEVERITY_STYLES[finding.severity]),
+        (f" {finding.code}", "bold"),
+        f" {finding.count:,} ({finding.share:.1%}): {finding.message}; examples {examples}",
+        f"\n      {finding.next_step}",
+    )
+
+
+def _part_table(report: XrayReport) -> Table:
+    table = Table("part", box=None, pad_edge=False)
+    for heading in ("trained", "masked", "share of trained"):
+        table.add_column(heading, justify="right")
+    for count in report.parts:
+        share = count.num_trained / report.num_trained if report.num_trained else 0.0
+        name = count.part.replace("_", " ")
+        table.add_row(name, f"{count.num_trained:,}", f"{count.num_masked:,}", f"{share:.1%}")
+    if report.num_padding:
+        table.add_row("padding", "", f"{report.num_padding:,}", "")
+    return table
+
+
+def _legend(has_colour: bool) -> Text:
+    if not has_colour:
+        return Text("\n⟦trained⟧ masked")
+    parts = [(part.replace("_", " "), style) for part, style in _TRAINED_STYLES.items() if part != "prompt"]
+    legend = Text("\ntrained: ")
+    for name, style in parts:
+        legend.append(name, style).append("  ")
+    return legend.append("masked", _MASKED_STYLE)
+
+
+def _print_row(row: XrayRow, console: Console, has_colour: bool) -> None:
+    for segment in row.segments:
+        console.print()
+        console.rule(_segment_title(segment), align="left", style=_MASKED_STYLE)
+        tokens = row.tokens[segment.start : segment.end]
+        console.print(_coloured(tokens) if has_colour else _bracketed(tokens), soft_wrap=True)
+    num_padding = sum(token.state == "padding" for token in row.tokens)
+    if num_padding:
+        console.rule(f"{num_padding:,} padding tokens", align="left", style=_MASKED_STYLE)
+
+
+def _segment_title(segment: XraySegment) -> Text:
+    findings = f": {', '.join(segment.findings)}" if segment.findings else ""
+    return Text(f"example {segment.example}, tokens {segment.start} to {segment.end - 1}{findings}")
+
+
+def _coloured(tokens: Sequence[XrayToken]) -> Text:
+    text = Text()
+    for token in tokens:
+        style = _TRAINED_STYLES.get(token.part, "") if token.state == "trained" else _MASKED_STYLE
+        text.append(_shown(token), style)
+    return text
+
+
+def _bracketed(tokens: Sequence[XrayToken]) -> Text:
+    text = Text()
+    for state, run in groupby(tokens, key=lambda token: token.state):
+        shown = "".join(map(_shown, run))
+        text.append(f"⟦{shown}⟧" if state == "trained" else shown)
+    return text
+
+
+def _shown(token: XrayToken) -> str:
+    return visible_text(token.text).replace("\n", "↵\n")
