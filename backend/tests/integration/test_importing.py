@@ -1,0 +1,238 @@
+"""Files into a real store and out again."""
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.builders import make_trace
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.core.formats.export import EXPORT_FORMATS
+from tunix_rt.core.store_types import StoredTrace, TraceFilter
+from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.services.exporting import export_file, export_lines
+from tunix_rt.services.import_rows import ImportProgress
+from tunix_rt.services.importing import (
+    ImportOptions,
+    ImportReport,
+    RejectedRowsError,
+    import_options,
+    import_traces,
+)
+from tunix_rt.services.store import Store
+
+BAD_ROW = {"prompt": "no answer", "steps": [{"i": 0, "content": "a"}]}
+
+
+def stored(store: Store) -> list[StoredTrace]:
+    return list(store.traces.iter_selected(TraceFilter()))
+
+
+def stored_traces(store: Store) -> list[Trace]:
+    return [item.trace() for item in stored(store)]
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def trace_rows(num_rows: int, **meta: Any) -> list[dict[str, Any]]:
+    return [make_trace(f"What is {n} + 3?", **meta).model_dump() for n in range(num_rows)]
+
+
+def counts(report: ImportReport) -> tuple[int, int, int, int]:
+    return report.num_read, report.num_imported, report.num_present, report.num_rejected
+
+
+def test_importing_the_same_file_twice_adds_nothing_twice(store: Store, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", trace_rows(5))
+    assert counts(import_traces(store.traces, file)) == (5, 5, 0, 0)
+    assert counts(import_traces(store.traces, file)) == (5, 0, 5, 0)
+    assert len(stored(store)) == 5
+
+
+def test_a_file_with_one_bad_row_imports_nothing(store: Store, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(5_000), BAD_ROW])
+    with pytest.raises(RejectedRowsError, match="line 5001: final_answer") as caught:
+        import_traces(store.traces, file)
+    assert caught.value.exit_code == 3
+    assert "--skip-invalid" in caught.value.next_step
+    assert stored(store) == []
+
+
+def test_skip_invalid_imports_the_rest_and_says_how_many(store: Store, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(5), BAD_ROW])
+    report = import_traces(store.traces, file, ImportOptions(skip_invalid=True))
+    assert counts(report) == (6, 5, 0, 1)
+    assert report.first_rejections[0].line == 6
+
+
+@pytest.mark.parametrize("skip_invalid", [True, False])
+def test_rejected_rows_are_written_with_line_and_reason(
+    store: Store, tmp_path: Path, skip_invalid: bool
+) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", [BAD_ROW] * 25)
+    with file.open("ab") as more:
+        more.write(b"\n{\xff\n")
+    options = ImportOptions(
+        skip_invalid=skip_invalid, rejects_path=tmp_path / "rejects.jsonl", row_format="trace"
+    )
+    try:
+        assert len(import_traces(store.traces, file, options).first_rejections) == 10
+    except RejectedRowsError as error:
+        assert "and 16 more" in error.detail
+    rejects = [json.loads(line) for line in (tmp_path / "rejects.jsonl").read_text().splitlines()]
+    assert [reject["line"] for reject in rejects] == [*range(1, 26), 27]
+    assert rejects[0]["row"] == BAD_ROW
+    assert rejects[-1]["row"] == "{\\xff"
+    assert "not UTF-8" in rejects[-1]["reason"]
+
+
+def test_rejected_rows_cannot_overwrite_the_file_itself(store: Store, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", trace_rows(1))
+    with pytest.raises(InvalidInputError, match="rejected rows"):
+        import_traces(store.traces, file, ImportOptions(rejects_path=file))
+
+
+def test_the_source_is_the_file_unless_the_row_or_the_user_says_so(store: Store, tmp_path: Path) -> None:
+    rows = [make_trace("a").model_dump(), make_trace("b", source="books").model_dump()]
+    file = write_rows(tmp_path / "sums.v1.jsonl", rows)
+    import_traces(store.traces, file)
+    assert {trace.prompt: trace.meta["source"] for trace in stored_traces(store)} == {
+        "a": "sums",
+        "b": "books",
+    }
+    import_traces(store.traces, file, ImportOptions(source="mine"))
+    assert [trace.meta["source"] for trace in stored_traces(store)].count("mine") == 2
+
+
+def test_how_answers_were_found_is_counted_and_explained(store: Store, tmp_path: Path) -> None:
+    texts = ["a\n#### 1", "a\n1", "b\n2"]
+    rows = [{"prompt": f"{i}?", "completion": text} for i, text in enumerate(texts)]
+    report = import_traces(store.traces, write_rows(tmp_path / "pairs.jsonl", rows))
+    assert report.answer_rules == {"hash": 1, "last_line": 2}
+    assert "2 rows have no answer marker" in report.notes[0]
+    assert "--require-marker" in report.notes[0]
+
+
+def test_csv_with_a_column_map(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text('Question,Solution,Topic\n"6*7?","6*7=42\n#### 42",tables\n', encoding="utf-8-sig")
+    column_map = {"prompt": "Question", "completion": "Solution", "meta.category": "Topic"}
+    import_traces(store.traces, file, ImportOptions(column_map=column_map))
+    (trace,) = stored_traces(store)
+    assert (trace.prompt, trace.steps[0].content, trace.final_answer) == ("6*7?", "6*7=42", "42")
+    assert trace.meta == {"category": "tables", "source": "table", "answer_rule": "hash"}
+
+
+def test_a_column_that_is_not_in_the_table_is_refused_with_a_suggestion(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("question,answer\na,b\n")
+    with pytest.raises(InvalidInputError, match="Did you mean 'question'"):
+        import_traces(
+            store.traces, file, ImportOptions(column_map={"prompt": "qestion", "completion": "answer"})
+        )
+
+
+@pytest.mark.parametrize("export_format", EXPORT_FORMATS)
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
+def test_every_export_can_be_imported_again(
+    store: Store, tmp_path: Path, export_format: str, name: str
+) -> None:
+    import_traces(store.traces, write_rows(tmp_path / "in.jsonl", trace_rows(3, tags=["x"], source="books")))
+    report = export_file(stored(store), tmp_path / name, export_format)
+    assert report.num_exported == 3
+    again = import_traces(store.traces, tmp_path / name)
+    assert again.row_format == export_format
+    assert again.num_rejected == 0
+    if export_format == "trace":
+        assert again.num_present == 3
+    prompts = [trace.prompt for trace in stored_traces(store)]
+    assert len(set(prompts)) == 3
+
+
+def test_the_same_traces_export_to_the_same_bytes(store: Store, tmp_path: Path) -> None:
+    import_traces(store.traces, write_rows(tmp_path / "in.jsonl", trace_rows(3)))
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        export_file(stored(store), tmp_path / name, "messages")
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+    assert len(gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).splitlines()) == 3
+
+
+def test_a_trace_that_cannot_be_exported_is_named_and_no_file_is_left(store: Store, tmp_path: Path) -> None:
+    trace = make_trace("a", ["hold </answer> it"])
+    store.traces.add_many([(trace, canonical_json(trace))])
+    (item,) = stored(store)
+    with pytest.raises(DataError, match=str(item.id)):
+        export_file(stored(store), tmp_path / "out.jsonl", "messages")
+    assert list(tmp_path.glob("*out*")) == []
+    assert list(export_lines(stored(store), "trace")) == [item.canonical]
+
+
+def test_an_empty_file_and_an_unknown_format_say_what_to_do(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "empty.jsonl"
+    file.write_text("\n\n")
+    with pytest.raises(DataError, match="no rows"):
+        import_traces(store.traces, file)
+    write_rows(file, [{"foo": 1}])
+    with pytest.raises(InvalidInputError, match="'foo'.*--map prompt=COLUMN"):
+        import_traces(store.traces, file)
+    with pytest.raises(InvalidInputError, match="Did you mean 'alpaca'"):
+        import_traces(store.traces, file, ImportOptions(row_format="alpacca"))
+
+
+@pytest.mark.parametrize("words", [{"file_type": "xlsx"}, {"source": ""}, {"source": "a\x00"}])
+def test_unusable_options_are_the_users_mistake(words: dict[str, str]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(words))):
+        import_options(**words)
+
+
+def test_progress_names_the_phase_and_never_goes_back(store: Store, tmp_path: Path) -> None:
+    seen: list[ImportProgress] = []
+    import_traces(
+        store.traces, write_rows(tmp_path / "sums.jsonl", trace_rows(3_000)), on_progress=seen.append
+    )
+    assert [progress.phase for progress in seen] == ["checking"] * 3 + ["importing"] * 3
+    assert [progress.num_rows for progress in seen] == [1_000, 2_000, 3_000] * 2
+    assert all(0 < progress.fraction <= 1 for progress in seen)
+
+
+KILLED_HALF_WAY = """
+import sys, time
+from pathlib import Path
+from tunix_rt.config.settings import Settings
+from tunix_rt.services.importing import import_traces
+from tunix_rt.services.store import open_store
+
+def wait_in_the_middle(progress):
+    if progress.phase == "importing" and progress.num_rows == 5_000:
+        print("half-way", flush=True)
+        time.sleep(60)
+
+store = open_store(Settings(home=Path(sys.argv[1]), database_url=sys.argv[2]))
+import_traces(store.traces, sys.argv[3], on_progress=wait_in_the_middle)
+"""
+
+
+def test_an_import_killed_half_way_is_completed_by_running_it_again(
+    store: Store, settings: Settings, tmp_path: Path
+) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", trace_rows(6_000))
+    arguments = [str(settings.home_dir), settings.resolved_database_url, str(file)]
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED_HALF_WAY, *arguments], stdout=subprocess.PIPE, text=True
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "half-way\n"
+        child.send_signal(signal.SIGKILL)
+    assert counts(import_traces(store.traces, file)) == (6_000, 2_000, 4_000, 0)
+    assert len(stored(store)) == 6_000
