@@ -20,8 +20,10 @@ def is_hub_id(text: str) -> bool:
     return _HUB_ID.fullmatch(text) is not None and ".." not in text and len(text) <= 96
 
 
-def download_files(hub_id: str, patterns: tuple[str, ...]) -> Path:
+def download_files(hub_id: str, patterns: tuple[str, ...], *, online: bool = True) -> Path:
     """The local directory that holds the named files of a hub repository; cached ones are not fetched again.
+
+    Without `online` only the cache is asked.
 
     Raises:
         NotFoundError: The hub does not know the repository.
@@ -32,7 +34,7 @@ def download_files(hub_id: str, patterns: tuple[str, ...]) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=list(patterns)))
+        return Path(snapshot_download(hub_id, allow_patterns=list(patterns), local_files_only=not online))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise _explained(hub_id, error) from error
 

@@ -88,10 +88,11 @@ class Tokenizer:
         return copy
 
 
-def load_tokenizer(source: str, *, allow_directories: bool = True) -> Tokenizer:
+def load_tokenizer(source: str, *, allow_directories: bool = True, online: bool = True) -> Tokenizer:
     """Load a tokenizer: a built-in name (`tiny`), a local directory, or a hub id (`owner/name`).
 
-    Pass `allow_directories=False` where the source comes over HTTP: paths never come from clients.
+    Pass both flags as False where the source comes over HTTP: paths never come from clients, and no client
+    makes the server fetch anything; a hub id then means what the local cache holds.
 
     Raises:
         NotFoundError: No built-in, directory or hub repository has this name.
@@ -102,7 +103,7 @@ def load_tokenizer(source: str, *, allow_directories: bool = True) -> Tokenizer:
     if source and allow_directories and Path(source).is_dir():
         return load_tokenizer_directory(Path(source), name=Path(source).resolve().name)
     if is_hub_id(source):
-        return load_tokenizer_directory(download_files(source, TOKENIZER_FILES), name=source)
+        return load_tokenizer_directory(download_files(source, TOKENIZER_FILES, online=online), name=source)
     raise NotFoundError(
         f"There is no tokenizer {source!r}: it is not built in, not a directory and not a hub id.",
         next_step=f"Use {' or '.join(shipped_tokenizer_names())}, a directory that holds tokenizer.json, "

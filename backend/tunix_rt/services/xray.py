@@ -68,15 +68,14 @@ def xray(traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions | 
     """
     options = options or XrayOptions()
     remaining = iter(traces)
-    inspected = list(islice(remaining, options.max_examples))
-    looked = list(_look(inspected, encoder, options))
+    looked, skipped = _look(islice(remaining, options.max_examples), encoder, options)
     if not looked:
         raise DataError(
             "There is no example to show.", next_step="Check the dataset, its split and --markup."
         )
+    num_examples = len(looked) + len(skipped)
     rows = _rows(looked, options)
-    skipped = sorted(set(range(len(inspected))) - {item.position for item in looked})
-    findings = summarise(_positions_by_code(looked, skipped), len(inspected))
+    findings = summarise(_positions_by_code(looked, skipped), num_examples)
     counts = _part_counts(looked, options.row_length)
     num_tokens = sum(count.num_trained + count.num_masked for count in counts)
     num_cells = len(rows) * options.row_length if options.row_length else num_tokens
@@ -90,7 +89,7 @@ def xray(traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions | 
         loss_on=options.loss_on,
         packed=options.packed,
         row_length=options.row_length,
-        num_examples=len(inspected),
+        num_examples=num_examples,
         is_partial=next(remaining, None) is not None,
         num_rows=len(rows),
         num_tokens=num_tokens,
@@ -104,13 +103,26 @@ def xray(traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions | 
     )
 
 
-def _look(traces: Sequence[Trace], encoder: TraceEncoder, options: XrayOptions) -> Iterator[_Looked]:
-    """The examples that can be rendered; one bad trace must not hide the rest."""
-    renderable = [position for position, trace in enumerate(traces) if _is_renderable(trace, encoder.markup)]
-    examples = encoder.encode(traces[position] for position in renderable)
-    for position, example in zip(renderable, examples, strict=True):
+def _look(
+    traces: Iterable[Trace], encoder: TraceEncoder, options: XrayOptions
+) -> tuple[list[_Looked], list[int]]:
+    """The examples, and the positions of traces that cannot be rendered: one must not hide the rest."""
+    positions: list[int] = []
+    skipped: list[int] = []
+
+    def renderable() -> Iterator[Trace]:
+        for position, trace in enumerate(traces):
+            if _is_renderable(trace, encoder.markup):
+                positions.append(position)
+                yield trace
+            else:
+                skipped.append(position)
+
+    looked: list[_Looked] = []
+    for number, example in enumerate(encoder.encode(renderable())):
         masked = _with_loss_on(example, options.loss_on)
-        yield _Looked(position, masked, findings_of(masked, options.row_length))
+        looked.append(_Looked(positions[number], masked, findings_of(masked, options.row_length)))
+    return looked, skipped
 
 
 def _is_renderable(trace: Trace, markup: MarkupStyle) -> bool:
