@@ -131,10 +131,16 @@ def normalised_prompt(prompt: str) -> str:
     return " ".join(prompt.casefold().split())
 
 
-def explain_validation_error(error: ValidationError, *, max_problems: int = 3) -> str:
-    """One line that names each bad field and why, e.g. `steps.0.content: is empty`."""
+def explain_validation_error(error: ValidationError, *, whole: str = "trace", max_problems: int = 3) -> str:
+    """One line that names each bad field and why, e.g. `steps.0.content: is empty`.
+
+    Args:
+        error: what pydantic raised.
+        whole: what to call the thing itself when the problem is not in one field.
+        max_problems: how many problems are named before the rest is only counted.
+    """
     problems = [
-        f"{'.'.join(str(part) for part in problem['loc']) or 'trace'}: {_plain(problem['msg'])}"
+        f"{'.'.join(str(part) for part in problem['loc']) or whole}: {_plain(problem['msg'])}"
         for problem in error.errors(include_url=False, include_context=False, include_input=False)
     ]
     shown = "; ".join(problems[:max_problems])

@@ -57,7 +57,7 @@ def _parsed(number: int, raw: bytes) -> EvalLine:
     try:
         return EvalLine(number, EvalItem.model_validate_json(raw))
     except ValidationError as error:
-        return EvalLine(number, None, explain_validation_error(error))
+        return EvalLine(number, None, explain_validation_error(error, whole="item"))
 
 
 def _repeated_ids(lines: list[EvalLine]) -> list[str]:

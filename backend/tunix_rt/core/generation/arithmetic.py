@@ -114,6 +114,9 @@ def long_division(dice: Dice) -> Worked:
         text = f"Bring down {digit} to get {part}: {divisor} × {fits} = {divisor * fits}, and {part} - "
         steps.append(("calculation", f"{text}{divisor * fits} = {rest}. Write {fits}."))
     steps.append(("check", f"Check: {divisor} × {quotient} + {remainder} = {dividend}."))
+    steps.append(
+        ("answer", f"The quotient is {quotient} and the remainder is {remainder}: {quotient} r {remainder}.")
+    )
     return Worked(prompt, tuple(steps), f"{quotient} r {remainder}", "medium")
 
 

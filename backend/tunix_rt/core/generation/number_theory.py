@@ -99,6 +99,7 @@ def prime_factors(dice: Dice) -> Worked:
         steps.append(("calculation", f"{rest} ÷ {factor} = {rest // factor}."))
         rest //= factor
     steps.append(("check", f"Check: {product} = {number}."))
+    steps.append(("answer", f"In rising order: {product}."))
     return Worked(prompt, tuple(steps), product, "medium" if len(factors) < 5 else "hard")
 
 

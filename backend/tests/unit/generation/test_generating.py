@@ -1,0 +1,34 @@
+"""One list of task names for our generators and reasoning-gym."""
+
+from collections import Counter
+
+import pytest
+
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.core.generation import FAMILIES
+from tunix_rt.services.generating import generate_traces, list_generators
+
+
+def test_all_our_generators_serve_when_none_is_named() -> None:
+    traces = list(generate_traces(None, len(FAMILIES), seed=1))
+    assert {trace.meta["generator"] for trace in traces} == set(FAMILIES)
+
+
+def test_gym_tasks_and_our_own_share_the_count_evenly() -> None:
+    traces = list(generate_traces(["mean", "gym:chain_sum", "gym:gcd"], 10, seed=1))
+    assert Counter(trace.meta["generator"] for trace in traces) == {"mean": 3, "chain_sum": 4, "gcd": 3}
+
+
+def test_a_gym_task_can_stand_alone() -> None:
+    assert len(list(generate_traces(["gym:lcm"], 7, seed=1))) == 7
+
+
+def test_an_impossible_count_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="at least 1"):
+        list(generate_traces(["gym:lcm"], 0, seed=1))
+
+
+def test_the_list_names_the_extra_that_a_task_needs() -> None:
+    extras = {info.name: info.extra for info in list_generators()}
+    assert extras["gym:gsm_symbolic"] == "gym"
+    assert extras["mean"] == ""

@@ -1,0 +1,148 @@
+"""Eval sets: loading with line numbers, and the report on a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.evals.evalset import MAX_LINE_BYTES, load_evalset
+from tunix_rt.evals.evalset_report import EvalSetReport, validate_evalset
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    complete = {
+        "id": "q-1",
+        "prompt": "What is 2 + 3?",
+        "expected_answer": "5",
+        "section": "core",
+        "category": "arithmetic",
+        "difficulty": "easy",
+    }
+    return complete | changes
+
+
+def written(tmp_path: Path, *rows: dict[str, Any] | str) -> Path:
+    path = tmp_path / "set.jsonl"
+    lines = [line if isinstance(line, str) else json.dumps(line) for line in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def codes(report: EvalSetReport) -> list[tuple[str, int | None]]:
+    return [(problem.code, problem.line) for problem in report.problems]
+
+
+def test_items_load_in_file_order(tmp_path: Path) -> None:
+    path = written(tmp_path, row(id="b"), "", row(id="a", prompt="What is 1 + 1?"))
+    assert [item.id for item in load_evalset(path)] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (row(section="core "), "section"),
+        (row(difficulty="insane"), "difficulty"),
+        (row(expected_answer="  "), "expected_answer: is empty"),
+        (row(extra=1), "extra"),
+        ({"id": "x"}, "prompt"),
+        ("[1, 2]", "item"),
+        ("{broken", "JSON"),
+        (row(prompt="a\x00b"), "NUL"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_number(tmp_path: Path, bad: dict[str, Any] | str, reason: str) -> None:
+    with pytest.raises(DataError, match="line 2: ") as caught:
+        load_evalset(written(tmp_path, row(), bad))
+    assert reason in caught.value.detail
+
+
+def test_invalid_utf8_is_a_bad_line_not_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(json.dumps(row()).encode() + b'\n{"id": "\xff"}\n')
+    with pytest.raises(DataError, match="line 2"):
+        load_evalset(path)
+
+
+def test_an_endless_line_is_refused_without_reading_it_whole(tmp_path: Path) -> None:
+    path = written(tmp_path, row(), "x" * (MAX_LINE_BYTES + 10))
+    with pytest.raises(DataError, match="line 2: is longer than"):
+        load_evalset(path)
+
+
+def test_an_id_used_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="line 3: id 'q-1' is also on line 1"):
+        load_evalset(written(tmp_path, row(), row(id="q-2", prompt="?"), row(prompt="!")))
+
+
+def test_an_empty_file_is_no_eval_set(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no items"):
+        load_evalset(written(tmp_path))
+
+
+def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError):
+        load_evalset(tmp_path / "absent.jsonl")
+
+
+def test_the_hash_changes_with_any_field_and_with_the_order() -> None:
+    first, second = EvalItem(**row()), EvalItem(**row(id="q-2"))
+    hashes = {
+        evalset_hash([first, second]),
+        evalset_hash([second, first]),
+        evalset_hash([first, EvalItem(**row(id="q-2", difficulty="hard"))]),
+    }
+    assert len(hashes) == 3
+
+
+def test_a_good_file_is_valid_and_counted(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, row(), row(id="q-2", prompt="Capital of Peru?", expected_answer="Lima", category="facts")
+    )
+    report = validate_evalset(path)
+    assert report.is_valid
+    assert (report.num_items, report.sections) == (2, {"core": 2})
+    assert report.categories == {"arithmetic": 1, "facts": 1}
+    assert report.content_hash == evalset_hash(load_evalset(path))
+
+
+def test_every_kind_of_problem_is_reported_at_its_line(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        row(),
+        row(prompt="What is 4 + 4?"),
+        row(id="q-3", prompt="what IS  2 + 3?"),
+        row(id="q-4", difficulty="none"),
+        row(id="q-5", prompt="Is 5 more than 4?"),
+    )
+    report = validate_evalset(path, min_items=10)
+    assert not report.is_valid
+    assert codes(report) == [
+        ("line-invalid", 4),
+        ("id-repeated", 2),
+        ("prompt-repeated", 3),
+        ("answer-in-prompt", 5),
+        ("too-few-items", None),
+    ]
+
+
+def test_the_answer_in_the_prompt_is_only_a_warning(tmp_path: Path) -> None:
+    report = validate_evalset(written(tmp_path, row(prompt="Which is larger, 5 or 4?")))
+    assert report.is_valid
+    assert codes(report) == [("answer-in-prompt", 1)]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["What is 15 - 10?", "What is 5.5 - 0.5?", "How many are 1,5 hours?", "v5"]
+)
+def test_a_number_inside_another_is_not_the_answer(tmp_path: Path, prompt: str) -> None:
+    assert codes(validate_evalset(written(tmp_path, row(prompt=prompt)))) == []
+
+
+def test_a_training_question_in_the_eval_set_is_an_error(tmp_path: Path) -> None:
+    report = validate_evalset(written(tmp_path, row()), dataset_prompts={"mine-v1": ["  what is 2 + 3? "]})
+    assert not report.is_valid
+    assert codes(report) == [("contaminated", 1)]
+    assert "mine-v1" in report.problems[0].message
