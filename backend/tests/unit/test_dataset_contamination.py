@@ -37,9 +37,7 @@ def test_a_question_matches_an_eval_item(asked: str, trained: str, kind: str | N
 
 
 def test_a_long_shared_instruction_alone_is_no_overlap() -> None:
-    instruction = (
-        "You are a careful assistant that solves school problems step by step and ends with one answer. "
-    )
+    instruction = "You are an assistant that solves school problems step by step and ends with one answer. "
     asked = (
         instruction + "Anna reads 12 pages of her new book every evening of the week; how many pages is that?"
     )

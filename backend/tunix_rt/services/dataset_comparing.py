@@ -15,8 +15,9 @@ from tunix_rt.core.dataset_diff import (
     rows_only_in,
 )
 from tunix_rt.core.dataset_rows import digest
-from tunix_rt.core.trace import normalised_prompt, trace_id
-from tunix_rt.files.dataset_dirs import iter_lines, read_manifest
+from tunix_rt.core.trace import normalised_prompt
+from tunix_rt.files.dataset_dirs import read_manifest
+from tunix_rt.services.datasets import iter_rows
 
 START_CHARS = 200
 
@@ -48,10 +49,10 @@ def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offs
 
 def _entries(datasets_dir: Path, manifest: DatasetManifest) -> Iterator[RowEntry]:
     for split in manifest.splits:
-        for line in iter_lines(datasets_dir, manifest.dataset_key, split.name):
-            trace = json.loads(line)
+        for stored in iter_rows(datasets_dir, manifest.dataset_key, split.name):
+            trace = json.loads(stored.canonical)
             row = DiffRow(
-                trace_id=trace_id(line),
+                trace_id=stored.id,
                 split=split.name,
                 prompt_start=trace["prompt"][:START_CHARS],
                 final_answer=trace["final_answer"][:START_CHARS],

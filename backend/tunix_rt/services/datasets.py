@@ -5,19 +5,21 @@ from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.dataset import DatasetManifest, DatasetSummary, SplitFile, summarise
-from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.core.trace import Trace, trace_id
+from tunix_rt.core.trace import Trace, explain_validation_error, trace_id
 from tunix_rt.files.dataset_dirs import (
     dataset_dir,
     dataset_keys,
     delete_dataset_dir,
+    file_sha256,
     iter_lines,
     read_manifest,
+    split_path,
 )
 from tunix_rt.files.run_dirs import runs_using_dataset
 from tunix_rt.services.traces import Pagination
@@ -84,7 +86,7 @@ def read_rows(datasets_dir: Path, key: str, *, split: str | None, limit: int, of
     chosen = chosen_split(read_manifest(datasets_dir, key), split)
     lines = islice(iter_lines(datasets_dir, key, chosen.name), offset, offset + limit)
     rows = tuple(
-        DatasetRow(index=index, trace_id=trace_id(line), trace=Trace.model_validate_json(line))
+        DatasetRow(index=index, trace_id=trace_id(line), trace=_trace(key, line))
         for index, line in enumerate(lines, start=offset)
     )
     return RowPage(
@@ -96,14 +98,25 @@ def read_rows(datasets_dir: Path, key: str, *, split: str | None, limit: int, of
 
 
 def iter_rows(datasets_dir: Path, key: str, split: str | None = None) -> Iterator[StoredTrace]:
-    """The rows of one split, or of all splits in their order, streamed."""
+    """The rows of one split, or of all splits in their order, streamed.
+
+    Raises:
+        DataError: a file is not the one that was built; nothing of it is given out.
+    """
     manifest = read_manifest(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
     for part in splits:
+        require_unchanged(datasets_dir, key, part)
         for line in iter_lines(datasets_dir, key, part.name):
             yield StoredTrace.model_construct(
                 id=trace_id(line), created_at=manifest.created_at, canonical=line, score=None, lint_codes=()
             )
+
+
+def require_unchanged(datasets_dir: Path, key: str, split: SplitFile) -> None:
+    """Refuse a split whose bytes are not those that the manifest vouches for."""
+    if file_sha256(split_path(datasets_dir, key, split.name)) != split.sha256:
+        raise _damaged(key, f"{split.filename} is not the file that was built")
 
 
 def delete_dataset(settings: Settings, key: str) -> None:
@@ -118,6 +131,20 @@ def delete_dataset(settings: Settings, key: str) -> None:
             next_step="Keep it as their evidence, or delete those runs first.",
         )
     delete_dataset_dir(settings.datasets_dir, key)
+
+
+def _trace(key: str, line: str) -> Trace:
+    try:
+        return Trace.model_validate_json(line)
+    except ValidationError as error:
+        raise _damaged(key, f"a row is no trace: {explain_validation_error(error)}") from error
+
+
+def _damaged(key: str, problem: str) -> DataError:
+    return DataError(
+        f"The dataset {key!r} is damaged: {problem}.",
+        next_step=f"Delete it ('tunix-rt data delete {key}') and build it again.",
+    )
 
 
 def _pagination(limit: int, offset: int, num_shown: int, total: int) -> Pagination:
