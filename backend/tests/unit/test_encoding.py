@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.encoders import an_encoder
+from support.encoders import NAMED_TOKENS, an_encoder, trained_fast_tokenizer
+from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.rendering import MARKUP_STYLES, MarkupStyle, render_completion
 from tunix_rt.core.trace import Trace, trace_from_text_steps
+from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.encoding import PARTS, EncodedExample, TraceEncoder
+from tunix_rt.engines.tokenizer import Tokenizer
 
 SIX_SEVENS = trace_from_text_steps("What is 6 * 7?", ["six sevens", "6 * 7 = 42"], "42")
 
@@ -125,6 +128,24 @@ def test_control_tokens_in_content_stay_letters() -> None:
     ]
     assert text_of(example, trained=True) == render_completion(trace).text + "<end_of_turn>"
     assert text_of_part(example, "answer") == "<eos>"
+
+
+def test_markup_that_the_tokenizer_knows_as_control_tokens_is_kept_whole() -> None:
+    tags = ["<reasoning>", "</reasoning>", "<answer>", "</answer>"]
+    fast = FastTokenizer.from_str(trained_fast_tokenizer().to_str())
+    fast.add_special_tokens(tags)
+    tokenizer = Tokenizer("with tags", fast, NAMED_TOKENS, None)
+    example = encoded(SIX_SEVENS, TraceEncoder(tokenizer, choose_template(tokenizer, "gemma")))
+    assert example.problems == frozenset()
+    assert [text for text in texts(example) if text in tags] == tags
+    assert text_of_part(example, "end_of_turn") == "<end_of_turn>"
+
+
+def test_generation_stops_at_the_token_that_is_trained_last() -> None:
+    encoder = an_encoder()
+    assert encoder.end_of_turn_id == encoder.tokenizer.token_id("<end_of_turn>")
+    assert encoder.end_of_turn_id == encoded(SIX_SEVENS, encoder).token_ids[-1]
+    assert an_encoder(NO_END_OF_TURN).end_of_turn_id is None
 
 
 def test_stand_in_characters_in_content_come_through() -> None:

@@ -5,9 +5,17 @@ Control tokens count only where the template put them. Their text inside content
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from tunix_rt.core.rendering import Completion, MarkupStyle, PartSpan, chat_messages, render_completion
+from tunix_rt.core.rendering import (
+    MARKUPS,
+    Completion,
+    MarkupStyle,
+    PartSpan,
+    chat_messages,
+    render_completion,
+)
 from tunix_rt.core.trace import Trace
 from tunix_rt.core.xray import FindingCode
 from tunix_rt.engines.chat_template import ChatTemplate
@@ -58,10 +66,11 @@ class ConversationBuilder:
         completion = render_completion(trace, self.markup)
         originals: list[str] = []
         asked = self._with_stand_ins(trace.prompt, originals)
-        written = self._with_stand_ins(completion.text, originals)
+        # Content cannot hold the markup, so what reads like it is ours and may well be a control token.
+        written = self._with_stand_ins(completion.text, originals, keep=MARKUPS[self.markup].reserved)
         prompt, rest, problems = self._split(asked, written)
-        if self._holds_control_token(trace.prompt) or self._holds_control_token(completion.text):
-            problems |= {"special-token-in-content"}
+        if any(self._is_control_token(original) for original in originals):
+            problems.add("special-token-in-content")
         return _locate_parts(completion, prompt, rest, written, originals, problems)
 
     def build_prompt(self, prompt: str) -> TemplatedText:
@@ -89,10 +98,12 @@ class ConversationBuilder:
             problems.add("template-without-generation-prompt" if is_header else "template-adds-text")
         return prompt, rest, problems
 
-    def _with_stand_ins(self, content: str, originals: list[str]) -> str:
+    def _with_stand_ins(self, content: str, originals: list[str], keep: Collection[str] = ()) -> str:
         """Replace what reads like a control token, so that the template's own can be told from it."""
 
         def stand_in(match: re.Match[str]) -> str:
+            if match.group() in keep:
+                return match.group()
             originals.append(match.group())
             return f"\ufdd0{len(originals) - 1}\ufdd1"
 
@@ -101,8 +112,8 @@ class ConversationBuilder:
             look_alike += "|" + self.control_tokens.pattern
         return re.sub(look_alike, stand_in, content)
 
-    def _holds_control_token(self, content: str) -> bool:
-        return self.control_tokens is not None and self.control_tokens.search(content) is not None
+    def _is_control_token(self, text: str) -> bool:
+        return self.control_tokens is not None and self.control_tokens.fullmatch(text) is not None
 
 
 def _locate_parts(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding
 
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
-from tunix_rt.core.trace import Trace
+from tunix_rt.core.trace import Trace, trace_from_text_steps
 from tunix_rt.core.xray import FindingCode, TokenPart
 from tunix_rt.engines.chat_template import ChatTemplate
 from tunix_rt.engines.conversation import Conversation, ConversationBuilder, TemplatedText
@@ -79,6 +79,13 @@ class TraceEncoder:
         """The ids that generation is given: those that training masks for the same prompt."""
         [tokenized] = self._tokenized([self._conversations.build_prompt(prompt)])
         return [int(token_id) for token_id in tokenized.ids]
+
+    @cached_property
+    def end_of_turn_id(self) -> int | None:
+        """The token that training teaches as the end, so that generation stops at it; None without one."""
+        [example] = self.encode([trace_from_text_steps("?", ["?"], "?")])
+        ends = example.token_ids[example.parts == END_OF_TURN]
+        return int(ends[0]) if ends.size else None
 
     @cached_property
     def _conversations(self) -> ConversationBuilder:

@@ -19,7 +19,7 @@ from tunix_rt.files.assets import shipped_tokenizer_dir, shipped_tokenizer_names
 NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tokenizer:
     """One tokenizer with what its configuration says about control tokens and the chat template."""
 
@@ -52,7 +52,7 @@ class Tokenizer:
         )
         return re.compile("|".join(map(re.escape, contents))) if contents else None
 
-    @property
+    @cached_property
     def vocab_size(self) -> int:
         """One more than the largest id that the tokenizer can produce."""
         return 1 + max(self.fast.get_vocab(with_added_tokens=True).values())
@@ -151,8 +151,8 @@ def _read_json_object(path: Path, name: str) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        value = error
+    except ValueError:
+        value = None
     if isinstance(value, dict):
         return value
     raise InvalidInputError(
@@ -184,5 +184,6 @@ def _read_chat_template(directory: Path, config: Mapping[str, Any]) -> str | Non
         return path.read_text(encoding="utf-8")
     template = config.get("chat_template")
     if isinstance(template, list):
-        template = {item["name"]: item["template"] for item in template}.get("default")
+        named = {item.get("name"): item.get("template") for item in template if isinstance(item, dict)}
+        template = named.get("default")
     return template if isinstance(template, str) else None
