@@ -75,20 +75,13 @@ def test_skip_invalid_imports_the_rest_and_says_how_many(store: Store, tmp_path:
     assert report.first_rejections[0].line == 6
 
 
-@pytest.mark.parametrize("skip_invalid", [True, False])
-def test_rejected_rows_are_written_with_line_and_reason(
-    store: Store, tmp_path: Path, skip_invalid: bool
-) -> None:
+def test_rejected_rows_are_written_with_line_and_reason(store: Store, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "sums.jsonl", [BAD_ROW] * 25)
     with file.open("ab") as more:
         more.write(b"\n{\xff\n")
-    options = ImportOptions(
-        skip_invalid=skip_invalid, rejects_path=tmp_path / "rejects.jsonl", row_format="trace"
-    )
-    try:
-        assert len(import_traces(store.traces, file, options).first_rejections) == 10
-    except RejectedRowsError as error:
-        assert "and 16 more" in error.detail
+    options = ImportOptions(rejects_path=tmp_path / "rejects.jsonl", row_format="trace")
+    with pytest.raises(RejectedRowsError, match="and 16 more"):
+        import_traces(store.traces, file, options)
     rejects = [json.loads(line) for line in (tmp_path / "rejects.jsonl").read_text().splitlines()]
     assert [reject["line"] for reject in rejects] == [*range(1, 26), 27]
     assert rejects[0]["row"] == BAD_ROW
@@ -153,7 +146,7 @@ def test_every_export_can_be_imported_again(
     again = import_traces(store.traces, tmp_path / name)
     assert again.row_format == export_format
     assert again.num_rejected == 0
-    if export_format == "trace":
+    if export_format in ("trace", "tunix_sft", "training_example"):
         assert again.num_present == 3
     prompts = [trace.prompt for trace in stored_traces(store)]
     assert len(set(prompts)) == 3
@@ -183,7 +176,7 @@ def test_an_empty_file_and_an_unknown_format_say_what_to_do(store: Store, tmp_pa
     with pytest.raises(DataError, match="no rows"):
         import_traces(store.traces, file)
     write_rows(file, [{"foo": 1}])
-    with pytest.raises(InvalidInputError, match="'foo'.*--map prompt=COLUMN"):
+    with pytest.raises(InvalidInputError, match=r"'foo'.*--map prompt=COLUMN"):
         import_traces(store.traces, file)
     with pytest.raises(InvalidInputError, match="Did you mean 'alpaca'"):
         import_traces(store.traces, file, ImportOptions(row_format="alpacca"))
@@ -236,3 +229,30 @@ def test_an_import_killed_half_way_is_completed_by_running_it_again(
         child.send_signal(signal.SIGKILL)
     assert counts(import_traces(store.traces, file)) == (6_000, 2_000, 4_000, 0)
     assert len(stored(store)) == 6_000
+
+
+def run_cli(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "tunix_rt.cli", "traces", *arguments], input=stdin, capture_output=True
+    )
+
+
+def test_the_command_line_imports_a_pipe_and_exports_it_again() -> None:
+    lines = "".join(f"{json.dumps(row)}\n" for row in trace_rows(3, source="books"))
+    imported = run_cli("import", "-", "--json", stdin=lines.encode())
+    assert (imported.returncode, imported.stderr) == (0, b"")
+    assert json.loads(imported.stdout)["num_imported"] == 3
+    exported = run_cli("export", "--format", "trace")
+    assert sorted(json.loads(line)["prompt"] for line in exported.stdout.splitlines()) == [
+        row["prompt"] for row in trace_rows(3)
+    ]
+
+
+def test_the_command_line_refuses_bad_rows_with_exit_code_3(tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(1), BAD_ROW])
+    refused = run_cli("import", str(file))
+    assert refused.returncode == 3
+    assert refused.stdout == b""
+    assert b"line 2: final_answer" in refused.stderr
+    assert b"--skip-invalid" in refused.stderr
+    assert b"Traceback" not in refused.stderr

@@ -19,6 +19,7 @@ from tunix_rt.services.exporting import export_file, export_lines, require_expor
 from tunix_rt.services.filtering import build_filter
 from tunix_rt.services.import_rows import ImportProgress, OnProgress
 from tunix_rt.services.importing import ImportReport, import_options, import_traces
+from tunix_rt.services.linting import score_unscored
 
 InputFile = Annotated[
     str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV or Parquet, also .gz; - reads standard input.")
@@ -120,6 +121,8 @@ def export_command(
         query=query,
     )
     with store() as opened:
+        if criteria.needs_lint:
+            score_unscored(opened.traces, criteria)
         stored = opened.traces.iter_selected(criteria)
         if output == "-":
             write_lines(export_lines(stored, export_format), sys.stdout.buffer)

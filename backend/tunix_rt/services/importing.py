@@ -16,7 +16,7 @@ from tunix_rt.core.formats.solutions import UNMARKED_RULE
 from tunix_rt.core.store_types import AddResult
 from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.core.trace import Trace, canonical_json, explain_validation_error
-from tunix_rt.files.readers import FileType, open_rows, regular_file, source_name
+from tunix_rt.files.readers import STANDARD_INPUT, FileType, open_rows, regular_file, source_name
 from tunix_rt.files.rows import BadRow, ReadRow
 from tunix_rt.services.import_rows import OnProgress, Rejection, Tally, TraceFile, rejects_file
 
@@ -119,13 +119,14 @@ def import_traces(
         InvalidInputError: The options do not fit the file.
     """
     options = options or ImportOptions()
+    name = name or ("stdin" if str(file) == STANDARD_INPUT else str(file))
     started = time.monotonic()
     with regular_file(file) as path:
         _require_other_file(path, options.rejects_path)
-        traces = _trace_file(path, name or str(file), options)
+        traces = _trace_file(path, name, options)
         run = _import_good_rows if options.skip_invalid else _import_whole_file
         tally, result = run(store, traces, options, on_progress)
-    return _report(name or str(file), traces.reading, tally, result, time.monotonic() - started)
+    return _report(name, traces.reading, tally, result, time.monotonic() - started)
 
 
 def _import_good_rows(

@@ -1,5 +1,7 @@
 """Alpaca rows, and the two record formats that this project exports for training."""
 
+from typing import Any
+
 from tunix_rt.core.formats.export import GEMMA_END, GEMMA_MODEL, GEMMA_USER
 from tunix_rt.core.formats.messages import folded
 from tunix_rt.core.formats.rows import (
@@ -13,7 +15,7 @@ from tunix_rt.core.formats.rows import (
     text_of,
 )
 from tunix_rt.core.formats.solutions import split_solution
-from tunix_rt.core.trace import Trace
+from tunix_rt.core.trace import Trace, trace_from_text_steps
 
 
 def trace_from_alpaca(row: Row) -> Trace:
@@ -33,18 +35,25 @@ def trace_from_alpaca(row: Row) -> Trace:
 def trace_from_training_example(row: Row) -> Trace:
     """`{"id", "prompt", "response", "metadata"}`; the id is dropped, since content gives a trace its id."""
     meta = {**rest_of(row, ["id", "prompt", "response", "metadata"]), **metadata_of(row, "metadata")}
-    return solved(text_of(row, "prompt"), split_solution(text_of(row, "response")), meta)
+    return _recorded(text_of(row, "prompt"), split_solution(text_of(row, "response")), meta)
 
 
 def trace_from_tunix_sft(row: Row) -> Trace:
     """`{"id", "prompts", "final_answer", "metadata"}` where `prompts` is one Gemma user and model turn."""
     prompt, completion = _gemma_turns(text_of(row, "prompts"))
-    read = split_solution(completion)
+    solution = split_solution(completion)
     answer = text_of(row, "final_answer")
-    if read.final_answer != answer.strip():
-        raise RowError(f"'final_answer' is {answer!r}, but the model turn answers {read.final_answer!r}")
+    if solution.final_answer != answer.strip():
+        raise RowError(f"'final_answer' is {answer!r}, but the model turn answers {solution.final_answer!r}")
     meta = {**rest_of(row, ["id", "prompts", "final_answer", "metadata"]), **metadata_of(row, "metadata")}
-    return solved(prompt, Solution(read.steps, read.final_answer, read.rule), meta)
+    return _recorded(prompt, solution, meta)
+
+
+def _recorded(prompt: str, solution: Solution, meta: dict[str, Any]) -> Trace:
+    """The trace that was exported: our own markup is no guess, so no answer rule is added to its meta."""
+    if solution.rule == "tags":
+        return trace_from_text_steps(prompt, solution.steps, solution.final_answer, meta)
+    return solved(prompt, solution, meta)
 
 
 def _gemma_turns(chat: str) -> tuple[str, str]:
