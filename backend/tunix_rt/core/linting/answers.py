@@ -8,7 +8,7 @@ from tunix_rt.core.linting.claims import StepReading
 from tunix_rt.core.linting.equality import agrees
 from tunix_rt.core.linting.ratios import Ratio, reduced
 from tunix_rt.core.linting.tokens import Token, tokenise
-from tunix_rt.core.linting.words import content_words
+from tunix_rt.core.linting.words import content_words, words_of
 
 Support = Literal["follows", "stated", "undecidable", "mismatch", "unsupported"]
 """`follows` from the last claims; is `stated` in the steps; `undecidable` (yes, B); `mismatch` with the last
@@ -27,7 +27,8 @@ def answer_support(final_answer: str, contents: Sequence[str], readings: Sequenc
         answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "mismatch" or "unsupported"
     """
     numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"]
-    if numbers and not content_words(final_answer) - _units_of(contents):
+    words = _content(final_answer)
+    if numbers and not (words and words - _content(*contents[-NUM_LAST_STEPS:])):
         return _number_support(numbers, readings)
     return _text_support(final_answer, contents)
 
@@ -41,17 +42,16 @@ def last_result(readings: Sequence[StepReading]) -> Ratio | None:
     return None
 
 
-def _units_of(contents: Sequence[str]) -> set[str]:
-    return content_words(" ".join(contents[-NUM_LAST_STEPS:])[: 10 * _MAX_CHARS])
+def _content(*texts: str) -> set[str]:
+    return set().union(*(content_words(words_of(text)) for text in texts))
 
 
 def _number_support(numbers: Sequence[Token], readings: Sequence[StepReading]) -> Support:
-    in_last = {reduced(token.value) for reading in readings[-NUM_LAST_STEPS:] for token in reading.numbers}
-    results = [
-        claim.result for reading in readings[-NUM_LAST_STEPS:] for claim in reading.claims if claim.result
-    ]
-    if all(any(_same(token, result) for result in results) for token in numbers):
+    last = readings[-NUM_LAST_STEPS:]
+    results = [claim.result for reading in last for claim in reading.claims if claim.result]
+    if all(any(_same(token, result) for result in reversed(results)) for token in numbers):
         return "follows"
+    in_last = [token.value for reading in last for token in reading.numbers]
     if all(any(_same(token, value) for value in in_last) for token in numbers):
         return "mismatch" if _contradicts(numbers, readings) else "stated"
     if all(any(_same(token, n.value) for reading in readings for n in reading.numbers) for token in numbers):
@@ -86,8 +86,8 @@ def _text_support(final_answer: str, contents: Sequence[str]) -> Support:
         return "follows"
     if any(answer in text for text in texts):
         return "stated"
-    wanted = content_words(final_answer)
-    shared = wanted & content_words(" ".join(contents))
+    wanted = _content(final_answer)
+    shared = wanted & _content(*contents)
     return "stated" if wanted and 2 * len(shared) >= len(wanted) else "unsupported"
 
 

@@ -10,9 +10,10 @@ from tunix_rt.core.linting.equality import agrees
 from tunix_rt.core.linting.expressions import OPERATORS, PercentReading, evaluate
 from tunix_rt.core.linting.islands import Island, find_islands
 from tunix_rt.core.linting.latex import plain_text
-from tunix_rt.core.linting.ratios import Ratio, apply, reduced
+from tunix_rt.core.linting.ratios import Ratio, apply
 from tunix_rt.core.linting.tokens import Token, read_number, tokenise
 from tunix_rt.core.linting.units import agrees_in_other_units, unit_factor, unit_of
+from tunix_rt.core.linting.unknowns import judge_unknowns
 from tunix_rt.core.linting.vocabulary import APPROXIMATION_WORDS
 
 Verdict = Literal["confirmed", "wrong", "unreadable"]
@@ -31,10 +32,11 @@ class Claim:
 
 
 _ANNOTATION = re.compile(r"<<([^<>=]{1,200}(?:=[^<>=]{1,200})+)>>")
+_SIMPLE = re.compile(
+    r"(\d{1,15}|\d{0,9}\.\d{1,9})([-+*/])(\d{1,15}|\d{0,9}\.\d{1,9})=(\d{1,15}|\d{0,9}\.\d{1,9})"
+)
 _UNIT_AFTER = re.compile(r"\s*[^\W\d_]")
 _ROUGH = re.compile("|".join(APPROXIMATION_WORDS))
-# Two points at which no equation of a school problem happens to hold: an identity holds at both.
-_PROBES: tuple[Ratio, Ratio] = ((10007, 13), (99991, 17))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +54,53 @@ def read_step(text: str) -> StepReading:
     Example:
         "Half of 48 is 24, and 48 + 24 = 73" -> confirmed (24), wrong (73, expected 72)
     """
-    claims: list[Claim] = []
+    annotated: list[Claim] = []
     if "<<" in text:
-        claims, text = _read_annotations(text)
+        annotated, text = _read_annotations(text)
     text = plain_text(text)
     tokens = tokenise(text)
-    claims.extend(_claims_between(find_islands(tokens), text))
-    return StepReading(tuple(claims), tuple(token for token in tokens if token.kind == "n"))
+    claims = list(_claims_between(find_islands(tokens), text))
+    claims = [
+        claim for claim in annotated if not any(_says_the_same(claim, other) for other in claims)
+    ] + claims
+    return StepReading(tuple(claims), tuple([token for token in tokens if token.kind == "n"]))
+
+
+def _says_the_same(annotated: Claim, prose: Claim) -> bool:
+    """`48/2 = <<48/2=24>>24` makes one claim, not two."""
+    return annotated.result == prose.result and annotated.verdict == prose.verdict
 
 
 def _read_annotations(text: str) -> tuple[list[Claim], str]:
     """The claims in `<<48/2=24>>` annotations, and the text with spaces in their place."""
     claims: list[Claim] = []
     for match in _ANNOTATION.finditer(text):
+        simple = _simple_claim(match)
+        if simple is not None:
+            claims.append(simple)
+            continue
         inner, offset = match[1], match.start(1)
         for claim in _claims_between(find_islands(tokenise(inner)), inner):
             start, end = claim.span
             claims.append(replace(claim, span=(start + offset, end + offset), operands=()))
-    return claims, _ANNOTATION.sub(lambda match: " " * len(match[0]), text)
+    return claims, _ANNOTATION.sub(_as_spaces, text)
+
+
+def _simple_claim(annotation: re.Match[str]) -> Claim | None:
+    """The claim of a right `<<a+b=c>>`, which most annotations are; None when it needs a closer look."""
+    match = _SIMPLE.fullmatch(annotation[1])
+    if match is None:
+        return None
+    left, right, result = (read_number(match[group])[0] for group in (1, 3, 4))
+    exact = apply(match[2], left, right)
+    if exact is None or exact[0] * result[1] != result[0] * exact[1]:
+        return None
+    offset = annotation.start(1)
+    return Claim("confirmed", (offset + match.start(4), offset + match.end(4)), (), result, exact)
+
+
+def _as_spaces(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _claims_between(islands: list[Island], text: str) -> Iterator[Claim]:
@@ -81,26 +112,29 @@ def _claims_between(islands: list[Island], text: str) -> Iterator[Claim]:
 
 
 def _judge(left: Island, right: Island, text: str) -> Claim | None:
-    assert right.equality is not None
-    lhs, rhs = left.tokens, _balanced_prefix(right.tokens)
-    if (
-        not rhs
-        or (len(rhs) > 1 and right.words_before_equality > 1)
-        or (right.equality.kind == "i" and not _is_tight(left, right))
-    ):
+    lhs, rhs = left.tokens, right.tokens
+    if len(rhs) > 1:
+        rhs = _balanced_prefix(rhs)
+    if not rhs or not _is_linked(left, right, rhs):
         return None
-    if any(token.kind == "v" for token in lhs) or any(token.kind == "v" for token in rhs):
-        return _judge_identity(lhs, rhs)
+    if any([token.kind == "v" for token in lhs]) or any([token.kind == "v" for token in rhs]):
+        held = judge_unknowns(lhs, rhs)
+        return None if held == "sometimes" else _claim("confirmed" if held == "always" else "wrong", lhs, rhs)
     is_bare = _is_bare(left, text)
     if is_bare and not _is_comparable(left, right, text):
         return None
     exact, lhs = _value_of_suffix(lhs)
     if exact is None or _starts_with_operator(lhs):
         return _claim("unreadable", lhs, rhs)
-    is_rough = right.equality.kind == "~" or _ROUGH.search(text) is not None
-    if _is_right(lhs, rhs, exact, text, is_rough=is_rough):
+    if _is_right(lhs, rhs, exact, text, right.equality):
         return None if is_bare else _claim("confirmed", lhs, rhs, exact)
     return _claim("unreadable" if left.is_garbled else "wrong", lhs, rhs, exact)
+
+
+def _is_linked(left: Island, right: Island, rhs: list[Token]) -> bool:
+    if right.equality is not None and right.equality.kind == "i":
+        return _is_tight(left, right)
+    return len(rhs) == 1 or right.words_before_equality <= 1
 
 
 def _starts_with_operator(tokens: list[Token]) -> bool:
@@ -109,10 +143,8 @@ def _starts_with_operator(tokens: list[Token]) -> bool:
 
 
 def _claim(verdict: Verdict, lhs: list[Token], rhs: list[Token], expected: Ratio | None = None) -> Claim:
-    result = evaluate(rhs)
-    return Claim(
-        verdict, (rhs[0].start, rhs[-1].end), tuple(t for t in lhs if t.kind == "n"), result, expected
-    )
+    operands = tuple([token for token in lhs if token.kind == "n"])
+    return Claim(verdict, (rhs[0].start, rhs[-1].end), operands, evaluate(rhs), expected)
 
 
 def _balanced_prefix(tokens: list[Token]) -> list[Token]:
@@ -130,6 +162,8 @@ def _balanced_prefix(tokens: list[Token]) -> list[Token]:
 
 def _value_of_suffix(tokens: list[Token]) -> tuple[Ratio | None, list[Token]]:
     """The value of the longest readable end of an expression: `(3 + 4` is 3 + 4."""
+    if tokens[0].kind != "(":
+        return evaluate(tokens), tokens
     num_brackets = next((i for i, token in enumerate(tokens) if token.kind != "("), 0)
     for start in range(num_brackets + 1):
         value = evaluate(tokens[start:])
@@ -170,21 +204,27 @@ def _is_comparable(left: Island, right: Island, text: str) -> bool:
     return unit_factor(unit, other) is not None
 
 
-def _is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, *, is_rough: bool) -> bool:
-    for result in _result_readings(rhs, text):
-        stated = evaluate(result)
-        if stated is None:
-            continue
-        decimals = result[0].decimals if len(result) == 1 else 0
-        if agrees(exact, stated, decimals, is_rough=is_rough):
-            return True
-        if _agrees_as_percentage(lhs, result, decimals, is_rough):
-            return True
-        if agrees_in_other_units(lhs, result, stated, decimals, text):
-            return True
-        if any(agrees(other, stated, decimals, is_rough=is_rough) for other in _other_readings(lhs)):
-            return True
+def _is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, equality: Token | None) -> bool:
+    value = rhs[0].value
+    if len(rhs) == 1 and exact[0] * value[1] == value[0] * exact[1] and not rhs[0].is_percent:
+        return True
+    is_rough = (equality is not None and equality.kind == "~") or _ROUGH.search(text) is not None
+    if any(_agrees_with(lhs, result, exact, text, is_rough) for result in _result_readings(rhs, text)):
+        return True
     return len(lhs) == 1 and len(rhs) > 1 and lhs[0].decimals > 0 and _rounds_to(rhs, lhs[0])
+
+
+def _agrees_with(lhs: list[Token], result: list[Token], exact: Ratio, text: str, is_rough: bool) -> bool:
+    stated = evaluate(result)
+    if stated is None:
+        return False
+    decimals = result[0].decimals if len(result) == 1 else 0
+    return (
+        agrees(exact, stated, decimals, is_rough=is_rough)
+        or _agrees_as_percentage(lhs, result, decimals, is_rough)
+        or agrees_in_other_units(lhs, result, stated, decimals, text)
+        or any(agrees(other, stated, decimals, is_rough=is_rough) for other in _other_readings(lhs))
+    )
 
 
 def _other_readings(lhs: list[Token]) -> Iterator[Ratio]:
@@ -239,22 +279,3 @@ def _agrees_as_percentage(lhs: list[Token], rhs: list[Token], decimals: int, is_
         if exact and stated and agrees(exact, stated, printed, is_rough=is_rough):
             return True
     return False
-
-
-def _judge_identity(lhs: list[Token], rhs: list[Token]) -> Claim | None:
-    """`P + 6 + 3 = P + 9` holds for every P; `P + 6 + 3 = P + 8` for none. Anything else is an equation."""
-    names = sorted({token.name for token in [*lhs, *rhs] if token.kind == "v"})
-    differences = []
-    for probe in _PROBES:
-        unknowns = {name: (probe[0] + 7 * index, probe[1]) for index, name in enumerate(names)}
-        left, right = evaluate(lhs, unknowns), evaluate(rhs, unknowns)
-        difference = apply("-", left, right) if left and right else None
-        if difference is None:
-            return None
-        differences.append(reduced(difference))
-    if differences[0] != differences[1]:
-        return None
-    if differences[0][0] == 0:
-        return _claim("confirmed", lhs, rhs)
-    is_about_unknowns = any(t.kind == "v" for t in lhs) and any(t.kind == "v" for t in rhs)
-    return _claim("wrong", lhs, rhs) if is_about_unknowns else None

@@ -19,20 +19,19 @@ _COMMON_KNOWLEDGE = frozenset(
     | {(1, n) for n in (2, 3, 4, 5, 8, 10, 20, 100)}
 )
 """Units of time, length, money and percentage, and their usual fractions."""
+_QUANTITIES = MULTIPLE_WORDS | FRACTION_WORDS
 _MAX_PAIRS = 40
 
 
 class KnownNumbers:
     """The numbers that a step may use without explaining them."""
 
-    def __init__(self, prompt_numbers: Iterable[Token], prompt: str) -> None:
-        self.values: dict[Ratio, None] = {}
-        for token in prompt_numbers:
-            self.add(token.value)
-        for word in prompt.lower().replace("-", " ").split():
-            value = MULTIPLE_WORDS.get(word) or FRACTION_WORDS.get(word)
-            if value is not None:
-                self.add(value)
+    def __init__(self, prompt_tokens: Iterable[Token], prompt_words: Iterable[str]) -> None:
+        self.values: dict[Ratio, None] = {
+            reduced(token.value): None for token in prompt_tokens if token.kind == "n"
+        }
+        for word in _QUANTITIES.keys() & set(prompt_words):
+            self.add(_QUANTITIES[word])
 
     def add(self, value: Ratio) -> None:
         """From here on, steps may use this number."""

@@ -11,7 +11,8 @@ from tunix_rt.core.linting.grounding import KnownNumbers, unexplained_numbers
 from tunix_rt.core.linting.markup import leaked_answer, unsafe_tags
 from tunix_rt.core.linting.prose import cut_off_span, is_empty, pretends_to_verify, repetition_key
 from tunix_rt.core.linting.ratios import as_text
-from tunix_rt.core.linting.words import content_words, is_gibberish, num_words
+from tunix_rt.core.linting.tokens import tokenise
+from tunix_rt.core.linting.words import content_words, is_gibberish, words_of
 from tunix_rt.core.trace import Trace, TraceStep
 
 MAX_CHARS_READ = 200_000
@@ -52,8 +53,9 @@ class _Lint:
 
     def __post_init__(self) -> None:
         prompt = self.trace.prompt
-        self.known = KnownNumbers(read_step(prompt).numbers, prompt)
-        self.words = content_words(prompt) | content_words(self.trace.final_answer)
+        words = words_of(prompt)
+        self.known = KnownNumbers(tokenise(prompt), words)
+        self.words = content_words(words) | content_words(words_of(self.trace.final_answer))
 
     def add(
         self, code: str, step: TraceStep | None, text: str, span: tuple[int, int], expected: str | None
@@ -75,8 +77,9 @@ class _Lint:
             return
         reading = read_step(text)
         self._check_arithmetic(step, reading)
-        self._check_substance(step, reading)
-        self._check_grounding(step, reading)
+        words = words_of(text)
+        self._check_substance(step, reading, words)
+        self._check_grounding(step, reading, words)
         self.readings.append(reading)
         self.claims.extend(reading.claims)
 
@@ -96,26 +99,25 @@ class _Lint:
                 expected = None if claim.expected is None else as_text(claim.expected)
                 self.add("arithmetic-wrong", step, step.content, claim.span, expected)
 
-    def _check_substance(self, step: TraceStep, reading: StepReading) -> None:
+    def _check_substance(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
         whole = (0, len(step.content))
         if is_empty(step):
             self.add("reasoning-empty", step, step.content, whole, None)
-        elif is_gibberish(step.content):
+        elif is_gibberish(step.content, words):
             self.add("reasoning-gibberish", step, step.content, whole, None)
         elif pretends_to_verify(step, reading, self.claims):
             self.add("verification-empty", step, step.content, whole, None)
 
-    def _check_grounding(self, step: TraceStep, reading: StepReading) -> None:
+    def _check_grounding(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
         num_known = sum(token.value in self.known.values for token in reading.numbers)
         for token in unexplained_numbers(reading, self.known):
             self.add("number-from-nowhere", step, step.content, (token.start, token.end), None)
-        words = content_words(step.content)
-        num_shared = len(words & self.words) + num_known
-        strength = scoring.link_strength(num_shared, num_words(step.content))
+        content = content_words(words)
+        strength = scoring.link_strength(len(content & self.words) + num_known, len(words))
         if strength >= 1:
-            self.words |= words
+            self.words |= content
         self.strengths.append(strength)
-        self.num_words += num_words(step.content)
+        self.num_words += len(words)
 
     def check_whole(self) -> None:
         trace = self.trace

@@ -5,10 +5,12 @@ Other words are not kept; each token only remembers how many stood before it (`g
 """
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tunix_rt.core.linting.ratios import Ratio, reduced
 from tunix_rt.core.linting.vocabulary import (
+    CONJUNCTIONS,
     FRACTION_WORDS,
     NUMBER_WORDS,
     OPERATOR_WORDS,
@@ -38,27 +40,6 @@ class Token(NamedTuple):
     name: str = ""
 
 
-_SCANNER = re.compile(
-    r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
-    r"((?:\.\.\.|…)?\s?%|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?"
-    r"|((?:is|are|was|were|gives?|makes?|leaves?|totals?|totaling|total of|or|gets?)\b"
-    r"(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.]))"
-    r"|((?:ft|sq|lbs?|oz|hrs?|mins?|yds?)\.(?=\s*[*/+=x×÷)\-a-z])|[^\W\d_]+(?:['’&][^\W\d_]+|-[^\W\d_]{2,})*)"
-    r"|((?<=[\d)])\*\*(?=[\d(]))"
-    r"|(\*\*+|</?\w[^<>]{0,40}>)"
-    r"|([-+*/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f])"
-    r"|([.,;:!?\n|\[\]{}\"“”…—→⇒>])"
-)
-_NUMBER, _TAIL, _IMPLIED, _WORD, _POWER, _MARKUP, _SYMBOL = range(1, 8)
-_OPERAND_FOLLOWS = re.compile(r"\s*[$€£¢(]*\s*(?:[\d.(½⅓⅔¼¾]|the \d)")
-_WORD_OPERAND_FOLLOWS = re.compile(
-    rf"\s(?:by |by the |the )?(?:[$€£¢(]*[\d.(½⅓⅔¼¾]|(?:{'|'.join(NUMBER_WORDS)})\b)"
-)
-_SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
-_LABELS = ("step ", "day ", "week ", "month ", "year ", "part ", "case ", "question ", "problem ", "#")
-_UNIT_FOLLOWS = re.compile(r"[^\W\d_]|\s[^\W\d_]{2}")
-_ARTICLES = frozenset("ai")
-_TOUCHES_OPERATOR = re.compile(r"[-+*/^=(].|.?[ai][-+*/^=)]")
 _COMPOUNDS: dict[str, Ratio] = {
     f"{tens}-{units}": (NUMBER_WORDS[tens][0] + NUMBER_WORDS[units][0], 1)
     for tens in ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
@@ -71,8 +52,43 @@ _COMPOUNDS: dict[str, Ratio] = {
 """`twenty-five` and `two-thirds`."""
 _SPECIAL_WORDS = (
     NUMBER_WORDS.keys() | OPERATOR_WORDS.keys() | FRACTION_WORDS.keys() | _COMPOUNDS.keys()
-    | {"of", "twice", "double", "triple"}
+    | CONJUNCTIONS | {"of", "twice", "double", "triple"}
 )  # fmt: skip
+
+_IMPLYING = "is|are|was|were|gives?|makes?|leaves?|totals?|totaling|total of|or|gets?"
+_ABBREVIATIONS = "ft|sq|lbs?|oz|hrs?|mins?|yds?"
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for any of the words that looks at the first letter once: it runs at every word of a text."""
+    by_letter: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        by_letter.setdefault(word[0], []).append(word[1:])
+    return "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+
+
+_SCANNER = re.compile(
+    rf"((?:(?!(?:{_any_of(_SPECIAL_WORDS | set(_IMPLYING.split('|')) | set(_ABBREVIATIONS.split('|')))})\b)"
+    r"[^\W\d_]{2,}+(?:['’&][^\W\d_]+|-[^\W\d_]{2,})*+\s?)++)"
+    r"|((?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
+    r"((?:\.\.\.|…)?\s?%|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?"
+    r"|([-+/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f]|\*(?!\*))"
+    r"|([.,;:!?\n|\[\]{}\"“”…—→⇒>])"
+    rf"|((?:{_IMPLYING})\b(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.]))"
+    rf"|((?:{_ABBREVIATIONS})\.(?=\s*[*/+=x×÷)\-a-z])|[^\W\d_]+(?:['’&][^\W\d_]+|-[^\W\d_]{{2,}})*)"
+    r"|((?<=[\d)])\*\*(?=[\d(]))"
+    r"|\*\*+|</?\w[^<>]{0,40}>"
+)
+_PLAIN_WORDS, _NUMBER, _TAIL, _SYMBOL, _STOP, _IMPLIED, _WORD, _POWER = range(1, 9)
+_OPERAND_FOLLOWS = re.compile(r"\s*[$€£¢(]*\s*(?:[\d(½⅓⅔¼¾]|\.\d|the \d)")
+_WORD_OPERAND_FOLLOWS = re.compile(
+    rf"\s(?:by |by the |the )?(?:[$€£¢(]*[\d.(½⅓⅔¼¾]|(?:{'|'.join(NUMBER_WORDS)})\b)"
+)
+_SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
+_LABELS = ("step ", "part ", "case ", "question ", "problem ", "#")
+_UNIT_FOLLOWS = re.compile(r"[^\W\d_]|\s[^\W\d_]{2}")
+_ARTICLES = frozenset("ai")
+_TOUCHES_OPERATOR = re.compile(r"[-+*/^=(].|.?[ai][-+*/^=)]")
 
 
 def tokenise(text: str) -> list[Token]:
@@ -98,22 +114,18 @@ class _Scan:
     def run(self) -> list[Token]:
         for match in _SCANNER.finditer(self.text):
             group = match.lastindex
-            if group == _WORD:
-                word = match[_WORD]
-                if word in _SPECIAL_WORDS or len(word) == 1:
-                    self._word(word, match.start(), match.end())
-                else:
-                    self.gap += 1
+            if group == _PLAIN_WORDS:
+                self.gap += len(match[0].split())
             elif group == _NUMBER or group == _TAIL:
                 self._number(match[_NUMBER], match[_TAIL], match.start(), match.end())
             elif group == _SYMBOL:
-                self._symbol(match[_SYMBOL], match.start(), match.end())
-            elif group == _IMPLIED:
-                self._add("i", match.start(), match.end())
-            elif group == _POWER:
-                self._add("^", match.start(), match.end())
-            elif group != _MARKUP:
+                self._symbol(match[0], match.start(), match.end())
+            elif group == _STOP:
                 self.gap = BREAK
+            elif group == _WORD:
+                self._word(match[0], match.start(), match.end())
+            elif group is not None:
+                self._add("i" if group == _IMPLIED else "^", match.start(), match.end())
         return self.tokens
 
     def _add(self, kind: str, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
@@ -121,29 +133,30 @@ class _Scan:
         self.gap = 0
 
     def _number(self, digits: str, tail: str | None, start: int, end: int) -> None:
-        is_percent = tail is not None and tail.endswith(("%", "percent"))
-        is_ordinal = tail is not None and tail[0].isalpha()
-        is_plain = tail is None or is_percent or is_ordinal or tail in ("...", "…")
-        if is_ordinal and self._previous() not in ("/", "="):
-            self.gap += 1
+        if tail is not None and tail[-1] in "sthd" and self._previous() not in ("/", "="):
+            self.gap += 1  # "the 2nd day"
             return
-        if not is_plain or len(digits) > MAX_NUMBER_CHARS:
+        if len(digits) > MAX_NUMBER_CHARS or (tail is not None and tail[-1].isdigit()):
             self._add("v", start, end, name=f"opaque-{start}")  # a time, a ratio, a version, a decimal comma
             return
         if self.gap and self.text.endswith(_LABELS, 0, start):
-            self._add("v", start, end, name=f"label-{start}")  # "week 1" is a name
+            self._add("v", start, end, name=f"label-{start}")  # "step 1" is a name
             return
         value, decimals = read_number(digits)
+        is_percent = tail is not None and tail[-1] in "%t"
         self.tokens.append(Token("n", start, end, self.gap, value, decimals, is_percent))
         self.gap = 0
         if len(self.tokens) > 1:
-            self._merge_spaced_thousands(digits)
-            self._merge_mixed_number()
+            previous = self.tokens[-2].kind
+            if previous == "n" and len(digits) == 3:
+                self._merge_spaced_thousands()
+            elif previous == "/":
+                self._merge_mixed_number()
 
-    def _merge_spaced_thousands(self, digits: str) -> None:
+    def _merge_spaced_thousands(self) -> None:
         """`18 000` is one number."""
         last, token = self.tokens[-2:]
-        if len(digits) != 3 or last.kind != "n" or token.gap or last.decimals or token.start != last.end + 1:
+        if token.gap or last.decimals or token.start != last.end + 1:
             return
         is_compound = self.text[token.end : token.end + 1] == "-"  # "12 200-kilobyte videos"
         if last.value[1] == 1 and last.end - last.start <= 3 and last.name != "word" and not is_compound:
@@ -160,8 +173,8 @@ class _Scan:
         """`1 1/2` and `1 and 1/2` are one number."""
         if len(self.tokens) < 4:
             return
-        whole, top, slash, bottom = self.tokens[-4:]
-        if slash.kind != "/" or whole.kind != "n" or top.kind != "n" or top.gap > 1 or bottom.is_percent:
+        whole, top, _, bottom = self.tokens[-4:]
+        if whole.kind != "n" or top.kind != "n" or top.gap > 1 or bottom.is_percent:
             return
         touching = self.text[whole.end : top.start] in (" ", " and ") and bottom.start == top.end + 1
         if touching and whole.value[1] == 1 and 0 < top.value[0] < bottom.value[0] and bottom.value[1] == 1:
@@ -184,6 +197,8 @@ class _Scan:
         elif word in ("twice", "double", "triple") and _OPERAND_FOLLOWS.match(self.text, end):
             self._add("n", start, end, (3, 1) if word == "triple" else (2, 1))
             self._add("*", end, end)
+        elif word in CONJUNCTIONS:
+            self.gap = BREAK
         elif len(word) == 1:
             self._letter(word, start, end)
         else:
@@ -296,6 +311,8 @@ def read_number(digits: str) -> tuple[Ratio, int]:
     Example:
         "1,250.50" -> (2501, 2), 2
     """
+    if digits.isdigit():
+        return (int(digits), 1), 0
     mantissa, _, exponent = digits.replace(",", "").partition("e")
     whole, _, decimals = mantissa.partition(".")
     value: Ratio = (int(whole + decimals), 10 ** len(decimals))

@@ -53,3 +53,6 @@ APPROXIMATION_WORDS = (
     "whole",
 )
 """Where one of these appears, a result may be off by less than one unit of its last digit."""
+
+CONJUNCTIONS = frozenset("because so then since therefore thus hence but if when while".split())
+"""Words that begin another statement: no expression reaches across them."""

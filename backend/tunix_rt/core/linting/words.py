@@ -1,15 +1,16 @@
 """Content words: what ties a step to its prompt, and what tells language from letter soup."""
 
 import re
+from collections.abc import Iterable, Sequence
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_ASCII_WORD = re.compile(r"[a-z]{3,}")
 _STEM_CHARS = 5
 MIN_LETTERS_TO_JUDGE = 40
 MIN_WORDS_TO_JUDGE = 20
-_LONGEST_WORD = 25
 _LONGEST_RUN = re.compile(r"(.)\1{19,}", re.DOTALL)
-_UNPRONOUNCEABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}")
+_LONG_OR_UNPRONOUNCEABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|[a-z]{26,}")
+MIN_VOWEL_SHARE = 0.27
+"""English and its neighbours have 35 to 45 % vowels; letters drawn at random have 23 % (with y)."""
 
 _COMMON_WORDS = frozenset(
     """the and that this with for are was were has have had will would can could should from they them their there
@@ -21,22 +22,21 @@ _COMMON_WORDS = frozenset(
 )
 
 
-def content_words(text: str) -> set[str]:
+def words_of(text: str) -> list[str]:
+    """The words of three letters or more, in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def content_words(words: Iterable[str]) -> set[str]:
     """The stems of the words that carry meaning.
 
     Example:
-        "The clips that Natalia sold" -> {"clips", "natal", "sold"}
+        the words of "The clips that Natalia sold" -> {"clips", "natal", "sold"}
     """
-    words = _WORD.findall(text.lower())
     return {word[:_STEM_CHARS] for word in words if word not in _COMMON_WORDS}
 
 
-def num_words(text: str) -> int:
-    """How many words of three letters or more a text has."""
-    return len(_WORD.findall(text))
-
-
-def is_gibberish(text: str) -> bool:
+def is_gibberish(text: str, words: Sequence[str]) -> bool:
     """Whether a text is no language: one character over and over, the same few words, or letter soup.
 
     Example:
@@ -44,12 +44,10 @@ def is_gibberish(text: str) -> bool:
     """
     if len(text) < MIN_LETTERS_TO_JUDGE:
         return False
-    if _repeats_one_character(text):
+    distinct = set(words)
+    if len(words) >= MIN_WORDS_TO_JUDGE and len(distinct) < len(words) / 5:
         return True
-    words = _ASCII_WORD.findall(text.lower())
-    if len(words) >= MIN_WORDS_TO_JUDGE and len(set(words)) < len(words) / 5:
-        return True
-    return _is_letter_soup(words)
+    return _is_letter_soup(distinct) or _repeats_one_character(text)
 
 
 def _repeats_one_character(text: str) -> bool:
@@ -57,14 +55,15 @@ def _repeats_one_character(text: str) -> bool:
     return longest * 2 > len(text)
 
 
-def _is_letter_soup(words: list[str]) -> bool:
+def _is_letter_soup(words: set[str]) -> bool:
     letters = "".join(words)
-    if len(letters) < MIN_LETTERS_TO_JUDGE:
+    if len(letters) < MIN_LETTERS_TO_JUDGE or not letters.isascii():
         return False
-    num_odd = sum(
-        len(word) > _LONGEST_WORD or (_UNPRONOUNCEABLE.search(word) is not None and len(word) > 4)
-        for word in words
-    )
-    # English and its neighbours have 35 to 45 % vowels; letters drawn at random have 19 %.
-    vowel_share = sum(map(letters.count, "aeiouy")) / len(letters)
-    return num_odd * 3 > len(words) or vowel_share < 0.27
+    if _LONG_OR_UNPRONOUNCEABLE.search(" ".join(words)) is None and _vowel_share(letters) > 0.2:
+        return False
+    num_odd = sum(_LONG_OR_UNPRONOUNCEABLE.search(word) is not None for word in words)
+    return num_odd * 3 > len(words) or _vowel_share(letters) < MIN_VOWEL_SHARE
+
+
+def _vowel_share(letters: str) -> float:
+    return sum(map(letters.count, "aeiouy")) / len(letters)
