@@ -139,6 +139,6 @@ EDGE_CASE: tuple[Row, ...] = (
         "There are 15 birds on a wire. A loud bang scares all of them away. How many birds are on the "
             "wire?", "0",
     ),
-    ("number_theory", "medium", "Is 1 a prime number? Reply yes or no.", "no"),
+    ("number_theory", "medium", "Do mathematicians count 1 among the primes? Reply yes or no.", "no"),
     ("conversion", "medium", "Wie viele Minuten hat ein Tag? Antworte nur mit der Zahl.", "1440"),
 )  # fmt: skip

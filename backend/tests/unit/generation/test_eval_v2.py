@@ -1,0 +1,187 @@
+"""Every computable answer of the eval set, worked out a second time by other means."""
+
+import datetime
+import itertools
+import math
+import statistics
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.generation.dev_reasoning import dev_reasoning_traces
+from tunix_rt.core.generation.eval_v2 import eval_v2_items
+from tunix_rt.core.generation.text_work import WORDS
+
+ITEMS = {item.id: item for item in eval_v2_items()}
+
+
+def first(found: Callable[[int], bool], start: int = 1) -> int:
+    """The smallest number from `start` on that has the property."""
+    return next(number for number in itertools.count(start) if found(number))
+
+
+def is_prime(number: int) -> bool:
+    return number > 1 and all(number % divisor for divisor in range(2, number))
+
+
+def snail_days() -> int:
+    height = day = 0
+    while True:
+        day, height = day + 1, height + 3
+        if height >= 10:
+            return day
+        height -= 2
+
+
+def printed_pages() -> int:
+    return sum(24 for minute in range(17) if minute % 6 != 5)
+
+
+def truth_teller() -> str:
+    """The one of X, Y, Z who can be the only one to tell the truth."""
+    for x, y, z in ((True, False, False), (False, True, False), (False, False, True)):
+        if x == (not y) and y == (not z) and z == (not x and not y):
+            return "XYZ"[(x, y, z).index(True)]
+    raise AssertionError
+
+
+def last_in_race() -> str:
+    orders = itertools.permutations(("Ana", "Bo", "Cy"))
+    (order,) = [o for o in orders if o[0] != "Bo" and o.index("Cy") == o.index("Ana") + 1]
+    return order[-1]
+
+
+def two_faced_cubes() -> int:
+    """A small cube has one red face for each of its three places that is at an end."""
+    return sum(sum(place != 1 for place in cube) == 2 for cube in itertools.product(range(3), repeat=3))
+
+
+# By the number of the item.
+RECOMPUTED: dict[int, object] = {
+    1: 17 + 26,
+    2: 9 * 14,
+    3: 200 - 58,
+    4: 144 // 6,
+    5: 4075 - 1988,
+    6: 608 * 47,
+    7: Fraction("7.2") / Fraction("0.9"),
+    8: 3**3 + 4**3,
+    9: float(Fraction(10) - Fraction("2.85")),
+    10: 18 - (5 - 9),
+    11: Fraction(1, 2) - Fraction(1, 3) + Fraction(1, 4),
+    12: 987 * 654,
+    13: 34 + 19,
+    14: 18 * 7,
+    15: len(range(61, 98)),
+    16: 5_000 // 250,
+    17: first(lambda packs: packs * 12 >= 100),
+    18: f"{4 + 5 * 2.5:.2f}",
+    19: 80 - 7 * 5 + 30,
+    20: 48 * 3 // 4 - 9 + 4,
+    21: snail_days(),
+    22: first(lambda grapes: grapes * 20 == 4 * 90),
+    23: len(list(itertools.product((0, 1), repeat=3))),
+    24: 6 * 9,
+    25: (52 // 4) ** 2,
+    26: (5 - 2) * 180,
+    27: 2**3,
+    28: math.isqrt(61**2 - 11**2),
+    29: "".join(letter for letter in "marathon" if letter not in "aeiou"),
+    30: datetime.date(1999, 7, 4).isoformat(),
+    31: 1_000_000 + 200_000 + 50,
+    32: "notebook"[-3:][::-1],
+    33: "deep" + "blue".title() + "sea".title(),
+    34: ".".join(name[0].lower() for name in ("Wolfgang", "Amadeus", "Mozart")),
+    41: 15 * 60,
+    42: 34,
+    43: 90 * 1000 // 3600,
+    44: 2 * 100 * 100,
+    45: first(lambda pounds: pounds * 14 == 91 * 10),
+    46: first(is_prime, start=51),
+    47: sum(36 % divisor == 0 for divisor in range(1, 37)),
+    48: 1000 % 37,
+    49: str(7**100)[-1],
+    50: chr(ord("G") + 2),
+    51: 6**2,
+    52: 2**6 + 1,
+    53: statistics.mode([4, 7, 4, 9, 7, 4, 1]),
+    54: statistics.median([12, 3, 8, 5]),
+    55: (10 * 15 - 33) // 9,
+    56: Fraction(1, 2) ** 2,
+    57: Fraction(sum(a + b == 9 for a in range(1, 7) for b in range(1, 7)), 36),
+    58: first(lambda n: 2 * n - 7 == 19),
+    59: first(lambda n: 5 * (n - 3) == 45),
+    60: first(lambda n: n * (n + 1) == 182),
+    61: (120 + 90) * 2,
+    62: 600 % 35,
+    63: printed_pages(),
+    64: int(Fraction(50) * Fraction(6, 5) * Fraction(4, 5)),
+    65: first(lambda lena: lena - 5 == 2 * (lena - 4 - 5)),
+    66: first(lambda hours: 24 - 2 * hours == 30 - 3 * hours),
+    67: 3 * first(lambda quarters: 25 * quarters + 10 * 2 * quarters == 675),
+    68: math.ceil(50 / 14) + math.ceil(20 / 6),
+    69: first(lambda day: 2 ** (day - 30) >= Fraction(1, 4)),
+    70: 60 * 3 // 5 - 60 * 2 // 5,
+    71: (5 * 2 + 8) // 2 - 5,
+    72: sum(range(1, 40, 2)),
+    73: 3 * (17 - 4 * 3) - 48 // (2 + 6),
+    74: len(str(25 * 25 * 25 * 64)),
+    75: last_in_race(),
+    76: truth_teller(),
+    78: first(lambda socks: socks > 2),
+    79: (4 + 2) * (6 + 2) - 4 * 6,
+    80: two_faced_cubes(),
+    81: (9 - 5) // 2,
+    82: first(lambda n: n > 9 and n == 4 * (n // 10 + n % 10) and abs(n // 10 - n % 10) == 3),
+    83: 1 - Fraction(1, 2) ** 3,
+    84: first(lambda n: n % 2 == n % 3 == n % 5 == 1, start=2),
+    85: (4 * Fraction("2.5") + 5) / 5,
+    86: 0 * 98765,
+    87: -8 + 3,
+    88: 123456789 + 987654321,
+    89: 2 + 2,
+    90: 5 / 8,
+    91: "🍎🍐🍎🍎🍐".count("🍎"),
+    92: "north\nsouth\neast".splitlines()[1],
+    93: 'a"b\\c'[2],
+    94: len("naïveté"),
+    96: ([1] * 1000)[999],
+    97: 3 * 2,
+    98: 15 - 15,
+    99: "yes" if is_prime(1) else "no",
+    100: 24 * 60,
+}
+
+
+@pytest.mark.parametrize("number", RECOMPUTED)
+def test_the_expected_answer_is_the_recomputed_one(number: int) -> None:
+    assert ITEMS[f"eval-v2-{number:03d}"].expected_answer == str(RECOMPUTED[number])
+
+
+def test_only_facts_and_one_liners_are_not_recomputed() -> None:
+    left = [item for number, item in enumerate(ITEMS.values(), start=1) if number not in RECOMPUTED]
+    assert {item.category for item in left} <= {"knowledge", "logic", "formatting"}
+    assert len(left) == 8
+
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(text.casefold().split())
+
+
+def closest(item: EvalItem, prompts: list[frozenset[str]]) -> float:
+    """The largest share of words that the question has in common with a prompt (Jaccard)."""
+    words = words_of(item.prompt)
+    return max(len(words & other) / len(words | other) for other in prompts)
+
+
+def test_no_eval_question_comes_close_to_a_training_prompt() -> None:
+    prompts = [words_of(trace.prompt) for trace in dev_reasoning_traces()]
+    close = {item.id: closest(item, prompts) for item in ITEMS.values()}
+    assert max(close.values()) < 0.6, max(close, key=lambda item_id: close[item_id])
+
+
+def test_the_text_questions_use_words_that_training_does_not() -> None:
+    for item in (item for item in ITEMS.values() if item.category == "formatting"):
+        assert not words_of(item.prompt.replace("'", "")) & set(WORDS), item.prompt
