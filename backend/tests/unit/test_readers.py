@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.files.csv_rows import CsvTable
+from tunix_rt.files.json_list import read_json_list
 from tunix_rt.files.jsonl import read_jsonl
 from tunix_rt.files.parquet import write_parquet
 from tunix_rt.files.readers import FileType, open_rows, regular_file, source_name
@@ -47,7 +48,7 @@ def rows_in(path: Path, file_type: FileType | None = None) -> list[FileRow]:
         (b'{"a": 1, "a": 2}', "'a' occurs twice"),
         (b'{"a": {"b" : 1, "b":2}}', "'b' occurs twice"),
         (b'{"a": "say \\"a\\": 1", "c": 1, "c": 2}', "'c' occurs twice"),
-        (b"{", "one object a line"),
+        (b"{", "one object must stand on one line"),
         (b'{"a": 1} {"a": 2}', "trailing characters"),
     ],
 )
@@ -91,6 +92,54 @@ def test_a_huge_line_is_refused_without_holding_it() -> None:
 def test_any_bytes_are_read_line_by_line(content: bytes) -> None:
     num_lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
     assert [row.number for row in rows_of(content)] == list(range(1, num_lines + 1))
+
+
+def list_rows(content: bytes, max_item_chars: int = 1_000_000) -> list[FileRow]:
+    return list(read_json_list(io.BytesIO(content), max_item_chars=max_item_chars))
+
+
+def test_a_json_list_is_read_object_by_object() -> None:
+    assert list_rows(b'\xef\xbb\xbf\n[\n  {"a": [1, 2]},\n  {"b": "]"}\n]\n') == [
+        ReadRow(1, {"a": [1, 2]}),
+        ReadRow(2, {"b": "]"}),
+    ]
+
+
+def test_an_item_longer_than_a_chunk_is_read_whole() -> None:
+    long = "x" * 700_000
+    assert list_rows(json.dumps([{"a": long}, {"b": 1}]).encode()) == [
+        ReadRow(1, {"a": long}),
+        ReadRow(2, {"b": 1}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "reasons"),
+    [
+        (b'[{"a": 1}, 5, {"b": 1}]', [None, "not a number", None]),
+        (b'[{"a": 1, "a": 2}, {"b": 1}]', ["'a' occurs twice", None]),
+        (b'[{"a": 1}, {"b": ]', [None, "nor what follows it"]),
+        (b'[{"a": 1}', [None, "never closed"]),
+        (b'[{"a": 1}]\n[{"b": 1}]', [None, "follows the end"]),
+        (b'[{"a": NaN}]', ["NaN"]),
+        (b"[" * 50_000, ["nor what follows it"]),
+        (b'[{"a": "' + b"x" * 2_000_000 + b'"}]', ["longer than"]),
+        (b"[]", []),
+    ],
+)
+def test_a_bad_item_of_a_list_is_named(content: bytes, reasons: list[str | None]) -> None:
+    rows = list_rows(content)
+    assert [row.number for row in rows] == list(range(1, len(reasons) + 1))
+    for row, reason in zip(rows, reasons, strict=True):
+        assert isinstance(row, BadRow) == (reason is not None)
+        assert reason is None or (isinstance(row, BadRow) and reason in row.reason)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60) | st.text(alphabet='{}[]":,ab1\n\\ ', max_size=60).map(str.encode))
+def test_any_bytes_are_list_items_or_bad_rows(content: bytes) -> None:
+    rows = list_rows(b"[" + content)
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
 
 
 def csv_rows(content: bytes) -> list[FileRow]:
@@ -152,8 +201,9 @@ def test_any_bytes_are_csv_rows_or_bad_rows(content: bytes) -> None:
 def test_the_file_type_is_told_by_name_and_first_bytes(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("q\ta\nb\t2\n")
     (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(b"q,a\nb,2\n"))
+    (tmp_path / "list.json.gz").write_bytes(gzip.compress(b'[{"q": "b", "a": "2"}]'))
     write_parquet(tmp_path / "no_suffix", [{"q": "b", "a": "2"}])
-    for name in ("t.tsv", "packed.csv.gz", "no_suffix"):
+    for name in ("t.tsv", "packed.csv.gz", "list.json.gz", "no_suffix"):
         (row,) = rows_in(tmp_path / name)
         assert isinstance(row, ReadRow)
         assert row.values == {"q": "b", "a": "2"}
@@ -167,6 +217,13 @@ def test_a_gzip_file_that_is_cut_off_ends_in_a_bad_row(tmp_path: Path) -> None:
     assert isinstance(rows[-1], BadRow)
     assert "gzip data is damaged" in rows[-1].reason
     assert rows[-1].number == len(rows)
+
+
+def test_a_damaged_csv_header_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(gzip.compress(b"q,a\nb,2\n")[:15])
+    with pytest.raises(DataError, match="gzip data is damaged"):
+        rows_in(path)
 
 
 def test_parquet_values_become_json_values(tmp_path: Path) -> None:

@@ -31,10 +31,10 @@ def parse_line(number: int, line: bytes) -> ReadRow | BadRow:
     except ValueError as error:
         return _bad(number, _why_unreadable(line, error), line)
     if not isinstance(value, dict):
-        return _bad(number, f"must be a JSON object, not {_shape_of(value)}", line)
+        return _bad(number, f"must be a JSON object, not {shape_of(value)}", line)
     duplicate = _duplicate_key(line, value)
     if duplicate is not None:
-        return _bad(number, f"the key {duplicate!r} occurs twice in one object", line)
+        return _bad(number, duplicate, line)
     return ReadRow(number, value)
 
 
@@ -76,24 +76,25 @@ def _why_unreadable(line: bytes, error: ValueError) -> str:
         return f"is not UTF-8 (byte {not_utf8.start + 1})"
     reason = f"is not JSON: {str(error).replace(' at line 1', ',')}"
     if line.strip() in (b"[", b"{"):
-        return f"{reason}; a JSON document over many lines is not JSON Lines: write one object a line"
+        return f"{reason}; one object must stand on one line"
     return reason if line.endswith(b"\n") else f"{reason}; the file ends in this line and may be cut off"
 
 
-def _shape_of(value: object) -> str:
+def shape_of(value: object) -> str:
+    """What a JSON value is, if not an object."""
     return {list: "a list", str: "text", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
 
 
 def _duplicate_key(line: bytes, value: dict[str, Any]) -> str | None:
-    """A key that an object repeats; the parser would keep the last value and drop the others in silence."""
+    """Which key an object repeats, if any; the parser would drop all but its last value in silence."""
     # A key ends in a quote or white space and a colon; text can only add more of these. So equal counts
     # prove that no key was lost, at a tenth of the cost of parsing with a duplicate check.
     if sum(map(line.count, _KEY_ENDS)) == _num_keys(value):
         return None
     try:
-        json.loads(line, object_pairs_hook=_unique)
-    except _DuplicateKeyError as error:
-        return error.key
+        json.loads(line, object_pairs_hook=unique_keys)
+    except DuplicateKeyError as error:
+        return str(error)
     return None
 
 
@@ -109,16 +110,18 @@ def _num_keys(value: dict[str, Any]) -> int:
     return num_keys
 
 
-class _DuplicateKeyError(Exception):
+class DuplicateKeyError(Exception):
+    """An object repeats a key."""
+
     def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+        super().__init__(f"the key {key!r} occurs twice in one object")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs, for a JSON decoder; a repeated key is a `DuplicateKeyError`."""
     unique: dict[str, Any] = {}
     for key, value in pairs:
         if key in unique:
-            raise _DuplicateKeyError(key)
+            raise DuplicateKeyError(key)
         unique[key] = value
     return unique

@@ -1,6 +1,7 @@
 """Opens a file of rows by what it is: JSONL, CSV, TSV or Parquet, plain or gzipped, or standard input."""
 
 import gzip
+import io
 import shutil
 import stat
 import sys
@@ -9,10 +10,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError, StorageError
+from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError, StorageError
 from tunix_rt.files.csv_rows import CsvTable
+from tunix_rt.files.json_list import read_json_list, starts_a_list
 from tunix_rt.files.jsonl import read_jsonl
 from tunix_rt.files.parquet import ParquetTable
 from tunix_rt.files.rows import BadRow, FileRow, RowStream
@@ -23,6 +25,7 @@ STANDARD_INPUT = "-"
 _SUFFIXES: dict[str, FileType] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 _GZIP_MAGIC = b"\x1f\x8b"
 _PARQUET_MAGIC = b"PAR1"
+_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 @contextmanager
@@ -35,9 +38,10 @@ def open_rows(path: Path, file_type: FileType | None = None) -> Iterator[RowStre
         if kind == "parquet":
             yield _parquet_stream(path, resources)
             return
-        file: BinaryIO = raw
+        file = raw
         if start.startswith(_GZIP_MAGIC):
-            file = cast(BinaryIO, resources.enter_context(gzip.GzipFile(fileobj=raw)))
+            packed = resources.enter_context(gzip.GzipFile(fileobj=raw))
+            file = io.BufferedReader(cast(io.RawIOBase, packed))
         yield _text_stream(file, raw, kind)
 
 
@@ -82,16 +86,26 @@ def _parquet_stream(path: Path, resources: ExitStack) -> RowStream:
     return RowStream(seen, lambda: seen.last_number / num_rows, table.columns)
 
 
-def _text_stream(file: BinaryIO, raw: BinaryIO, kind: FileType) -> RowStream:
+def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType) -> RowStream:
     num_bytes = max(Path(raw.name).stat().st_size, 1)
 
     def fraction_read() -> float:
         return raw.tell() / num_bytes
 
     if kind == "jsonl":
-        return RowStream(_until_damaged(read_jsonl(file)), fraction_read)
-    table = CsvTable(file, delimiter="\t" if kind == "tsv" else ",")
+        return RowStream(_until_damaged(_json_rows(file)), fraction_read)
+    try:
+        table = CsvTable(file, delimiter="\t" if kind == "tsv" else ",")
+    except _DAMAGE as error:
+        raise DataError(
+            f"The gzip data is damaged ({error}).", next_step="Compress or download the file again."
+        ) from error
     return RowStream(_until_damaged(table.rows()), fraction_read, table.columns)
+
+
+def _json_rows(file: io.BufferedReader) -> Iterator[FileRow]:
+    """One object a line, or the objects of one list."""
+    yield from read_json_list(file) if starts_a_list(file.peek(64)) else read_jsonl(file)
 
 
 class _Seen:
@@ -117,7 +131,7 @@ def _until_damaged(rows: Iterator[FileRow]) -> Iterator[FileRow]:
         for row in rows:
             number = row.number
             yield row
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except _DAMAGE as error:
         yield BadRow(
             number + 1, f"cannot be read, nor what follows it: the gzip data is damaged ({error})", ""
         )
