@@ -29,6 +29,10 @@ _NUMBER_AFTER = re.compile(rf"\s*[$€£¢%]?\s*({_NUMBER})")
 _SHIFTS: dict[CorruptionKind, int] = {"plus-1": 1, "minus-1": -1, "plus-10": 10, "minus-10": -10}
 
 
+class NothingToCorruptError(ValueError):
+    """The trace states no computed result that could be made wrong."""
+
+
 @dataclass(frozen=True)
 class Corruption:
     """A broken trace and what was done to it."""
@@ -67,7 +71,7 @@ def corrupt(
         propagate: recompute the later results that use the changed one, and the final answer with them.
 
     Raises:
-        ValueError: no step states a result that can be changed this way.
+        NothingToCorruptError: no step states a result that can be changed this way.
 
     Example:
         "48/2 = 24" with kind "plus-1" -> "48/2 = 25"
@@ -86,7 +90,9 @@ def corrupt(
             broken = None if replaced is None else _break(trace, index, result, replaced, propagate=propagate)
             if replaced is not None and broken is not None:
                 return Corruption(broken, trace.steps[index].i, chosen, propagate, result.text, replaced)
-    raise ValueError(f"no step states a result that can be changed by {kind or 'any kind of corruption'}")
+    raise NothingToCorruptError(
+        f"no step states a result that can be changed by {kind or 'any kind of corruption'}"
+    )
 
 
 def _annotated_results(text: str) -> Iterator[_StatedResult]:
@@ -207,7 +213,8 @@ def _recomputed(text: str, changes: dict[Ratio, Ratio]) -> str:
         if not any(token.value in changes for token in expression if token.kind == "n"):
             continue
         exact = evaluate([t._replace(value=changes.get(t.value, t.value)) for t in expression])
-        written = _written_like(text[result.start : result.end], exact)
+        pattern = _NUMBER_ONLY.match(text, result.start)
+        written = _written_like(pattern[0], exact) if pattern and not result.is_percent else None
         if written is not None:
             changes[result.value] = read_number(written)[0]
     return _with_changes(text, changes)

@@ -24,7 +24,7 @@ def answer_support(final_answer: str, contents: Sequence[str], readings: Sequenc
     """Whether the answer follows from what the steps say.
 
     Example:
-        answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "mismatch" or "unsupported"
+        answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "unsupported"
     """
     numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"]
     words = _content(final_answer)

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tunix_rt.core.linting.equality import agrees
 from tunix_rt.core.linting.expressions import OPERATORS, PercentReading, evaluate
@@ -19,8 +18,7 @@ from tunix_rt.core.linting.vocabulary import APPROXIMATION_WORDS
 Verdict = Literal["confirmed", "wrong", "unreadable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """`expression = result` as a text states it."""
 
     verdict: Verdict
@@ -39,8 +37,7 @@ _UNIT_AFTER = re.compile(r"\s*[^\W\d_]")
 _ROUGH = re.compile("|".join(APPROXIMATION_WORDS))
 
 
-@dataclass(frozen=True, slots=True)
-class StepReading:
+class StepReading(NamedTuple):
     """What a text says in numbers."""
 
     claims: tuple[Claim, ...]
@@ -82,7 +79,7 @@ def _read_annotations(text: str) -> tuple[list[Claim], str]:
         inner, offset = match[1], match.start(1)
         for claim in _claims_between(find_islands(tokenise(inner)), inner):
             start, end = claim.span
-            claims.append(replace(claim, span=(start + offset, end + offset), operands=()))
+            claims.append(claim._replace(span=(start + offset, end + offset), operands=()))
     return claims, _ANNOTATION.sub(_as_spaces, text)
 
 

@@ -38,7 +38,7 @@ class KnownNumbers:
         self.values[reduced(value)] = None
 
     def explains(self, token: Token) -> bool:
-        """Whether a number was given, is common knowledge, or is one small calculation away from known ones."""
+        """Whether a number was given, is common knowledge, or is one calculation away from known ones."""
         value = reduced(token.value)
         if value in self.values or value in _COMMON_KNOWLEDGE or (value[1] == 1 and value[0] <= COUNTABLE):
             return True

@@ -11,6 +11,7 @@ _UNSAFE = re.compile(
 _LEAK = re.compile(
     r"(?:\b(?:answer|solution)\s*(?:is|was|=|:)\s*|####\s*|\\boxed\{\s*|<answer>\s*)[$€£]?\s*", re.IGNORECASE
 )
+_LEAK_MARKS = ("answer", "solution", "####", "boxed")
 
 
 def unsafe_tags(text: str) -> Iterator[tuple[int, int]]:
@@ -26,8 +27,10 @@ def leaked_answer(prompt: str, final_answer: str) -> tuple[int, int] | None:
     Example:
         prompt "… The answer is 72.", answer "72" -> the span of "72"
     """
-    answer = final_answer.strip().casefold()
-    lowered = prompt.casefold() if len(prompt.casefold()) == len(prompt) else prompt
+    lowered = prompt.lower()
+    if not any(mark in lowered for mark in _LEAK_MARKS) or len(lowered) != len(prompt):
+        return None
+    answer = final_answer.strip().lower()
     for match in _LEAK.finditer(prompt):
         end = match.end() + len(answer)
         if lowered.startswith(answer, match.end()) and not lowered[end : end + 1].isalnum():

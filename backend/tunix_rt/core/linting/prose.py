@@ -9,47 +9,55 @@ from tunix_rt.core.trace import TraceStep
 _NOT_WORD = re.compile(r"[\W_]+")
 _NUMBERING = re.compile(r"^\s*(?:step\s*)?\d{1,3}\s*[.):-]\s+", re.IGNORECASE)
 _PLACEHOLDERS = frozenset(
-    "na tbd todo none null reasoning thinking step solution answer placeholder ok done etc content text".split()
+    """na tbd todo none null reasoning thinking step solution answer placeholder ok done etc content
+    text""".split()
 )
 _LABEL = re.compile(r"^(?:step|part)\d*$")
 _CUT_OFF = re.compile(
-    r"(?:[-+*/×÷=(\[{,:;^\\&]|<<[^>]*|\b(?:and|or|the|of|is|are|was|so|because|then|to|a|an|with|by|plus|minus|times"
-    r"|equals|divided by)|\.\.\.|…)\s*$",
+    r"(?:[-+*/×÷=(\[{,:;^\\&]|<<[^>]*|\.\.\.|…"
+    r"|\b(?:and|or|the|of|is|are|was|so|because|then|to|a|an|with|by|plus|minus|times|equals))\s*$",
     re.IGNORECASE,
 )
 _VERIFIES = re.compile(
     r"^\W*(?:(?:step \d+|now|finally|next|then|so|we|i|let us|let me|let's|to|can|just|quickly)\W+)*"
-    r"(?:re-?check|double[- ]?check|verif(?:y|ied|ying|ication)|check(?:ed|ing)?\b(?! out| in\b)|confirm(?:ed|ing)?|"
-    r"sanity[- ]check)",
+    r"(?:(?:re-?|double[- ]?|sanity[- ])?check(?:ed|ing)?\b(?! out| in\b)|verif(?:y|ied|ying|ication)|"
+    r"confirm(?:ed|ing)?\b)",
     re.IGNORECASE,
 )
 _VERIFICATION_TYPES = frozenset({"verification", "verify", "check"})
 _EMPTY_PHRASES = frozenset(
-    """verified verify verifying verification check checked checking double doublecheck recheck confirm confirmed
-    confirming correct right good fine valid true yes ok okay matches match the this that is are was it looks look
-    seems answer result solution final step steps all everything my our your we i have has been and so therefore
-    calculation calculations calculated computation reasoning above again carefully done complete passed sound
-    logic consistent indeed sure certain to be as expected work works value number problem sanity now finally let
-    us me s can by of in with for a an no errors error mistakes mistake found""".split()
+    """verified verify verifying verification check checked checking double doublecheck recheck confirm
+    confirmed confirming correct right good fine valid true yes ok okay matches match the this that is are was
+    it looks look seems answer result solution final step steps all everything my our your we i have has been
+    and so therefore calculation calculations calculated computation reasoning above again carefully done
+    complete passed sound logic consistent indeed sure certain to be as expected work works value number
+    problem sanity now finally let us me s can by of in with for a an no errors error mistakes mistake
+    found""".split()
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _MIN_NEW_WORDS = 3
+_MAX_LABEL_CHARS = 24
+_MAX_TAIL_CHARS = 40
 
 
 def is_empty(step: TraceStep) -> bool:
     """Whether a step has no content: punctuation, `N/A`, `Step 1:`."""
-    text = _NOT_WORD.sub("", step.content[:200]).casefold()
+    text = _NOT_WORD.sub("", step.content[:_MAX_LABEL_CHARS]).casefold()
+    if not text and len(step.content) > _MAX_LABEL_CHARS:
+        text = _NOT_WORD.sub("", step.content).casefold()
     return not text or text in _PLACEHOLDERS or _LABEL.match(text) is not None
 
 
 def repetition_key(text: str) -> str:
     """What two steps have in common when one only repeats the other: the text without numbering and case."""
-    return " ".join(_NUMBERING.sub("", text).casefold().split()).rstrip(".!")
+    if text[0] in "0123456789sS":
+        text = _NUMBERING.sub("", text)
+    return " ".join(text.casefold().split()).rstrip(".!")
 
 
 def cut_off_span(text: str) -> tuple[int, int] | None:
     """Where a text stops in the middle of a sentence or a formula; None when it does not."""
-    match = _CUT_OFF.search(text, max(len(text) - 200, 0))
+    match = _CUT_OFF.search(text, max(len(text) - _MAX_TAIL_CHARS, 0))
     return match.span() if match else None
 
 

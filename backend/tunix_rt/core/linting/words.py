@@ -13,12 +13,12 @@ MIN_VOWEL_SHARE = 0.27
 """English and its neighbours have 35 to 45 % vowels; letters drawn at random have 23 % (with y)."""
 
 _COMMON_WORDS = frozenset(
-    """the and that this with for are was were has have had will would can could should from they them their there
-    then than these those which what when where who how many much more most some any all each every other another
-    into onto over under about after before because since also only just very not but you your our his her its she
-    him one two three four five six seven eight nine ten get gets got make makes made take takes took give gives
-    gave use used using now out off per let need needs says said being been does did find first second next last
-    total number answer step therefore thus hence""".split()
+    """the and that this with for are was were has have had will would can could should from they them
+    their there then than these those which what when where who how many much more most some any all each
+    every other another into onto over under about after before because since also only just very not but
+    you your our his her its she him one two three four five six seven eight nine ten get gets got make
+    makes made take takes took give gives gave use used using now out off per let need needs says said
+    being been does did find first second next last total number answer step therefore thus hence""".split()
 )
 
 
