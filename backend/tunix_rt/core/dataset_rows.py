@@ -26,8 +26,6 @@ class RowFacts(NamedTuple):
     answer_key: bytes
     content_key: bytes
     """Same key, same question, steps and answer, whatever the meta data."""
-    numbers_key: bytes
-    """Same key, same numbers in the question, same numbers in the solution, same answer."""
     num_steps: int
     num_chars: int
     source: str
@@ -59,7 +57,6 @@ def parse_row(stored: StoredTrace) -> tuple[RowFacts, Question]:
         question_key=digest(question.text),
         answer_key=digest(answer),
         content_key=digest(f"{question.text}\0{normalised_prompt(solution)}\0{answer}"),
-        numbers_key=_numbers_key(question, solution, answer),
         num_steps=len(trace["steps"]),
         num_chars=len(trace["prompt"]) + len(trace["final_answer"]) + _num_step_chars(trace),
         source=_label(meta, "source"),
@@ -69,10 +66,12 @@ def parse_row(stored: StoredTrace) -> tuple[RowFacts, Question]:
     return facts, question
 
 
-def _numbers_key(question: Question, solution: str, answer: str) -> bytes:
+def numbers_key(trace: Mapping[str, Any]) -> bytes:
+    """Same key, same numbers in the question, same numbers in the solution, same answer."""
+    question = numbers(trace["prompt"])
     # Sorted: a solution may take the same steps in another order.
-    parts = [*question.numbers, "|", *sorted(numbers(solution)), "|", answer]
-    return digest(" ".join(parts))
+    solution = sorted(numbers(solution_text(trace)))
+    return digest(" ".join([*question, "|", *solution, "|", normalised_prompt(trace["final_answer"])]))
 
 
 def _num_step_chars(trace: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from tunix_rt.core.dataset import Removal, RemovalReason, RemovedPair
-from tunix_rt.core.dataset_rows import RowFacts, solution_text
+from tunix_rt.core.dataset_rows import RowFacts, numbers_key, solution_text
 from tunix_rt.core.similarity import shingles, words
 from tunix_rt.services.near_duplicates import NearDuplicateIndex
 
@@ -29,11 +29,7 @@ def exact_duplicates(rows: Sequence[RowFacts], order: Iterable[int]) -> Duplicat
 
 
 def near_duplicates(
-    rows: Sequence[RowFacts],
-    order: Iterable[int],
-    *,
-    threshold: float,
-    row_json: Callable[[int], bytes],
+    order: Iterable[int], *, threshold: float, row_json: Callable[[int], bytes]
 ) -> Duplicates:
     """Rows that an earlier row almost repeats.
 
@@ -41,15 +37,15 @@ def near_duplicates(
     are compared at all.
     """
     found: Duplicates = {}
-    for group in _groups_with_same_numbers(rows, order):
+    for group in _groups_with_same_numbers(order, row_json):
         found.update(_near_duplicates_in(group, threshold, row_json))
     return found
 
 
-def _groups_with_same_numbers(rows: Sequence[RowFacts], order: Iterable[int]) -> Iterable[list[int]]:
+def _groups_with_same_numbers(order: Iterable[int], row_json: Callable[[int], bytes]) -> Iterable[list[int]]:
     groups: defaultdict[bytes, list[int]] = defaultdict(list)
     for index in order:
-        groups[rows[index].numbers_key].append(index)
+        groups[numbers_key(json.loads(row_json(index)))].append(index)
     return (group for group in groups.values() if len(group) > 1)
 
 

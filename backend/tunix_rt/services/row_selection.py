@@ -40,7 +40,7 @@ def select_rows(
         kept = _without(kept, duplicates)
         removals.append(removal("exact-duplicate", rows, duplicates))
     if spec.dedup == "near":
-        duplicates = near_duplicates(rows, kept, threshold=spec.near_threshold, row_json=row_json)
+        duplicates = near_duplicates(kept, threshold=spec.near_threshold, row_json=row_json)
         kept = _without(kept, duplicates)
         removals.append(removal("near-duplicate", rows, duplicates))
     for reason, cut in (("max-per-prompt", _first_per_question), ("limit", _within_limit)):
