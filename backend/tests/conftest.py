@@ -7,8 +7,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from fastapi.testclient import TestClient
 from support.postgres import postgres_server
 
+from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.store import Store, open_store
 
@@ -88,3 +90,10 @@ def store(settings: Settings) -> Iterator[Store]:
     opened = open_store(settings)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def client(store: Store) -> Iterator[TestClient]:
+    """HTTP to an app over an empty store, once per database."""
+    with TestClient(create_app(store)) as started:
+        yield started

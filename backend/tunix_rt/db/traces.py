@@ -72,7 +72,7 @@ class TraceRepository:
             for start in range(0, len(ids), _CHUNK):
                 chunk = ids[start : start + _CHUNK]
                 query = select(traces.c.id, traces.c.created_at).where(traces.c.id.in_(chunk))
-                found.update(row.tuple() for row in connection.execute(query))
+                found.update({row.id: row.created_at for row in connection.execute(query)})
             return found
 
     def list(self, criteria: TraceFilter, *, limit: int, offset: int) -> TracePage:

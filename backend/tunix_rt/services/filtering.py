@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+from pydantic import ValidationError
+
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.linting import CODES
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.core.trace import explain_validation_error
 
 
 def build_filter(
@@ -22,18 +25,25 @@ def build_filter(
     """The filter that these words describe; `meta` holds `key=value` pairs.
 
     Raises:
-        InvalidInputError: a pair without `=`, or a finding that the linter does not have.
+        InvalidInputError: a pair without `=`, a finding that the linter does not have, or text that no
+            trace can hold.
     """
-    return TraceFilter(
-        source=source,
-        labels=dict(_key_and_value(pair) for pair in meta),
-        tags=tuple(tags),
-        min_score=min_score,
-        max_score=max_score,
-        with_codes=tuple(_known_code(code) for code in codes),
-        without_codes=tuple(_known_code(code) for code in without_codes),
-        query=query,
-    )
+    try:
+        return TraceFilter(
+            source=source,
+            labels=dict(_key_and_value(pair) for pair in meta),
+            tags=tuple(tags),
+            min_score=min_score,
+            max_score=max_score,
+            with_codes=tuple(_known_code(code) for code in codes),
+            without_codes=tuple(_known_code(code) for code in without_codes),
+            query=query,
+        )
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"This filter can match nothing: {explain_validation_error(error)}.",
+            next_step="Correct the filter; /docs and `tunix-rt traces list --help` describe it.",
+        ) from error
 
 
 def _key_and_value(pair: str) -> tuple[str, str]:

@@ -1,0 +1,23 @@
+"""Helpers for tests of the HTTP surface."""
+
+from typing import Any
+
+import httpx2 as httpx
+from support.builders import make_trace
+
+ERROR_KEYS = {"detail", "next_step", "code"}
+
+
+def body(prompt: str = "What is 2 + 3?", *, steps: list[str] | None = None, **meta: Any) -> dict[str, Any]:
+    """The JSON of a right trace."""
+    return make_trace(prompt, steps, **meta).model_dump(mode="json")
+
+
+def error_of(response: httpx.Response, status: int) -> dict[str, str]:
+    """The error that a response carries, once it is sure to have the one shape."""
+    assert response.status_code == status, response.text[:500]
+    assert response.headers["content-type"] == "application/json"
+    error: dict[str, str] = response.json()
+    assert error.keys() == ERROR_KEYS
+    assert all(isinstance(text, str) and text for text in error.values()), error
+    return error
