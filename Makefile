@@ -1,6 +1,6 @@
 # The same commands for people and for CI. Each works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check up bench format clean
+.PHONY: help demo test check up bench docs format clean
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -29,6 +29,9 @@ check: .venv/dev ## lint, types, layers, generated files, secrets
 bench: .venv/dev ## speed, size and linter accuracy, with intervals (about ten minutes)
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.linter_gsm8k
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.store
+
+docs: .venv/dev ## the reference pages, made from the code
+	$(BIN)/python -m pytest -q backend/tests/unit/test_docs.py --update-golden
 
 format: .venv/dev ## put the code in the one format
 	$(BIN)/ruff check --fix .

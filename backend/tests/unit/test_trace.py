@@ -60,7 +60,10 @@ def test_more_than_a_thousand_steps_are_refused() -> None:
 
 
 @pytest.mark.parametrize("field", ["prompt", "final_answer"])
-@pytest.mark.parametrize(("text", "reason"), [("a\x00b", "NUL"), ("\ud800", "surrogate"), ("  \n", "white")])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("a\x00b", "NUL"), ("\ud800", "surrogate"), ("  \n", "white space"), ("\u2003", "white space")],
+)
 def test_text_that_no_database_can_hold_is_refused(field: str, text: str, reason: str) -> None:
     explanation = invalid(**{field: text})
     assert field in explanation

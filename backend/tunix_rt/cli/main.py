@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tunix_rt import __version__
-from tunix_rt.cli import data, demo, server, traces
+from tunix_rt.cli import data, data_xray, demo, server, traces
 from tunix_rt.cli.output import note, print_error, say
 from tunix_rt.core.errors import TunixRTError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(traces.app, name="traces", help="Collect and check reasoning traces.")
+data.app.command("xray")(data_xray.xray)
 app.add_typer(data.app, name="data", help="Build and inspect datasets.")
 app.command("demo")(demo.demo)
 app.command("up")(server.up)

@@ -4,9 +4,7 @@ import ipaddress
 from typing import Annotated
 
 import typer
-import uvicorn
 
-from tunix_rt.api.app import create_app
 from tunix_rt.cli.output import note
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError
@@ -18,6 +16,11 @@ def up(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")] = None,
 ) -> None:
     """Start the server; its address is printed, its API described at /docs."""
+    # Imported here: every other command would wait for the web framework too.
+    import uvicorn
+
+    from tunix_rt.api.app import create_app
+
     settings = load_settings()
     chosen_host, chosen_port = host or settings.host, port or settings.port
     require_loopback(chosen_host)

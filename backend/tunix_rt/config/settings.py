@@ -14,7 +14,9 @@ MIB = 1024 * 1024
 class Settings(BaseSettings):
     """Where things are and how large they may be."""
 
-    model_config = SettingsConfigDict(env_prefix="TUNIX_RT_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="TUNIX_RT_", extra="forbid", frozen=True, use_attribute_docstrings=True
+    )
 
     home: Path = Path("~/.tunix-rt")
     """Directory of the database, datasets, runs and models."""

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -18,25 +18,25 @@ MAX_META_DEPTH = 16
 LONE_SURROGATE = "contains a lone surrogate, which UTF-8 cannot encode; remove it"
 
 
+TEXT_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
+"""Text with something to see in it, and without the one character that PostgreSQL cannot hold."""
+
+_PLAIN_REASONS = {
+    "string_pattern_mismatch": "is empty, only white space, or contains a NUL character",
+    "string_unicode": LONE_SURROGATE,
+}
+
+
 def _storable_text(text: str) -> str:
     """Refuse what PostgreSQL or UTF-8 cannot hold, before it reaches either."""
     if "\x00" in text:
         raise ValueError("contains a NUL character; remove it")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(LONE_SURROGATE) from error
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(LONE_SURROGATE) from error
     return text
-
-
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is empty or only white space")
-    return text
-
-
-def _storable_content(text: str) -> str:
-    return _storable_text(_not_blank(text))
 
 
 def _storable_json(value: object, depth: int = 0) -> None:
@@ -48,7 +48,7 @@ def _storable_json(value: object, depth: int = 0) -> None:
         raise ValueError("meta holds NaN or an infinity, which JSON cannot hold")
     elif isinstance(value, int) and abs(value) >= 2**63:
         raise ValueError("meta holds an integer of more than 64 bits; store it as text")
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for key, item in value.items():
             _storable_text(key)
             _storable_json(item, depth + 1)
@@ -63,9 +63,7 @@ def _storable_meta(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 StorableText = Annotated[str, AfterValidator(_storable_text)]
-Text = Annotated[StorableText, AfterValidator(_not_blank)]
-# A length limit is checked natively only before a function, in Python after it: the trace puts it before.
-CONTENT = AfterValidator(_storable_content)
+Text = Annotated[str, Field(min_length=1, pattern=TEXT_PATTERN)]
 Meta = Annotated[dict[str, Any], AfterValidator(_storable_meta)]
 
 
@@ -75,8 +73,8 @@ class TraceStep(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     i: Annotated[int, Field(ge=0, le=2**31 - 1)]
     """Position of the step: unique and ascending within a trace."""
-    type: Annotated[str, Field(min_length=1, max_length=64), CONTENT] = "reasoning"
-    content: Annotated[str, Field(min_length=1, max_length=MAX_STEP_CHARS), CONTENT]
+    type: Annotated[str, Field(min_length=1, max_length=64, pattern=TEXT_PATTERN)] = "reasoning"
+    content: Annotated[str, Field(min_length=1, max_length=MAX_STEP_CHARS, pattern=TEXT_PATTERN)]
 
 
 class Trace(BaseModel):
@@ -84,9 +82,9 @@ class Trace(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     trace_version: Literal["1.0"] = "1.0"
-    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), CONTENT]
+    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS, pattern=TEXT_PATTERN)]
     steps: Annotated[tuple[TraceStep, ...], Field(min_length=1, max_length=MAX_STEPS)]
-    final_answer: Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS), CONTENT]
+    final_answer: Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS, pattern=TEXT_PATTERN)]
     meta: Meta = Field(default_factory=dict)
     """Anything else that is known: `source`, `category`, `difficulty`, `tags`, …"""
 
@@ -132,26 +130,29 @@ def normalised_prompt(prompt: str) -> str:
 
 
 def explain_validation_error(error: ValidationError, *, whole: str = "trace", max_problems: int = 3) -> str:
-    """One line that names each bad field and why, e.g. `steps.0.content: is empty`.
+    """One line that names each bad field and why, e.g. `prompt: Field required`."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    return explain_problems(problems, whole=whole, max_problems=max_problems)
 
-    Args:
-        error: what pydantic raised.
-        whole: what to call the thing itself when the problem is not in one field.
-        max_problems: how many problems are named before the rest is only counted.
-    """
-    problems = [
-        f"{'.'.join(str(part) for part in problem['loc']) or whole}: {_plain(problem['msg'])}"
-        for problem in error.errors(include_url=False, include_context=False, include_input=False)
-    ]
-    shown = "; ".join(problems[:max_problems])
+
+def explain_problems(
+    problems: Sequence[Mapping[str, Any]], *, whole: str = "trace", max_problems: int = 3
+) -> str:
+    """The same for problems that pydantic has listed already; `whole` names what they are about."""
+    reasons = [f"{_place(problem['loc'], whole)}: {_reason(problem)}" for problem in problems[:max_problems]]
     num_hidden = len(problems) - max_problems
-    return f"{shown}; and {num_hidden} more" if num_hidden > 0 else shown
+    return "; ".join(reasons) + (f"; and {num_hidden} more" if num_hidden > 0 else "")
 
 
-def _plain(message: str) -> str:
-    if "raw data as a unicode string" in message:
-        return LONE_SURROGATE
-    return message.removeprefix("Value error, ")
+def _place(loc: Sequence[int | str], whole: str) -> str:
+    return ".".join(str(part) for part in loc) or whole
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    # Patterns say nothing to a person; only those of this module are known to mean "text".
+    if problem["type"] == "string_pattern_mismatch" and TEXT_PATTERN not in str(problem["msg"]):
+        return str(problem["msg"])
+    return _PLAIN_REASONS.get(problem["type"], str(problem["msg"]).removeprefix("Value error, "))
 
 
 def labels_of(trace: Trace) -> Iterator[tuple[str, str]]:

@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
+from typing import TYPE_CHECKING
+
 from sqlalchemy import Connection, Engine, inspect, text
 
 from tunix_rt.core.errors import StorageError
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.schema import SCHEMA_HEAD
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 # Any constant will do, as long as every process takes the same one.
 _MIGRATION_LOCK = 7_202_611
@@ -28,6 +31,9 @@ def ensure_schema(engine: Engine) -> None:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
         _refuse_newer(current_revision(connection))
+        # Imported here: it is slow to import, and a database that is up to date does not need it.
+        from alembic import command
+
         config = alembic_config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
@@ -40,8 +46,10 @@ def current_revision(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
 
 
-def alembic_config() -> Config:
+def alembic_config() -> "Config":
     """Alembic's configuration, with the migrations that ship inside the package."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     return config

@@ -8,6 +8,7 @@ PostgreSQL as the lexemes of a tsvector.
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Select, cast, column, literal_column, select, table, text
@@ -31,10 +32,11 @@ def tokens_of(trace: Trace) -> list[str]:
     """What a trace is found by: its distinct words, and its labels."""
     parts = [trace.prompt, *(step.content for step in trace.steps), trace.final_answer]
     words = dict.fromkeys(_WORD.findall("\n".join(parts).casefold()))
-    cut = [word[:MAX_WORD_CHARS] for word, _ in zip(words, range(MAX_WORDS), strict=False)]
-    return cut + [label_token(name, value) for name, value in labels_of(trace)]
+    tokens = [word if len(word) <= MAX_WORD_CHARS else word[:MAX_WORD_CHARS] for word in words]
+    return tokens[:MAX_WORDS] + [label_token(name, value) for name, value in labels_of(trace)]
 
 
+@lru_cache(maxsize=10_000)
 def label_token(name: str, value: str) -> str:
     """A label as one token; names and values of any length and alphabet become 16 characters."""
     digest = hashlib.blake2b(f"{name}\0{value}".encode(), digest_size=8).hexdigest()

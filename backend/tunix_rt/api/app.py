@@ -1,0 +1,44 @@
+"""The application: routes, limits and errors around one open store."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from tunix_rt import __version__
+from tunix_rt.api.errors import install_error_handlers
+from tunix_rt.api.limits import BodyLimit
+from tunix_rt.api.routes import datasets, health, traces, xray
+from tunix_rt.config.settings import Settings
+from tunix_rt.services.store import Store
+
+
+def create_app(store: Store) -> FastAPI:
+    """The HTTP surface over `store`, which is closed when the server stops."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        store.close()
+
+    app = FastAPI(
+        title="Tunix RT",
+        version=__version__,
+        summary="Reasoning traces to a small language model that shows its work, with proof.",
+        lifespan=lifespan,
+    )
+    app.state.store = store
+    app.add_middleware(BodyLimit, limit_of=body_limit_of(store.settings))
+    install_error_handlers(app)
+    for router in (health.router, traces.router, datasets.router, xray.router):
+        app.include_router(router)
+    return app
+
+
+def body_limit_of(settings: Settings) -> Callable[[str], int]:
+    """How many bytes a path takes."""
+    own_limits = {
+        "/api/traces/batch": settings.batch_max_bytes,
+        "/api/datasets/ingest": settings.upload_max_bytes,
+    }
+    return lambda path: own_limits.get(path.rstrip("/"), settings.trace_max_bytes)

@@ -1,0 +1,23 @@
+"""What routes receive."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.store import Store
+
+
+def get_store(request: Request) -> Store:
+    """The store that the app was made with."""
+    store: Store = request.app.state.store
+    return store
+
+
+def get_traces(store: Annotated[Store, Depends(get_store)]) -> TraceRepository:
+    """The trace repository of that store."""
+    return store.traces
+
+
+OpenStore = Annotated[Store, Depends(get_store)]
+Traces = Annotated[TraceRepository, Depends(get_traces)]

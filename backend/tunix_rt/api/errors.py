@@ -1,0 +1,110 @@
+"""Every error leaves the API in one shape: `{"detail", "next_step", "code"}`."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from tunix_rt.core.errors import (
+    ConflictError,
+    DataError,
+    InvalidInputError,
+    MissingExtraError,
+    NotFoundError,
+    StorageError,
+    TooLargeError,
+    TunixRTError,
+)
+from tunix_rt.core.trace import explain_problems
+
+STATUS_OF: dict[type[TunixRTError], int] = {
+    InvalidInputError: 422,
+    TooLargeError: 413,
+    NotFoundError: 404,
+    ConflictError: 409,
+    DataError: 422,
+    StorageError: 503,
+    MissingExtraError: 501,
+    TunixRTError: 500,
+}
+
+MAX_PROBLEMS_SHOWN = 5
+
+
+class ErrorBody(BaseModel):
+    """What is wrong, what to do next, and a code that does not change."""
+
+    detail: str
+    next_step: str
+    code: str
+
+
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI's description of the statuses that a caller must handle."""
+    return {status: {"model": ErrorBody} for status in (*statuses, 413, 422, 503)}
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Send every failure out in the one shape."""
+    app.add_exception_handler(TunixRTError, _ours)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)
+
+
+def error_response(status: int, detail: str, next_step: str, code: str) -> JSONResponse:
+    """An answer in the one shape."""
+    return JSONResponse(ErrorBody(detail=detail, next_step=next_step, code=code).model_dump(), status)
+
+
+async def _ours(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, TunixRTError)
+    return error_response(status_of(error), error.detail, error.next_step, error.code)
+
+
+def status_of(error: TunixRTError) -> int:
+    """The HTTP status of an error: that of its nearest ancestor in the table."""
+    return next(STATUS_OF[kind] for kind in type(error).__mro__ if kind in STATUS_OF)
+
+
+async def _validation(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    problems = [problem | {"loc": _without_body(problem["loc"])} for problem in error.errors()]
+    detail = explain_problems(problems, max_problems=MAX_PROBLEMS_SHOWN)
+    next_step = "Correct the request; /docs describes it."
+    return error_response(422, _encodable(detail), next_step, InvalidInputError.code)
+
+
+def _without_body(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    return tuple(part for part in loc if part != "body") or ("body",)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+async def _http(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    known = {
+        400: ("The request body could not be read", "Send UTF-8 JSON, nested less deeply.", "invalid-input"),
+        404: ("There is nothing here", "See /docs for the routes.", "not-found"),
+        405: ("This route does not take that method", "See /docs for the routes.", "method-not-allowed"),
+    }
+    detail, next_step, code = known.get(
+        error.status_code, (str(error.detail), "See /docs for the routes.", "http-error")
+    )
+    response = error_response(error.status_code, f"{detail}.", next_step, code)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _bug(_request: Request, _error: Exception) -> JSONResponse:
+    return error_response(
+        500,
+        "Tunix RT failed to handle this request; nothing was half-stored.",
+        "This is a bug: please report it with the server's log.",
+        "internal",
+    )

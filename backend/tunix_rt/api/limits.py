@@ -1,0 +1,75 @@
+"""Bodies are counted as they arrive, whatever Content-Length says."""
+
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tunix_rt.api.errors import error_response
+from tunix_rt.core.errors import TooLargeError
+
+
+class _BodyTooLarge(Exception):
+    """Stops the reading of a body that has passed its limit."""
+
+
+class BodyLimit:
+    """Answers 413 as soon as a body passes the limit of its path."""
+
+    def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
+        self._app = app
+        self._limit_of = limit_of
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count, pass on, and cut off."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        await _Counted(self._app, self._limit_of(scope["path"])).run(scope, receive, send)
+
+
+class _Counted:
+    """One request whose body is being counted."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+        self._num_bytes = 0
+        self._too_large = False
+        self._started = False
+
+    async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared[:20]) > self._limit:
+            await self._refuse(scope, receive, send)
+            return
+
+        async def counting_receive() -> Message:
+            message = await receive()
+            self._num_bytes += len(message.get("body", b""))
+            if self._num_bytes > self._limit:
+                self._too_large = True
+                raise _BodyTooLarge
+            return message
+
+        async def guarded_send(message: Message) -> None:
+            # The framework may turn our exception into its own answer: 413 goes out in its place.
+            if not self._too_large or self._started:
+                self._started = True
+                await send(message)
+
+        try:
+            await self._app(scope, counting_receive, guarded_send)
+        except _BodyTooLarge:
+            pass
+        if self._too_large and not self._started:
+            await self._refuse(scope, receive, send)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = error_response(
+            413,
+            f"The body is larger than the {self._limit} bytes that this route takes.",
+            "Send less at once, or raise the limit: docs/configuration.md",
+            TooLargeError.code,
+        )
+        response.headers["connection"] = "close"
+        await response(scope, receive, send)

@@ -1,0 +1,25 @@
+"""The OpenAPI document: `python -m tunix_rt.api.openapi` prints what the TypeScript client is made from."""
+
+import json
+import sys
+from typing import Any
+
+from tunix_rt.api.app import create_app
+from tunix_rt.config.settings import Settings
+from tunix_rt.db.engine import open_engine
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.store import Store
+
+
+def openapi_document() -> dict[str, Any]:
+    """The description of every route. Nothing is connected to and nothing is written.
+
+    Example:
+        openapi_document()["paths"]["/api/health"]["get"]
+    """
+    engine = open_engine("sqlite://")
+    return create_app(Store(settings=Settings(), engine=engine, traces=TraceRepository(engine))).openapi()
+
+
+if __name__ == "__main__":
+    json.dump(openapi_document(), sys.stdout, indent=2)

@@ -1,0 +1,15 @@
+"""Is it really working?"""
+
+from fastapi import APIRouter
+
+from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.errors import error_responses
+from tunix_rt.services.health import Health, check_health
+
+router = APIRouter(prefix="/api/health", tags=["health"], responses=error_responses())
+
+
+@router.get("")
+def health(store: OpenStore) -> Health:
+    """Ask the database something. 503 when it does not answer."""
+    return check_health(store)

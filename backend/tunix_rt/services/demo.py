@@ -1,0 +1,114 @@
+"""The main job on this machine: from shipped traces to a checked dataset and its X-ray."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.core.corruption import corrupt
+from tunix_rt.core.dataset import BuildOutcome
+from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.core.generation.demo_arithmetic import DEMO_DATASET
+from tunix_rt.core.linting import CODES, lint_trace
+from tunix_rt.core.statistics import Share, wilson_share
+from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.core.trace import Trace
+from tunix_rt.core.xray import XrayReport
+from tunix_rt.files.assets import shipped_dataset_path, shipped_traces
+from tunix_rt.files.atomic import write_atomically
+from tunix_rt.services.dataset_building import build_from_store
+from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
+from tunix_rt.services.dataset_xray import ModelChoice, xray_dataset
+from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
+from tunix_rt.services.linting import Progress, score_unscored
+from tunix_rt.services.store import Store
+from tunix_rt.services.xray import XrayOptions
+from tunix_rt.services.xray_html import xray_html
+
+NUM_PLANTED_ERRORS = 300
+ROW_LENGTH = 256
+
+Stage = Literal["collect", "check", "plant", "build", "verify", "xray"]
+
+
+class DemoResult(BaseModel):
+    """What the demo did, every figure as it came out."""
+
+    model_config = ConfigDict(frozen=True)
+    passed: bool
+    imported: ImportReport
+    traces_with_errors: Share
+    """Traces with a linter finding that is an error: should be none."""
+    planted_errors_found: Share
+    """Wrong steps planted in right traces that the linter found, at the very step."""
+    dataset: BuildOutcome
+    verdict: DatasetVerdict
+    xray: XrayReport
+    page: str
+    """The X-ray as a self-contained page."""
+
+
+def run_demo(
+    store: Store, *, on_stage: Callable[[Stage], None], progress: Progress = lambda _: None
+) -> DemoResult:
+    """Collect, check, build, verify, X-ray. Running it again changes nothing and says the same."""
+    settings = store.settings
+    on_stage("collect")
+    options = ImportOptions(source=DEMO_DATASET)
+    imported = import_traces(store.traces, shipped_dataset_path(DEMO_DATASET), options, name=DEMO_DATASET)
+    on_stage("check")
+    of_the_demo = TraceFilter(source=DEMO_DATASET)
+    score_unscored(store.traces, of_the_demo, progress=progress)
+    with_errors = _traces_with_errors(store, of_the_demo)
+    on_stage("plant")
+    planted_found = _planted_errors_found()
+    on_stage("build")
+    name, _, version = DEMO_DATASET.rpartition("-")
+    spec = DatasetSpec(dataset_name=name, dataset_version=version, filters=of_the_demo, license="Apache-2.0")
+    dataset = build_from_store(store, spec, progress=progress)
+    on_stage("verify")
+    verdict = verify_dataset(settings.datasets_dir, spec.dataset_key)
+    on_stage("xray")
+    xray_options = XrayOptions(row_length=ROW_LENGTH, packed=True, max_examples=None)
+    report = xray_dataset(settings.datasets_dir, spec.dataset_key, ModelChoice("tiny"), xray_options)
+    page = settings.home_dir / f"{spec.dataset_key}-xray.html"
+    _write_page(page, report, spec.dataset_key)
+    return DemoResult(
+        passed=with_errors.count == 0 and verdict.intact and report.passed,
+        imported=imported,
+        traces_with_errors=with_errors,
+        planted_errors_found=planted_found,
+        dataset=dataset,
+        verdict=verdict,
+        xray=report,
+        page=str(page),
+    )
+
+
+def _traces_with_errors(store: Store, criteria: TraceFilter) -> Share:
+    errors = {code for code, info in CODES.items() if info.severity == "error"}
+    judged = [bool(errors.intersection(stored.lint_codes)) for stored in store.traces.iter_selected(criteria)]
+    return wilson_share(sum(judged), len(judged))
+
+
+def _planted_errors_found() -> Share:
+    broken = [corrupt(trace, seed) for seed, trace in enumerate(islice(_demo_traces(), NUM_PLANTED_ERRORS))]
+    found = [
+        any(
+            finding.code == "arithmetic-wrong" and finding.step == corruption.step
+            for finding in lint_trace(corruption.trace).findings
+        )
+        for corruption in broken
+    ]
+    return wilson_share(sum(found), len(found))
+
+
+def _demo_traces() -> Iterator[Trace]:
+    return (Trace.model_validate_json(line) for line in shipped_traces(DEMO_DATASET))
+
+
+def _write_page(page: Path, report: XrayReport, title: str) -> None:
+    with write_atomically(page, what="writing the X-ray") as file:
+        file.write(xray_html(report, title=title).encode())
