@@ -1,6 +1,7 @@
 """The disk under a dataset: links, damage, a full disk, a killed builder."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError, TunixRTError
 from tunix_rt.files.dataset_dirs import dataset_keys, iter_lines, read_manifest
 from tunix_rt.services.dataset_verifying import verify_dataset
-from tunix_rt.services.datasets import delete_dataset, read_rows
+from tunix_rt.services.datasets import delete_dataset, list_datasets, read_rows
 
 TESTS = Path(__file__).parents[1]
 
@@ -58,6 +59,32 @@ def test_a_damaged_manifest_is_an_error_with_a_next_step(tmp_path: Path) -> None
     (tmp_path / "datasets/demo-v1/manifest.json").write_text("{}")
     with pytest.raises(DataError, match="damaged"):
         read_manifest(tmp_path / "datasets", "demo-v1")
+
+
+def test_a_damaged_dataset_does_not_hide_the_others(tmp_path: Path) -> None:
+    build(tmp_path, sums(3))
+    build(tmp_path, sums(4), dataset_version="v2")
+    (tmp_path / "datasets/demo-v1/manifest.json").write_text("{}")
+    page = list_datasets(tmp_path / "datasets", limit=10, offset=0)
+    assert [summary.dataset_key for summary in page.data] == ["demo-v2"]
+    assert page.damaged == ("demo-v1",)
+    delete_dataset(Settings(home=tmp_path), "demo-v1")
+    assert dataset_keys(tmp_path / "datasets") == ["demo-v2"]
+
+
+def test_a_copied_directory_does_not_pass_for_another_dataset(tmp_path: Path) -> None:
+    build(tmp_path, sums(3))
+    shutil.copytree(tmp_path / "datasets/demo-v1", tmp_path / "datasets/other-v1")
+    with pytest.raises(DataError, match="belongs to 'demo-v1'"):
+        read_manifest(tmp_path / "datasets", "other-v1")
+
+
+def test_a_foreign_directory_is_not_deleted(tmp_path: Path) -> None:
+    foreign = tmp_path / "datasets" / "mine"
+    foreign.mkdir(parents=True)
+    with pytest.raises(NotFoundError):
+        delete_dataset(Settings(home=tmp_path), "mine")
+    assert foreign.is_dir()
 
 
 def test_a_dataset_that_is_a_link_is_refused(tmp_path: Path) -> None:

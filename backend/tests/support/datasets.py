@@ -13,6 +13,7 @@ from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.core.trace import Trace, canonical_json, trace_id
 from tunix_rt.services.contamination import EvalSet
 from tunix_rt.services.dataset_building import build_dataset
+from tunix_rt.services.store import Store
 
 EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
 ALL_IN_TRAIN = {"train": 1.0}
@@ -59,3 +60,13 @@ def build(
     """Build `demo-v1` (unless told otherwise) under `home`, all rows in train."""
     values = {"dataset_name": "demo", "splits": ALL_IN_TRAIN} | spec
     return build_dataset(DatasetSpec(**values), rows, datasets_dir=home / "datasets", evalsets=evalsets)
+
+
+def add(store: Store, rows: Sequence[StoredTrace]) -> None:
+    """Put rows into a store."""
+    store.traces.add_many([(row.trace(), row.canonical) for row in rows])
+
+
+def jsonl(*traces: Trace) -> bytes:
+    """A file of traces."""
+    return b"".join(trace.model_dump_json().encode() + b"\n" for trace in traces)

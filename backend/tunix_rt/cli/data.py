@@ -3,9 +3,10 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
 import typer
+from pydantic import BaseModel
 
 from tunix_rt.cli import data_options, data_validate, data_view, filters
 from tunix_rt.cli.context import store
@@ -17,7 +18,7 @@ from tunix_rt.services import datasets as dataset_service
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_comparing import diff_datasets
 from tunix_rt.services.dataset_exporting import ExportFileType, ExportFormat, export_directory, open_export
-from tunix_rt.services.dataset_ingesting import ingest_file
+from tunix_rt.services.dataset_ingesting import default_name_and_version, ingest_file, named_file
 from tunix_rt.services.filtering import build_filter
 from tunix_rt.services.importing import import_options
 
@@ -86,14 +87,19 @@ def build(
     )
     with store() as opened, progress_bar("reading traces") as progress:
         outcome = build_from_store(opened, spec, progress=progress)
-    print_json(outcome) if as_json else data_view.print_outcome(outcome)
+    print_json(_without_nulls(outcome)) if as_json else data_view.print_outcome(outcome)
 
 
 @app.command()
 def ingest(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of traces; - reads standard input.")],
-    name: data_options.Name,
-    version: data_options.Version = "v1",
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|NAME", help="A file of traces, - for standard input, or a shipped dataset."
+        ),
+    ],
+    name: data_options.OptionalName = None,
+    version: data_options.OptionalVersion = None,
     row_format: Annotated[
         str | None, typer.Option("--format", help=f"Shape of the rows: {', '.join(ROW_FORMATS)}.")
     ] = None,
@@ -108,9 +114,10 @@ def ingest(
     as_json: JsonFlag = False,
 ) -> None:
     """Import a file and make a dataset of exactly its traces."""
+    default_name, default_version = default_name_and_version(file)
     spec = data_options.dataset_spec(
-        dataset_name=name,
-        dataset_version=version,
+        dataset_name=name or default_name,
+        dataset_version=version or default_version,
         seed=seed,
         splits=split,
         dedup=dedup,
@@ -121,7 +128,7 @@ def ingest(
     )
     options = import_options(row_format=row_format, source=source, skip_invalid=skip_invalid)
     with store() as opened, progress_bar("reading traces") as progress:
-        report = ingest_file(opened, file, options=options, spec=spec, on_build=progress)
+        report = ingest_file(opened, named_file(file), options=options, spec=spec, on_build=progress)
     if as_json:
         print_json(report)
         return
@@ -141,9 +148,7 @@ def list_datasets(limit: PageLimit = 100, offset: PageOffset = 0, as_json: JsonF
 def show(key: Key, as_json: JsonFlag = False) -> None:
     """Show what a dataset holds and where it comes from."""
     manifest = dataset_service.get_dataset(load_settings().datasets_dir, key)
-    print_json(manifest.model_dump(mode="json", exclude_none=True)) if as_json else data_view.print_manifest(
-        manifest
-    )
+    print_json(_without_nulls(manifest)) if as_json else data_view.print_manifest(manifest)
 
 
 @app.command()
@@ -213,6 +218,10 @@ def delete(key: Key, as_json: JsonFlag = False) -> None:
     """Remove a dataset; its traces stay. Refused while a run uses it."""
     dataset_service.delete_dataset(load_settings(), key)
     print_json({"deleted": key}) if as_json else say(f"Deleted {key}.")
+
+
+def _without_nulls(value: BaseModel) -> dict[str, Any]:
+    return value.model_dump(mode="json", exclude_none=True)
 
 
 def _require_choice(option: str, value: str, choices: tuple[str, ...]) -> None:

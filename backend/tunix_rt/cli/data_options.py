@@ -12,6 +12,13 @@ from tunix_rt.core.trace import explain_validation_error
 
 Name = Annotated[str, typer.Option("--name", help="Name of the dataset; its key is NAME-VERSION.")]
 Version = Annotated[str, typer.Option("--version", help="Version of the dataset: v1, v2, …")]
+OptionalName = Annotated[
+    str | None, typer.Option("--name", help="Name of the dataset. Default: by the name of the file.")
+]
+OptionalVersion = Annotated[
+    str | None,
+    typer.Option("--version", help="Version of the dataset. Default: by the name of the file, else v1."),
+]
 RowLimit = Annotated[int | None, typer.Option("--limit", min=1, help="At most this many rows. Default: all.")]
 Strategy = Annotated[str, typer.Option("--strategy", help="Which rows --limit keeps: latest or random.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides the splits and the random selection.")]

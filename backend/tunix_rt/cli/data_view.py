@@ -59,6 +59,8 @@ def _spread(distribution: Distribution | None) -> str:
 
 def print_list(page: DatasetList) -> None:
     """One line a dataset."""
+    for key in page.damaged:
+        note(f"damaged: {key}; remove it with: tunix-rt data delete {key}")
     if not page.data:
         say("There are no datasets yet. Build one: tunix-rt data build --name NAME")
         return

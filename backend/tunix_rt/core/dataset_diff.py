@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
@@ -63,21 +64,23 @@ class DatasetDiff(_Frozen):
     other_statistics: Mapping[str, SplitStatistics]
 
 
-@dataclass(frozen=True, slots=True)
-class RowEntry:
-    """What a comparison must remember of a row: not its text."""
+class RowEntry(NamedTuple):
+    """What a comparison remembers of a row; small, because both sides are held whole."""
 
-    row: DiffRow
+    trace_id: UUID
+    split: str
+    prompt_start: str
+    final_answer: str
     question_key: bytes
 
 
 @dataclass
 class DatasetSide:
-    """One side of a comparison, filled row by row."""
+    """One side of a comparison."""
 
-    rows: dict[UUID, DiffRow] = field(default_factory=dict)
-    starts: dict[bytes, str] = field(default_factory=dict)
-    splits: dict[bytes, str] = field(default_factory=dict)
+    rows: dict[UUID, RowEntry] = field(default_factory=dict)
+    questions: dict[bytes, RowEntry] = field(default_factory=dict)
+    """One row of each question."""
     answers: defaultdict[bytes, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
@@ -85,14 +88,13 @@ class DatasetSide:
         """The side that holds these rows."""
         side = cls()
         for entry in entries:
-            side.rows[entry.row.trace_id] = entry.row
-            side.starts[entry.question_key] = entry.row.prompt_start
-            side.splits[entry.question_key] = entry.row.split
-            side.answers[entry.question_key].add(entry.row.final_answer)
+            side.rows[entry.trace_id] = entry
+            side.questions[entry.question_key] = entry
+            side.answers[entry.question_key].add(entry.final_answer)
         return side
 
 
-def rows_only_in(side: DatasetSide, other: DatasetSide) -> list[DiffRow]:
+def rows_only_in(side: DatasetSide, other: DatasetSide) -> list[RowEntry]:
     """The rows that one side has and the other has not, in trace id order."""
     return [side.rows[key] for key in sorted(side.rows.keys() - other.rows.keys())]
 
@@ -101,7 +103,7 @@ def changed_answers(base: DatasetSide, other: DatasetSide) -> list[AnswerChange]
     """The questions of both sides whose sets of final answers differ, by question."""
     changes = [
         AnswerChange(
-            prompt_start=base.starts[key],
+            prompt_start=base.questions[key].prompt_start,
             base_answers=tuple(sorted(base.answers[key])),
             other_answers=tuple(sorted(other.answers[key])),
         )
@@ -115,9 +117,12 @@ def changed_answers(base: DatasetSide, other: DatasetSide) -> list[AnswerChange]
 
 def moved_splits(base: DatasetSide, other: DatasetSide) -> list[SplitMove]:
     """The questions of both sides that are in another split, by question."""
+    pairs = [
+        (base.questions[key], other.questions[key]) for key in base.questions.keys() & other.questions.keys()
+    ]
     moves = [
-        SplitMove(prompt_start=base.starts[key], base_split=base.splits[key], other_split=other.splits[key])
-        for key in base.splits.keys() & other.splits.keys()
-        if base.splits[key] != other.splits[key]
+        SplitMove(prompt_start=before.prompt_start, base_split=before.split, other_split=after.split)
+        for before, after in pairs
+        if before.split != after.split
     ]
     return sorted(moves, key=lambda move: (move.prompt_start, move.base_split, move.other_split))

@@ -62,12 +62,17 @@ def read_manifest(datasets_dir: Path, key: str) -> DatasetManifest:
             next_step="Run `tunix-rt data list` for the keys, or `tunix-rt data build` to make one.",
         )
     try:
-        return DatasetManifest.model_validate_json(_read_own_file(path))
+        manifest = DatasetManifest.model_validate_json(_read_own_file(path))
     except ValidationError as error:
-        raise DataError(
-            f"The manifest of {key!r} is damaged: {explain_validation_error(error)}.",
-            next_step=f"Delete the dataset ('tunix-rt data delete {key}') and build it again.",
-        ) from error
+        raise _bad_manifest(key, explain_validation_error(error)) from error
+    if manifest.dataset_key != key:
+        raise _bad_manifest(key, f"it belongs to {manifest.dataset_key!r}")
+    return manifest
+
+
+def read_card(datasets_dir: Path, key: str) -> str:
+    """The dataset card, as Markdown."""
+    return _read_own_file(dataset_dir(datasets_dir, key) / CARD_FILE).decode("utf-8", errors="replace")
 
 
 def iter_lines(datasets_dir: Path, key: str, split: str) -> Iterator[str]:
@@ -107,6 +112,13 @@ def remove_half_deleted(datasets_dir: Path) -> None:
     """Finish deletions that a killed process left behind."""
     for path in datasets_dir.glob(f"{_LEAVING_PREFIX}*"):
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _bad_manifest(key: str, problem: str) -> DataError:
+    return DataError(
+        f"The manifest of {key!r} is damaged: {problem}.",
+        next_step=f"Delete the dataset ('tunix-rt data delete {key}') and build it again.",
+    )
 
 
 def _read_own_file(path: Path) -> bytes:

@@ -38,8 +38,8 @@ def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offs
         num_removed=len(removed),
         num_answers_changed=len(answers),
         num_splits_moved=len(moves),
-        added=tuple(added[page]),
-        removed=tuple(removed[page]),
+        added=tuple(map(_shown, added[page])),
+        removed=tuple(map(_shown, removed[page])),
         answers_changed=tuple(answers[page]),
         splits_moved=tuple(moves[page]),
         base_statistics=_statistics(manifests[0]),
@@ -51,13 +51,22 @@ def _entries(datasets_dir: Path, manifest: DatasetManifest) -> Iterator[RowEntry
     for split in manifest.splits:
         for stored in iter_rows(datasets_dir, manifest.dataset_key, split.name):
             trace = json.loads(stored.canonical)
-            row = DiffRow(
+            yield RowEntry(
                 trace_id=stored.id,
                 split=split.name,
                 prompt_start=trace["prompt"][:START_CHARS],
-                final_answer=trace["final_answer"][:START_CHARS],
+                final_answer=trace["final_answer"],
+                question_key=digest(normalised_prompt(trace["prompt"])),
             )
-            yield RowEntry(row, digest(normalised_prompt(trace["prompt"])))
+
+
+def _shown(row: RowEntry) -> DiffRow:
+    return DiffRow(
+        trace_id=row.trace_id,
+        split=row.split,
+        prompt_start=row.prompt_start,
+        final_answer=row.final_answer,
+    )
 
 
 def _statistics(manifest: DatasetManifest) -> dict[str, SplitStatistics]:

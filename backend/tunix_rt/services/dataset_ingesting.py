@@ -1,5 +1,6 @@
 """A file of traces becomes stored traces, and a dataset of exactly these, in one go."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
@@ -11,6 +12,8 @@ from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.store_types import AddResult
 from tunix_rt.core.trace import Trace, trace_id
 from tunix_rt.db.traces import TraceRepository
+from tunix_rt.files.assets import shipped_dataset_names, shipped_dataset_path
+from tunix_rt.files.readers import source_name
 from tunix_rt.services.dataset_building import Progress, build_from_store
 from tunix_rt.services.import_rows import OnProgress
 from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
@@ -44,6 +47,24 @@ class _Remembering:
         result = self._traces.add_many(items)
         self.ids.update(trace_id(canonical) for _, canonical in items)
         return result
+
+
+def named_file(file: str) -> str | Path:
+    """The file itself, or the shipped dataset of that name when there is no such file."""
+    if not Path(file).exists() and file in shipped_dataset_names():
+        return shipped_dataset_path(file)
+    return file
+
+
+def default_name_and_version(file: str) -> tuple[str, str]:
+    """What to call the dataset of a file that was not given a name.
+
+    Example:
+        "dev-reasoning-v2" -> ("dev-reasoning", "v2"), "data/GSM8K train.jsonl.gz" -> ("gsm8k-train", "v1")
+    """
+    stem = re.sub(r"[^a-z0-9._]+", "-", source_name(file).lower()).strip("-._")
+    versioned = re.fullmatch(r"(.+)-(v\d+)", stem)
+    return (versioned[1], versioned[2]) if versioned else (stem or "dataset", "v1")
 
 
 def ingest_file(

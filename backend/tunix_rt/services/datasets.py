@@ -13,11 +13,12 @@ from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.core.trace import Trace, explain_validation_error, trace_id
 from tunix_rt.files.dataset_dirs import (
-    dataset_dir,
+    dataset_exists,
     dataset_keys,
     delete_dataset_dir,
     file_sha256,
     iter_lines,
+    read_card,
     read_manifest,
     split_path,
 )
@@ -32,6 +33,8 @@ class DatasetList(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     data: tuple[DatasetSummary, ...]
+    damaged: tuple[str, ...]
+    """Keys on this page whose manifest cannot be read; `data delete` removes them."""
     pagination: Pagination
 
 
@@ -59,8 +62,10 @@ def list_datasets(datasets_dir: Path, *, limit: int, offset: int) -> DatasetList
     """A page of the complete datasets, by key."""
     keys = dataset_keys(datasets_dir)
     page = keys[offset : offset + limit]
+    manifests = {key: _manifest_or_none(datasets_dir, key) for key in page}
     return DatasetList(
-        data=tuple(summarise(read_manifest(datasets_dir, key)) for key in page),
+        data=tuple(summarise(manifest) for manifest in manifests.values() if manifest is not None),
+        damaged=tuple(key for key, manifest in manifests.items() if manifest is None),
         pagination=_pagination(limit, offset, len(page), len(keys)),
     )
 
@@ -68,6 +73,12 @@ def list_datasets(datasets_dir: Path, *, limit: int, offset: int) -> DatasetList
 def get_dataset(datasets_dir: Path, key: str) -> DatasetManifest:
     """The manifest of a dataset, or NotFoundError."""
     return read_manifest(datasets_dir, key)
+
+
+def get_card(datasets_dir: Path, key: str) -> str:
+    """The dataset card as Markdown, or NotFoundError."""
+    read_manifest(datasets_dir, key)
+    return read_card(datasets_dir, key)
 
 
 def chosen_split(manifest: DatasetManifest, name: str | None) -> SplitFile:
@@ -121,7 +132,7 @@ def require_unchanged(datasets_dir: Path, key: str, split: SplitFile) -> None:
 
 def delete_dataset(settings: Settings, key: str) -> None:
     """Remove a dataset. NotFoundError if there is none, ConflictError while a run uses it."""
-    if not dataset_dir(settings.datasets_dir, key).is_dir():
+    if not dataset_exists(settings.datasets_dir, key):
         read_manifest(settings.datasets_dir, key)
     runs = runs_using_dataset(settings.runs_dir, key)
     if runs:
@@ -131,6 +142,13 @@ def delete_dataset(settings: Settings, key: str) -> None:
             next_step="Keep it as their evidence, or delete those runs first.",
         )
     delete_dataset_dir(settings.datasets_dir, key)
+
+
+def _manifest_or_none(datasets_dir: Path, key: str) -> DatasetManifest | None:
+    try:
+        return read_manifest(datasets_dir, key)
+    except DataError:
+        return None
 
 
 def _trace(key: str, line: str) -> Trace:

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile, status
-from fastapi.responses import StreamingResponse
+from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
@@ -31,7 +31,8 @@ Split = Annotated[str | None, Query(pattern=SPLIT_PATTERN)]
 @router.post(
     "/build",
     status_code=status.HTTP_201_CREATED,
-    responses=error_responses(404, 409) | {200: {"model": BuildOutcome}},
+    responses=error_responses(400, 404, 409) | {200: {"model": BuildOutcome}},
+    response_model_exclude_none=True,
 )
 def build_dataset(spec: DatasetSpec, store: OpenStore, response: Response) -> BuildOutcome:
     """Build a dataset from stored traces. 201 when it is new, 200 when it is there with the same content.
@@ -44,7 +45,7 @@ def build_dataset(spec: DatasetSpec, store: OpenStore, response: Response) -> Bu
     return outcome
 
 
-@router.post("/ingest", status_code=status.HTTP_201_CREATED, responses=error_responses(409, 501))
+@router.post("/ingest", status_code=status.HTTP_201_CREATED, responses=error_responses(400, 409, 501))
 def ingest(
     file: Annotated[UploadFile, File(description="JSONL, CSV, TSV or Parquet; see docs/importing.md")],
     store: OpenStore,
@@ -72,6 +73,13 @@ def list_datasets(store: OpenStore, limit: Limit = 20, offset: Offset = 0) -> da
 def get_dataset(dataset_key: str, store: OpenStore) -> DatasetManifest:
     """What a dataset holds and where it comes from. 404 if unknown."""
     return dataset_service.get_dataset(store.settings.datasets_dir, dataset_key)
+
+
+@router.get("/{dataset_key}/card", responses=error_responses(404), response_class=PlainTextResponse)
+def get_card(dataset_key: str, store: OpenStore) -> PlainTextResponse:
+    """The dataset card as Markdown, ready for the Hugging Face hub. 404 if unknown."""
+    card = dataset_service.get_card(store.settings.datasets_dir, dataset_key)
+    return PlainTextResponse(card, media_type="text/markdown")
 
 
 @router.get("/{dataset_key}/rows", responses=error_responses(404))
