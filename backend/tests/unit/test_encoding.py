@@ -110,6 +110,13 @@ def test_a_template_that_changes_the_content_is_a_problem() -> None:
     assert text_of_part(example, "answer") == ""
 
 
+def test_a_template_that_changes_only_the_prompt_is_a_problem() -> None:
+    template = (
+        "{{ messages[0].content | upper }}:{% if messages[1:] %}{{ messages[1].content }}<eos>{% endif %}"
+    )
+    assert encoded(SIX_SEVENS, an_encoder(template)).problems == {"template-changes-content"}
+
+
 def test_a_template_without_end_of_turn_trains_none() -> None:
     example = encoded(SIX_SEVENS, an_encoder(NO_END_OF_TURN))
     assert text_of_part(example, "end_of_turn") == ""

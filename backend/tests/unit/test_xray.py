@@ -121,6 +121,12 @@ def test_short_rows_cut_answers_and_the_share_is_told() -> None:
     assert codes(report)["end-of-turn-not-trained"] == num_long
 
 
+def test_a_row_that_is_too_short_shows_where_it_cuts() -> None:
+    [row] = an_xray(SIX_SEVENS, row_length=30).rows
+    assert len(row.tokens) == 30
+    assert "".join(token.text for token in row.tokens).endswith("6 * 7 = 42")
+
+
 def test_rows_shorter_than_the_prompt_train_nothing() -> None:
     assert codes(an_xray(row_length=5))["zero-loss-examples"] == 30
 

@@ -115,13 +115,12 @@ class TraceEncoder:
             num_kept = int(ends_turn[0]) + 1
             codes[num_kept - 1] = END_OF_TURN
         num_prompt, prompt_chars = len(prompt.ids), len(conversation.prompt.text)
-        ends = np.concatenate([prompt.ends, completion.ends[:num_kept] + prompt_chars])
         return EncodedExample(
             text=conversation.prompt.text + conversation.completion.text[: completion.end_of(num_kept)],
             token_ids=np.concatenate([prompt.ids, completion.ids[:num_kept]]),
             loss_mask=np.repeat(np.array([0, 1], dtype=np.uint8), [num_prompt, num_kept]),
             parts=np.concatenate([np.full(num_prompt, PROMPT, dtype=np.uint8), codes[:num_kept]]),
-            ends=np.maximum.accumulate(ends),
+            ends=np.concatenate([prompt.ends, completion.ends[:num_kept] + prompt_chars]),
             problems=conversation.problems,
         )
 
