@@ -72,6 +72,11 @@ def status_of(error: TunixRTError) -> int:
 
 async def _validation(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    broken = next((problem for problem in error.errors() if problem["type"] == "json_invalid"), None)
+    if broken is not None:
+        reason = f"{broken['ctx']['error']} at character {broken['loc'][-1]}"
+        detail, next_step = f"The body is not JSON: {reason}.", "Send one JSON value in UTF-8."
+        return error_response(400, detail, next_step, InvalidInputError.code)
     problems = [problem | {"loc": _without_body(problem["loc"])} for problem in error.errors()]
     detail = explain_problems(problems, max_problems=MAX_PROBLEMS_SHOWN)
     next_step = "Correct the request; /docs describes it."
@@ -86,19 +91,34 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-async def _http(_request: Request, error: Exception) -> JSONResponse:
+async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    known = {
-        400: ("The request body could not be read", "Send UTF-8 JSON, nested less deeply.", "invalid-input"),
-        404: ("There is nothing here", "See /docs for the routes.", "not-found"),
-        405: ("This route does not take that method", "See /docs for the routes.", "method-not-allowed"),
-    }
-    detail, next_step, code = known.get(
-        error.status_code, (str(error.detail), "See /docs for the routes.", "http-error")
-    )
-    response = error_response(error.status_code, f"{detail}.", next_step, code)
+    detail, next_step, code = _explain_http(request, error)
+    response = error_response(error.status_code, detail, next_step, code)
     response.headers.update(error.headers or {})
     return response
+
+
+def _explain_http(request: Request, error: HTTPException) -> tuple[str, str, str]:
+    routes = "See /docs for the routes."
+    if error.status_code == 404:
+        return "There is nothing here.", routes, "not-found"
+    if error.status_code == 405:
+        return "This route does not take that method.", routes, "method-not-allowed"
+    if error.status_code != 400:
+        return f"{error.detail}.", routes, "http-error"
+    if request.headers.get("content-type", "").startswith("multipart/"):
+        reason = str(error.detail).rstrip(".")
+        return (
+            f"The form could not be read: {reason}.",
+            "Send a whole multipart form.",
+            InvalidInputError.code,
+        )
+    return (
+        "The body could not be read: it is not UTF-8, nested too deeply, or has a number of too many digits.",
+        "Send UTF-8 JSON with fewer levels and smaller numbers.",
+        InvalidInputError.code,
+    )
 
 
 async def _bug(_request: Request, _error: Exception) -> JSONResponse:

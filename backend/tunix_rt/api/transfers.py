@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from fastapi import UploadFile
 from fastapi.responses import StreamingResponse
@@ -34,6 +34,14 @@ def download(file: IO[bytes], name: str, media_type: str) -> StreamingResponse:
     """An answer that streams `file` and closes it."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(_chunks(file), media_type=media_type, headers=headers)
+
+
+def text_answer(media_type: str) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI's description of a 200 that is text.
+
+    Goes with `response_class=Response`: a text response class would document the errors as text too.
+    """
+    return {200: {"content": {media_type: {"schema": {"type": "string"}}}}}
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:

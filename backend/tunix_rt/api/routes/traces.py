@@ -50,7 +50,11 @@ def trace_filter(
     )
 
 
-@router.post("", status_code=status.HTTP_201_CREATED, responses={200: {"model": trace_service.TraceReceipt}})
+@router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(400) | {200: {"model": trace_service.TraceReceipt}},
+)
 def create_trace(trace: Trace, traces: Traces, response: Response) -> trace_service.TraceReceipt:
     """Store a trace. 201 when it is new, 200 when the very same trace is there already."""
     receipt = trace_service.add_trace(traces, trace)
@@ -58,7 +62,7 @@ def create_trace(trace: Trace, traces: Traces, response: Response) -> trace_serv
     return receipt
 
 
-@router.post("/batch", status_code=status.HTTP_201_CREATED)
+@router.post("/batch", status_code=status.HTTP_201_CREATED, responses=error_responses(400))
 def create_batch(
     batch: Annotated[list[Trace], Body(min_length=1, max_length=MAX_BATCH)], traces: Traces
 ) -> trace_service.BatchReceipt:
@@ -83,7 +87,7 @@ def compare_traces(base: UUID, other: UUID, traces: Traces) -> trace_service.Sto
     return trace_service.compare_stored(traces, base, other)
 
 
-@router.post("/lint")
+@router.post("/lint", responses=error_responses(400))
 def lint(trace: Annotated[Trace, Body()]) -> LintReport:
     """What the linter says of a trace that is not stored; nothing is kept."""
     return lint_trace(trace)
@@ -95,7 +99,7 @@ def get_trace(trace_id: UUID, traces: Traces) -> trace_service.TraceDetail:
     return trace_service.get_trace(traces, trace_id)
 
 
-@router.post("/{trace_id}/score", status_code=status.HTTP_201_CREATED, responses=error_responses(404))
+@router.post("/{trace_id}/score", status_code=status.HTTP_201_CREATED, responses=error_responses(400, 404))
 def score_trace(
     trace_id: UUID, traces: Traces, request: ScoreRequest | None = None
 ) -> trace_service.TraceScore:

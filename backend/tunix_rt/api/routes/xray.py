@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
+from tunix_rt.api.transfers import text_answer
 from tunix_rt.core.dataset_spec import SPLIT_PATTERN
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.xray import LossOn, XrayReport
@@ -57,7 +58,7 @@ def get_xray(report: Report) -> XrayReport:
     return report
 
 
-@router.get("/{dataset_key}/xray.html", response_class=HTMLResponse)
+@router.get("/{dataset_key}/xray.html", response_class=Response, responses=text_answer("text/html"))
 def get_xray_page(dataset_key: str, report: Report) -> HTMLResponse:
     """The same as a self-contained page."""
     return HTMLResponse(xray_html(report, title=dataset_key))

@@ -1,0 +1,185 @@
+"""Whatever goes wrong leaves the API in one shape: `{"detail", "next_step", "code"}`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from support.http import ERROR_KEYS, body, error_of
+
+from tunix_rt.api.app import create_app
+from tunix_rt.api.errors import STATUS_OF, status_of
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import MissingExtraError, TunixRTError
+from tunix_rt.services.store import open_store
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture
+def app(tmp_path: Path, sqlite_template: Path) -> Iterator[FastAPI]:
+    opened = open_store(Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}"))
+    yield create_app(opened)
+    opened.close()
+
+
+@pytest.fixture
+def http(app: FastAPI) -> TestClient:
+    return TestClient(app, raise_server_exceptions=False)
+
+
+def error_classes(kind: type[TunixRTError] = TunixRTError) -> list[type[TunixRTError]]:
+    return [kind, *(found for child in kind.__subclasses__() for found in error_classes(child))]
+
+
+def with_meta(text: str) -> bytes:
+    """A trace whose meta is this text, however wrong."""
+    return json.dumps(body()).replace('"meta": {}', f'"meta": {text}').encode()
+
+
+def test_every_error_class_has_a_status_of_its_own() -> None:
+    ours = [kind for kind in error_classes() if kind.__module__ == "tunix_rt.core.errors"]
+    assert set(ours) == STATUS_OF.keys()
+
+
+def test_a_subclass_elsewhere_answers_like_its_parent() -> None:
+    for kind in error_classes():
+        error = kind.__new__(kind)
+        assert status_of(error) in range(400, 600), kind
+    assert status_of(MissingExtraError("Parquet", extra="parquet")) == 501
+
+
+def test_codes_are_stable_words_that_tell_errors_apart() -> None:
+    codes = {kind: kind.code for kind in STATUS_OF}
+    assert len(set(codes.values())) == len(codes)
+
+
+def test_every_documented_error_has_the_one_shape(app: FastAPI) -> None:
+    document = app.openapi()
+    assert document["components"]["schemas"]["ErrorBody"]["properties"].keys() == ERROR_KEYS
+    shapes = {
+        (path, method, status): response["content"]["application/json"]["schema"]
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        for status, response in operation["responses"].items()
+        if int(status) >= 400
+    }
+    assert len(shapes) > 50
+    assert all(shape == {"$ref": "#/components/schemas/ErrorBody"} for shape in shapes.values())
+
+
+def test_every_route_documents_what_any_request_may_meet(app: FastAPI) -> None:
+    for path, operations in app.openapi()["paths"].items():
+        for method, operation in operations.items():
+            expected = {"413", "422", "503"} | ({"400"} if "requestBody" in operation else set())
+            assert expected <= operation["responses"].keys(), (method, path)
+
+
+@pytest.mark.parametrize("path", ["/", "/api", "/api/nothing", "/api/traces/a/b/c", "/../../etc/passwd"])
+def test_an_unknown_path_is_not_found(http: TestClient, path: str) -> None:
+    assert error_of(http.get(path), 404)["code"] == "not-found"
+
+
+@pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE", "TRACE"])
+def test_a_method_that_a_route_lacks_is_not_allowed(http: TestClient, method: str) -> None:
+    response = http.request(method, "/api/traces")
+    assert error_of(response, 405)["code"] == "method-not-allowed"
+    assert response.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"prompt":',
+        b"{'prompt': 1}",
+        b'{"prompt": "\xff"}',
+        b"[" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        with_meta('{"n": ' + "9" * 100_000 + "}"),
+    ],
+    ids=["cut", "quotes", "latin", "open", "deep", "deep-object", "digits"],
+)
+@pytest.mark.parametrize(
+    "path", ["/api/traces", "/api/traces/batch", "/api/traces/lint", "/api/datasets/build"]
+)
+def test_a_body_that_is_not_json_is_a_bad_request(http: TestClient, path: str, content: bytes) -> None:
+    error_of(http.post(path, content=content, headers=JSON), 400)
+
+
+def test_broken_json_is_answered_with_its_place(http: TestClient) -> None:
+    error = error_of(http.post("/api/traces", content=b'{"a":', headers=JSON), 400)
+    assert error["detail"] == "The body is not JSON: Expecting value at character 5."
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "Field required"),
+        (b"null", "body"),
+        (b"[1]", "dictionary or object"),
+        (with_meta('{"x": NaN}'), "NaN"),
+        (with_meta('{"x": -Infinity}'), "infinity"),
+        (with_meta('{"x": 1e999999}'), "infinity"),
+        (with_meta('{"x": ' + "9" * 400 + "}"), "64 bits"),
+        (with_meta('{"x": "\\ud800"}'), "lone surrogate"),
+        (with_meta('{"\\udfff": 1}'), "lone surrogate"),
+        (with_meta('{"x": "\\u0000"}'), "NUL"),
+        (with_meta('{"x": ' + "[" * 17 + "]" * 17 + "}"), "16 levels"),
+        (with_meta('{}, "surprise": 1'), "surprise"),
+        (json.dumps(body()).replace('"i": 0', '"i": 1e400').encode(), "steps.0.i"),
+        (json.dumps(body() | {"prompt": "x" * 50_001}).encode(), "prompt"),
+        (json.dumps(body() | {"prompt": "a\ud800"}).encode(), "lone surrogate"),
+        (json.dumps(body() | {"steps": [{"i": 1, "content": "a"}] * 2}).encode(), "ascending"),
+    ],
+)
+def test_a_trace_that_cannot_be_is_refused_with_the_reason(
+    http: TestClient, content: bytes, said: str
+) -> None:
+    error = error_of(http.post("/api/traces", content=content, headers=JSON), 422)
+    assert said in error["detail"]
+    assert http.get("/api/traces").json()["pagination"]["total"] == 0
+
+
+def test_many_problems_are_counted_not_listed(http: TestClient) -> None:
+    steps = [{"i": i, "content": ""} for i in range(5_000)]
+    error = error_of(http.post("/api/traces", json=body() | {"steps": steps}), 422)
+    assert "more" in error["detail"]
+    assert len(error["detail"]) < 1_000
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/xml", "application/x-www-form-urlencoded", ""]
+)
+def test_another_kind_of_body_is_refused(http: TestClient, content_type: str) -> None:
+    error_of(http.post("/api/traces", content=b"<a/>", headers={"content-type": content_type}), 422)
+
+
+@pytest.mark.parametrize("content_type", ["multipart/form-data", "multipart/form-data; boundary=x"])
+def test_a_broken_form_is_a_bad_request(http: TestClient, content_type: str) -> None:
+    headers = {"content-type": content_type}
+    error = error_of(http.post("/api/datasets/ingest", content=b"no form", headers=headers), 400)
+    assert "form" in error["detail"]
+
+
+def test_a_bug_is_answered_without_its_traceback(app: FastAPI) -> None:
+    @app.get("/bug")
+    def bug() -> None:
+        raise RuntimeError("secret of the house")
+
+    response = TestClient(app, raise_server_exceptions=False).get("/bug")
+    assert error_of(response, 500)["code"] == "internal"
+    assert "secret" not in response.text
+
+
+@pytest.mark.parametrize("kind", [kind for kind in STATUS_OF if kind is not MissingExtraError])
+def test_every_error_of_ours_is_answered_as_itself(app: FastAPI, kind: type[TunixRTError]) -> None:
+    @app.get("/broken")
+    def broken() -> None:
+        raise kind("what is wrong", next_step="what to do")
+
+    error: dict[str, Any] = error_of(TestClient(app).get("/broken"), STATUS_OF[kind])
+    assert error == {"detail": "what is wrong", "next_step": "what to do", "code": kind.code}
