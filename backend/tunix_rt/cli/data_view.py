@@ -25,7 +25,7 @@ def print_manifest(manifest: DatasetManifest) -> None:
     say(f"{manifest.num_rows:,} rows of {manifest.num_considered:,} considered")
     say(f"content {manifest.content_hash}")
     print_table(
-        ("split", "rows", "questions", "steps mean/p50/p95/max", "characters mean/p50/p95/max", "score mean"),
+        ("split", "rows", "questions", "steps mean/p95/max", "characters mean/p95/max", "score"),
         [
             (
                 split.name,
@@ -54,7 +54,7 @@ def print_manifest(manifest: DatasetManifest) -> None:
 def _spread(distribution: Distribution | None) -> str:
     if distribution is None:
         return "–"
-    return f"{distribution.mean:.1f} / {distribution.p50:g} / {distribution.p95:g} / {distribution.max:g}"
+    return f"{distribution.mean:.1f}/{distribution.p95:g}/{distribution.max:g}"
 
 
 def print_list(page: DatasetList) -> None:

@@ -7,7 +7,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
-from tunix_rt.api.transfers import download, saved_upload
+from tunix_rt.api.transfers import download, saved_upload, text_answer
 from tunix_rt.core.dataset import BuildOutcome, DatasetManifest
 from tunix_rt.core.dataset_diff import DatasetDiff
 from tunix_rt.core.dataset_spec import NAME_PATTERN, SPLIT_PATTERN, VERSION_PATTERN, DatasetSpec
@@ -75,7 +75,11 @@ def get_dataset(dataset_key: str, store: OpenStore) -> DatasetManifest:
     return dataset_service.get_dataset(store.settings.datasets_dir, dataset_key)
 
 
-@router.get("/{dataset_key}/card", responses=error_responses(404), response_class=PlainTextResponse)
+@router.get(
+    "/{dataset_key}/card",
+    response_class=Response,
+    responses=error_responses(404) | text_answer("text/markdown"),
+)
 def get_card(dataset_key: str, store: OpenStore) -> PlainTextResponse:
     """The dataset card as Markdown, ready for the Hugging Face hub. 404 if unknown."""
     card = dataset_service.get_card(store.settings.datasets_dir, dataset_key)
