@@ -5,7 +5,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from support.builders import make_trace
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import DataError, InvalidInputError
 from tunix_rt.core.formats.export import EXPORT_FORMATS
-from tunix_rt.core.store_types import StoredTrace, TraceFilter
+from tunix_rt.core.store_types import AddResult, StoredTrace, TraceFilter
 from tunix_rt.core.trace import Trace, canonical_json
 from tunix_rt.services.exporting import export_file, export_lines
 from tunix_rt.services.import_rows import ImportProgress
@@ -114,6 +114,37 @@ def test_how_answers_were_found_is_counted_and_explained(store: Store, tmp_path:
     assert report.answer_rules == {"hash": 1, "last_line": 2}
     assert "2 rows have no answer marker" in report.notes[0]
     assert "--require-marker" in report.notes[0]
+
+
+def test_the_format_is_that_of_the_first_row_that_can_be_read(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text('not JSON\n{"prompt": "6*7?", "completion": "6*7=42\\n#### 42"}\n')
+    report = import_traces(store.traces, file, ImportOptions(skip_invalid=True))
+    assert (report.row_format, report.num_imported, report.num_rejected) == ("prompt_completion", 1, 1)
+
+
+def test_an_upload_is_read_as_its_name_says(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "spooled"
+    file.write_text("prompt,completion\n6*7?,42\n")
+    report = import_traces(store.traces, file, name="table.csv")
+    assert (report.file, report.num_imported) == ("table.csv", 1)
+    assert stored_traces(store)[0].meta["source"] == "table"
+
+
+class BatchSizes(list[int]):
+    """A store that only notes how many traces came in each transaction."""
+
+    def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
+        self.append(len(items))
+        return AddResult(num_added=len(items), num_present=0)
+
+
+def test_huge_traces_are_stored_in_smaller_transactions(tmp_path: Path) -> None:
+    steps = [{"i": i, "content": "x" * 20_000} for i in range(900)]
+    rows = ({"prompt": f"{n}?", "steps": steps, "final_answer": "x"} for n in range(3))
+    store = BatchSizes()
+    import_traces(store, write_rows(tmp_path / "huge.jsonl", rows))
+    assert store == [2, 1]
 
 
 def test_csv_with_a_column_map(store: Store, tmp_path: Path) -> None:

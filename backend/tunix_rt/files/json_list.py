@@ -40,7 +40,7 @@ def _rows(buffer: "_Buffer", max_item_chars: int) -> Iterator[FileRow]:
         number += 1
         try:
             value = buffer.next_value(max_item_chars)
-        except DuplicateKeyError as error:
+        except _BadItemError as error:
             yield BadRow(number, str(error), "")
         except (ValueError, RecursionError) as error:
             yield BadRow(number, f"cannot be read, nor what follows it: {error}", "")
@@ -69,8 +69,8 @@ class _Buffer:
         self._text = text
         self._held = ""
         self._at = 0
+        self._finder = json.JSONDecoder()
         self._decoder = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_no_constant)
-        self._tolerant = json.JSONDecoder()
 
     def peek(self) -> str:
         """The next character, or the empty text at the end."""
@@ -85,14 +85,24 @@ class _Buffer:
             at_most = None if at_most is None else at_most - 1
 
     def next_value(self, max_chars: int) -> Any:
-        """The JSON value that starts here, reading on until it is whole."""
+        """The JSON value that starts here.
+
+        Raises:
+            _BadItemError: The value is whole, but not acceptable; the next one can be read.
+            ValueError: The document is broken.
+        """
+        end = self._end_of_value(max_chars)
+        start, self._at = self._at, end
+        try:
+            return self._decoder.raw_decode(self._held, start)[0]
+        except DuplicateKeyError as error:
+            raise _BadItemError(str(error)) from error
+
+    def _end_of_value(self, max_chars: int) -> int:
+        """Where the value that starts here ends, reading on until it is whole."""
         while True:
             try:
-                value, self._at = self._decoder.raw_decode(self._held, self._at)
-                return value
-            except DuplicateKeyError:
-                _, self._at = self._tolerant.raw_decode(self._held, self._at)
-                raise
+                return self._finder.raw_decode(self._held, self._at)[1]
             except json.JSONDecodeError as error:
                 if len(self._held) - self._at > max_chars:
                     raise ValueError(f"is longer than {max_chars:,} characters") from error
@@ -106,5 +116,9 @@ class _Buffer:
         return bool(more)
 
 
+class _BadItemError(Exception):
+    """An item that is complete but not acceptable."""
+
+
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
+    raise _BadItemError(f"{name} is not JSON")

@@ -34,7 +34,7 @@ def open_rows(path: Path, file_type: FileType | None = None) -> Iterator[RowStre
     with ExitStack() as resources:
         raw = resources.enter_context(path.open("rb"))
         start = raw.peek(4)[:4]
-        kind = file_type or _kind_of(path, start)
+        kind = file_type or file_type_of(path.name, start)
         if kind == "parquet":
             yield _parquet_stream(path, resources)
             return
@@ -71,10 +71,11 @@ def source_name(name: str | Path) -> str:
     return full.split(".")[0] or full
 
 
-def _kind_of(path: Path, start: bytes) -> FileType:
+def file_type_of(name: str, start: bytes = b"") -> FileType:
+    """What a file is, by its first bytes and its name: `table.csv.gz` -> `csv`."""
     if start == _PARQUET_MAGIC:
         return "parquet"
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
     return _SUFFIXES.get(suffixes[-1], "jsonl") if suffixes else "jsonl"
 
 

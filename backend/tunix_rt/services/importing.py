@@ -2,25 +2,28 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tunix_rt.core.errors import DataError, InvalidInputError
-from tunix_rt.core.formats.columns import require_columns
-from tunix_rt.core.formats.registry import ROW_FORMATS, RowReading, detect_format
-from tunix_rt.core.formats.rows import RowError
+from tunix_rt.core.formats.registry import RowReading
 from tunix_rt.core.formats.solutions import UNMARKED_RULE
 from tunix_rt.core.store_types import AddResult
-from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.core.trace import Trace, canonical_json, explain_validation_error
-from tunix_rt.files.readers import STANDARD_INPUT, FileType, open_rows, regular_file, source_name
-from tunix_rt.files.rows import BadRow, ReadRow
+from tunix_rt.files.readers import (
+    STANDARD_INPUT,
+    FileType,
+    file_type_of,
+    regular_file,
+    source_name,
+)
+from tunix_rt.services.import_formats import choose_format
 from tunix_rt.services.import_rows import OnProgress, Rejection, Tally, TraceFile, rejects_file
 
 ROWS_PER_TRANSACTION = 2_000
+CHARS_PER_TRANSACTION = 32_000_000
 
 
 class TraceStore(Protocol):
@@ -118,14 +121,16 @@ def import_traces(
         RejectedRowsError: A row cannot be imported and `skip_invalid` is not set.
         InvalidInputError: The options do not fit the file.
     """
-    options = options or ImportOptions()
-    name = name or ("stdin" if str(file) == STANDARD_INPUT else str(file))
     started = time.monotonic()
+    name = name or ("stdin" if str(file) == STANDARD_INPUT else str(file))
+    options = _with_file_type(options or ImportOptions(), name)
     with regular_file(file) as path:
         _require_other_file(path, options.rejects_path)
         traces = _trace_file(path, name, options)
         run = _import_good_rows if options.skip_invalid else _import_whole_file
         tally, result = run(store, traces, options, on_progress)
+    if not tally.num_read:
+        raise DataError(f"There are no rows in {name}.", next_step="Check that it is the file you mean.")
     return _report(name, traces.reading, tally, result, time.monotonic() - started)
 
 
@@ -160,12 +165,34 @@ def _store_all(
     store: TraceStore, file: TraceFile, tally: Tally, rejects: IO[bytes] | None, on_progress: OnProgress
 ) -> AddResult:
     num_added = num_present = 0
-    traces = file.traces(tally, rejects, "importing", on_progress)
-    while batch := [(trace, canonical_json(trace)) for trace in islice(traces, ROWS_PER_TRANSACTION)]:
+    for batch in _batches(file.traces(tally, rejects, "importing", on_progress)):
         result = store.add_many(batch)
         num_added += result.num_added
         num_present += result.num_present
     return AddResult(num_added=num_added, num_present=num_present)
+
+
+def _batches(traces: Iterator[Trace]) -> Iterator[list[tuple[Trace, str]]]:
+    """Traces with their canonical JSON, as many as one transaction takes and memory holds with ease."""
+    batch: list[tuple[Trace, str]] = []
+    num_chars = 0
+    for trace in traces:
+        canonical = canonical_json(trace)
+        batch.append((trace, canonical))
+        num_chars += len(canonical)
+        if len(batch) >= ROWS_PER_TRANSACTION or num_chars >= CHARS_PER_TRANSACTION:
+            yield batch
+            batch, num_chars = [], 0
+    if batch:
+        yield batch
+
+
+def _with_file_type(options: ImportOptions, name: str) -> ImportOptions:
+    """Options that keep what the name says of the file, which a temporary copy no longer would."""
+    by_name = file_type_of(name)
+    if options.file_type is not None or by_name == "jsonl":
+        return options
+    return options.model_copy(update={"file_type": by_name})
 
 
 def _require_other_file(path: Path, rejects_path: Path | None) -> None:
@@ -177,7 +204,9 @@ def _require_other_file(path: Path, rejects_path: Path | None) -> None:
 
 def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
     reading = RowReading(
-        row_format=_chosen_format(path, name, options),
+        row_format=choose_format(
+            path, name, options.file_type, asked_for=options.row_format, column_map=options.column_map
+        ),
         column_map=options.column_map,
         keep_annotations=options.keep_annotations,
         require_marker=options.require_marker,
@@ -191,42 +220,6 @@ def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
         source=options.source or source_name(name),
         overwrite_source=options.source is not None,
     )
-
-
-def _chosen_format(path: Path, name: str, options: ImportOptions) -> str:
-    """The row format that was asked for, or that the first readable row has."""
-    if options.row_format is not None and options.row_format not in ROW_FORMATS:
-        raise InvalidInputError(
-            f"There is no format {options.row_format!r}.",
-            next_step=did_you_mean(options.row_format, ROW_FORMATS),
-        )
-    if options.column_map and options.row_format not in (None, "columns"):
-        raise InvalidInputError(
-            f"A column map and the format {options.row_format!r} exclude each other.",
-            next_step="Leave out --map or --format.",
-        )
-    with open_rows(path, options.file_type) as stream:
-        if options.column_map and stream.columns is not None:
-            require_columns(options.column_map, stream.columns)
-        first = next((row for row in stream.rows if isinstance(row, ReadRow | BadRow)), None)
-    if first is None:
-        raise DataError(f"There are no rows in {name}.", next_step="Check that it is the file you mean.")
-    if options.row_format or options.column_map:
-        return options.row_format or "columns"
-    return _detected(first, name)
-
-
-def _detected(first: ReadRow | BadRow, name: str) -> str:
-    if isinstance(first, BadRow):
-        return "trace"
-    try:
-        return detect_format(first.values)
-    except RowError as error:
-        raise InvalidInputError(
-            f"Cannot tell the format of {name}: {error}.",
-            next_step="Pass --map prompt=COLUMN --map completion=COLUMN, or "
-            f"--format {'|'.join(ROW_FORMATS)}.",
-        ) from error
 
 
 def _report(name: str, reading: RowReading, tally: Tally, result: AddResult, seconds: float) -> ImportReport:
