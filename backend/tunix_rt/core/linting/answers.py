@@ -53,19 +53,20 @@ def _number_support(numbers: Sequence[Token], readings: Sequence[StepReading]) -
         return "follows"
     in_last = [token.value for reading in last for token in reading.numbers]
     if all(any(_same(token, value) for value in in_last) for token in numbers):
-        return "mismatch" if _contradicts(numbers, readings) else "stated"
+        return "mismatch" if results and _is_only_operand(numbers, last) else "stated"
     if all(any(_same(token, n.value) for reading in readings for n in reading.numbers) for token in numbers):
         return "mismatch" if last_result(readings) is not None else "stated"
     return "unsupported"
 
 
-def _contradicts(numbers: Sequence[Token], readings: Sequence[StepReading]) -> bool:
-    """The last step calculates, and the answer is only an operand of it."""
-    last = readings[-1]
-    operands = {token.start for claim in last.claims for token in claim.operands}
-    free = [token.value for token in last.numbers if token.start not in operands]
-    is_only_operand = not any(_same(number, value) for number in numbers for value in free)
-    return bool(last.claims) and is_only_operand
+def _is_only_operand(numbers: Sequence[Token], readings: Sequence[StepReading]) -> bool:
+    """Whether the last steps calculate with the answer instead of arriving at it."""
+    for reading in readings:
+        operands = {token.start for claim in reading.claims for token in claim.operands}
+        free = [token.value for token in reading.numbers if token.start not in operands]
+        if any(_same(number, value) for number in numbers for value in free):
+            return False
+    return True
 
 
 def _same(token: Token, value: Ratio) -> bool:

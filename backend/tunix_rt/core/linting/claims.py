@@ -131,7 +131,11 @@ def _judge(left: Island, right: Island, text: str) -> Claim | None:
 def _is_linked(left: Island, right: Island, rhs: list[Token]) -> bool:
     if right.equality is not None and right.equality.kind == "i":
         return _is_tight(left, right)
-    return len(rhs) == 1 or right.words_before_equality <= 1
+    return len(rhs) == 1 or right.words_before_equality <= 1 or _kinds(rhs) in ("-n", "n/n", "-n/n")
+
+
+def _kinds(tokens: list[Token]) -> str:
+    return "".join(token.kind for token in tokens)
 
 
 def _starts_with_operator(tokens: list[Token]) -> bool:
@@ -173,7 +177,7 @@ def _is_tight(left: Island, right: Island) -> bool:
     """Whether "is" clearly links a calculation and its result: `half of 48 is 24`, not `2 of them are 24`."""
     has_operator = len(left.tokens) > 2
     states_number = len(right.tokens) == 1 and right.tokens[0].gap <= 1
-    return has_operator and states_number and right.words_before_equality <= 2
+    return has_operator and states_number and right.words_before_equality <= 3
 
 
 def _is_bare(left: Island, text: str) -> bool:

@@ -18,19 +18,18 @@ def plain_text(text: str) -> str:
     r"""The text with LaTeX replaced by plain signs, character for character.
 
     Example:
-        "\frac{3}{4} \times 8" -> "    ((3)<over>4<end> *      8"
+        "\frac{3}{4} \times 8" -> "(    (3)<over>4<end> *      8"
     """
-    if "\\" not in text:
-        return text
-    text = _COMMAND.sub(_replace_command, text)
-    return _brackets(text) if "\x02" in text or "{" in text else text
+    if "\\" in text:
+        text = _COMMAND.sub(_replace_command, text)
+    return _brackets(text) if "{" in text else text.replace("\x02", ";")
 
 
 def _replace_command(match: re.Match[str]) -> str:
     name, symbol = match[1], match[2]
     width = len(match[0])
     if name in _FRACTIONS:
-        return "\x02".rjust(width)
+        return "(" + "\x02".rjust(width - 1)
     if name is not None:
         sign = _COMMANDS.get(name, "" if name in _WRAPPERS else ";")
         return sign.ljust(width)
@@ -50,7 +49,7 @@ def _brackets(text: str) -> str:
         if character == "{":
             opens_fraction = index > 0 and out[index - 1] == "\x02"
             if opens_fraction:
-                out[index - 1] = "("
+                out[index - 1] = " "
             out[index] = "\x1f" if index > 0 and out[index - 1] == "\x03" else "("
             if out[index] == "\x1f":
                 out[index - 1] = ")"

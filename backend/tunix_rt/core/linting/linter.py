@@ -96,8 +96,9 @@ class _Lint:
     def _check_arithmetic(self, step: TraceStep, reading: StepReading) -> None:
         for claim in reading.claims:
             if claim.verdict == "wrong":
-                expected = None if claim.expected is None else as_text(claim.expected)
-                self.add("arithmetic-wrong", step, step.content, claim.span, expected)
+                self.add(
+                    "arithmetic-wrong", step, step.content, claim.span, _expected_text(claim, step.content)
+                )
 
     def _check_substance(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
         whole = (0, len(step.content))
@@ -162,3 +163,11 @@ class _Lint:
                 has_unsafe_markup="markup-unsafe" in codes, leaks_answer="answer-in-prompt" in codes
             ),
         }
+
+
+def _expected_text(claim: Claim, text: str) -> str | None:
+    if claim.expected is None:
+        return None
+    if text[: claim.span[1]].endswith(("%", "percent")):
+        return f"{as_text((claim.expected[0] * 100, claim.expected[1]))}%"
+    return as_text(claim.expected)

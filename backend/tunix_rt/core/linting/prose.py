@@ -15,7 +15,7 @@ _PLACEHOLDERS = frozenset(
 _LABEL = re.compile(r"^(?:step|part)\d*$")
 _CUT_OFF = re.compile(
     r"(?:[-+*/×÷=(\[{,:;^\\&]|<<[^>]*|\.\.\.|…"
-    r"|\b(?:and|or|the|of|is|are|was|so|because|then|to|a|an|with|by|plus|minus|times|equals))\s*$",
+    r"|\b(?:and|or|the|of|is|are|was|so|because|then|to|an|with|by|plus|minus|times|equals))\s*$",
     re.IGNORECASE,
 )
 _VERIFIES = re.compile(

@@ -133,7 +133,7 @@ class _Scan:
         self.gap = 0
 
     def _number(self, digits: str, tail: str | None, start: int, end: int) -> None:
-        if tail is not None and tail[-1] in "sthd" and self._previous() not in ("/", "="):
+        if tail is not None and tail[0] in "snrt" and self._previous() not in ("/", "="):
             self.gap += 1  # "the 2nd day"
             return
         if len(digits) > MAX_NUMBER_CHARS or (tail is not None and tail[-1].isdigit()):
@@ -174,7 +174,8 @@ class _Scan:
         if len(self.tokens) < 4:
             return
         whole, top, _, bottom = self.tokens[-4:]
-        if whole.kind != "n" or top.kind != "n" or top.gap > 1 or bottom.is_percent:
+        is_denominator = len(self.tokens) > 4 and self.tokens[-5].kind == "/"  # "9/12 and 2/3" are two
+        if is_denominator or whole.kind != "n" or top.kind != "n" or top.gap > 1 or bottom.is_percent:
             return
         touching = self.text[whole.end : top.start] in (" ", " and ") and bottom.start == top.end + 1
         if touching and whole.value[1] == 1 and 0 < top.value[0] < bottom.value[0] and bottom.value[1] == 1:

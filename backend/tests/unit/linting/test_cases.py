@@ -1,0 +1,41 @@
+"""Reviewed texts and traces, and what the linter must say about each."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tunix_rt.core.linting import CODES, lint_trace, read_step
+from tunix_rt.core.linting.ratios import as_text
+from tunix_rt.core.trace import trace_from_text_steps
+
+CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES["claims"], ids=lambda case: f"{case['group']}: {case['text']}")
+def test_claims_are_read_as_a_careful_person_would(case: dict[str, Any]) -> None:
+    text = case["text"]
+    claims = read_step(text).claims
+    wrong = [
+        {
+            "found": text[claim.span[0] : claim.span[1]],
+            "expected": None if claim.expected is None else as_text(claim.expected),
+        }
+        for claim in claims
+        if claim.verdict == "wrong"
+    ]
+    assert wrong == case["wrong"]
+    assert sum(claim.verdict == "confirmed" for claim in claims) == case["confirmed"]
+
+
+@pytest.mark.parametrize("case", CASES["traces"], ids=lambda case: case["name"])
+def test_traces_get_the_findings_and_the_score_they_deserve(case: dict[str, Any]) -> None:
+    report = lint_trace(trace_from_text_steps(case["prompt"], case["steps"], case["final_answer"]))
+    assert sorted(f"{finding.step}:{finding.code}" for finding in report.findings) == sorted(case["codes"])
+    assert case["min_score"] <= report.score <= case["max_score"]
+
+
+def test_every_code_but_the_two_of_whole_texts_has_a_reviewed_trace() -> None:
+    covered = {code.partition(":")[2] for case in CASES["traces"] for code in case["codes"]}
+    assert set(CODES) - covered == {"reasoning-gibberish", "too-long-to-check"}

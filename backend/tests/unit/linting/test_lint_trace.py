@@ -1,0 +1,137 @@
+"""The score and the findings of whole traces."""
+
+import random
+import re
+import string
+import time
+from pathlib import Path
+
+import pytest
+
+from tunix_rt.core.linting import CODES, LINTER_VERSION, lint_trace
+from tunix_rt.core.trace import MAX_STEP_CHARS, MAX_STEPS, trace_from_text_steps
+
+REPOSITORY = Path(__file__).parents[4]
+PROMPT = "A baker fills 12 boxes with 8 rolls each and sells 30 rolls. How many rolls are left?"
+STEPS = ["The boxes hold 12 * 8 = 96 rolls.", "After the sale 96 - 30 = 66 rolls are left."]
+WORDS = "window purple marble thunder candle forest velvet anchor lantern pepper saddle meadow copper".split()
+
+
+def _gibberish(kind: str) -> list[str]:
+    rng = random.Random(kind)
+    if kind == "letters":
+        return [
+            " ".join("".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 9))) for _ in range(80))
+            for _ in range(10)
+        ]
+    if kind == "words":
+        return [" ".join(rng.choices(WORDS, k=100)) for _ in range(10)]
+    if kind == "one character":
+        return [letter * 500 for letter in "abcdefghij"]
+    if kind == "same character":
+        return ["a" * 500] * 10
+    if kind == "symbols":
+        return ["".join(rng.choices("#@!%&*-+=~^/", k=500)) for _ in range(10)]
+    return ["".join(rng.choices(string.ascii_letters + string.digits, k=500)) for _ in range(10)]
+
+
+@pytest.mark.parametrize("kind", ["letters", "words", "one character", "same character", "symbols", "noise"])
+def test_ten_long_steps_of_gibberish_with_a_wrong_answer_score_below_five(kind: str) -> None:
+    assert lint_trace(trace_from_text_steps(PROMPT, _gibberish(kind), "12345")).score < 5
+
+
+def test_a_right_trace_scores_full_marks_without_findings() -> None:
+    report = lint_trace(trace_from_text_steps(PROMPT, STEPS, "66"))
+    assert (report.score, report.findings, report.linter_version) == (100, (), LINTER_VERSION)
+
+
+def test_padding_never_raises_the_score() -> None:
+    padding = ["Rolls are a kind of bread that a baker sells in boxes."]
+    short = lint_trace(trace_from_text_steps(PROMPT, ["The boxes hold rolls, and 66 rolls are left."], "66"))
+    long = lint_trace(
+        trace_from_text_steps(PROMPT, padding * 5 + ["The boxes hold rolls, and 66 rolls are left."], "66")
+    )
+    assert long.score <= short.score
+
+
+def test_right_claims_cannot_make_up_for_a_wrong_one() -> None:
+    wrong = ["The boxes hold 12 * 8 = 97 rolls.", "After the sale 97 - 30 = 67 rolls are left."]
+    diluted = [*(f"Also {n} + 1 = {n + 1} rolls." for n in range(50)), *wrong]
+    few = lint_trace(trace_from_text_steps(PROMPT, wrong, "67"))
+    many = lint_trace(trace_from_text_steps(PROMPT, diluted, "67"))
+    assert many.components["arithmetic"] == few.components["arithmetic"] == 0.5
+
+
+def test_the_score_is_the_product_of_its_components() -> None:
+    report = lint_trace(trace_from_text_steps(PROMPT, ["12 * 8 = 97 rolls", *STEPS[1:]], "66"))
+    product = 100.0
+    for factor in report.components.values():
+        assert 0 <= factor <= 1
+        product *= factor
+    assert report.score == pytest.approx(product, abs=0.01)
+
+
+def test_a_finding_points_at_the_step_by_its_own_number_and_at_the_text() -> None:
+    trace = trace_from_text_steps(PROMPT, ["The boxes hold 12 * 8 = 97 rolls.", STEPS[1]], "66")
+    renumbered = trace.model_copy(
+        update={"steps": tuple(step.model_copy(update={"i": 10 * step.i + 5}) for step in trace.steps)}
+    )
+    finding = lint_trace(renumbered).findings[0]
+    assert (finding.code, finding.step, finding.found, finding.expected) == (
+        "arithmetic-wrong",
+        5,
+        "97",
+        "96",
+    )
+    start, end = finding.span
+    assert renumbered.steps[0].content[start:end] == "97"
+
+
+def test_an_expected_percentage_is_written_as_one() -> None:
+    trace = trace_from_text_steps("What is left after 20% off?", ["100% - 20% = 70%"], "70%")
+    assert lint_trace(trace).findings[0].expected == "80%"
+
+
+HOSTILE = {
+    "towers": "9**9**9**9 = 1 ",
+    "many ones": "1+",
+    "equals": "1=1=",
+    "brackets": "(",
+    "digits": "9",
+    "mixed": "1 1/2 ",
+    "words": "one two three plus ",
+    "spaces": "1            +",
+    "fractions": r"\frac{",
+    "nested": r"\frac{1}{2}",
+    "tags": "<",
+    "annotations": "<<1+1=",
+    "commas": "1,",
+    "percent": "5 % of ",
+    "letters": "ab-",
+    "apostrophes": "a'",
+    "units": "5 m / s ",
+}
+
+
+@pytest.mark.parametrize("seed_text", HOSTILE.values(), ids=HOSTILE)
+def test_a_step_of_twenty_thousand_hostile_characters_is_read_quickly(seed_text: str) -> None:
+    step = (seed_text * MAX_STEP_CHARS)[:MAX_STEP_CHARS]
+    start = time.process_time()
+    lint_trace(trace_from_text_steps(PROMPT, [step], "66"))
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("seed_text", ["1+1=2 and ", "lorem ipsum ", "1+"])
+def test_the_largest_trace_is_linted_in_bounded_time_and_says_what_was_not_read(seed_text: str) -> None:
+    step = (seed_text * MAX_STEP_CHARS)[: MAX_STEP_CHARS - 5]
+    trace = trace_from_text_steps(PROMPT, [f"{i:04} {step}" for i in range(MAX_STEPS)], "66")
+    start = time.process_time()
+    report = lint_trace(trace)
+    assert time.process_time() - start < 20
+    assert any(finding.code == "too-long-to-check" for finding in report.findings)
+
+
+def test_the_docs_explain_every_code_with_its_severity_and_meaning() -> None:
+    text = (REPOSITORY / "docs" / "linter.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| (error|warning) \| (.+?) \|$", text, flags=re.MULTILINE)
+    assert rows == [(code, info.severity, info.meaning) for code, info in CODES.items()]

@@ -1,0 +1,128 @@
+"""`corrupt` breaks exactly one step, and what follows from it only when asked to."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tunix_rt.core.corruption import KINDS, CorruptionKind, NothingToCorruptError, corrupt
+from tunix_rt.core.formats.gsm8k import without_annotations
+from tunix_rt.core.linting import read_step
+from tunix_rt.core.trace import Trace, trace_from_text_steps
+
+PROMPT = "A shop has 4 shelves with 125 jars each, sells 60 jars and packs the rest in boxes of 8."
+ANNOTATED = trace_from_text_steps(
+    PROMPT,
+    [
+        "The shop has 4 * 125 = <<4*125=500>>500 jars.",
+        "After the sale 500 - 60 = <<500-60=440>>440 jars are left.",
+        "They fill 440 / 8 = <<440/8=55>>55 boxes.",
+    ],
+    "55",
+)
+PROSE = ANNOTATED.model_copy(
+    update={
+        "steps": tuple(
+            step.model_copy(update={"content": without_annotations(step.content)}) for step in ANNOTATED.steps
+        )
+    }
+)
+BOTH_FORMS = pytest.mark.parametrize("trace", [ANNOTATED, PROSE], ids=["annotated", "prose"])
+
+
+def _changed_steps(before: Trace, after: Trace) -> list[int]:
+    return [old.i for old, new in zip(before.steps, after.steps, strict=True) if old != new]
+
+
+def _wrong_steps(trace: Trace) -> list[int]:
+    return [
+        step.i for step in trace.steps if any(c.verdict == "wrong" for c in read_step(step.content).claims)
+    ]
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_changes_one_step_and_keeps_the_answer(trace: Trace, kind: CorruptionKind) -> None:
+    corruption = corrupt(trace, 1, kind=kind)
+    assert corruption.kind == kind
+    assert _changed_steps(trace, corruption.trace) == [corruption.step]
+    assert corruption.trace.final_answer == "55"
+
+
+@BOTH_FORMS
+def test_propagation_leaves_only_the_first_step_wrong_and_changes_the_answer(trace: Trace) -> None:
+    corruption = next(c for seed in range(50) if (c := corrupt(trace, seed, propagate=True)).step == 0)
+    assert _wrong_steps(corruption.trace) == [0]
+    assert _changed_steps(trace, corruption.trace) == [0, 1, 2]
+    assert corruption.trace.final_answer != "55"
+
+
+def test_plus_one_writes_the_next_number_in_annotation_and_prose() -> None:
+    corruption = next(c for seed in range(50) if (c := corrupt(ANNOTATED, seed, kind="plus-1")).step == 0)
+    assert corruption.trace.steps[0].content == "The shop has 4 * 125 = <<4*125=501>>501 jars."
+    assert (corruption.original, corruption.replaced, corruption.is_propagated) == ("500", "501", False)
+
+
+def test_a_propagated_error_is_carried_through_every_later_result() -> None:
+    found = (corrupt(ANNOTATED, seed, kind="minus-10", propagate=True) for seed in range(50))
+    corruption = next(c for c in found if c.step == 0)
+    assert [step.content for step in corruption.trace.steps] == [
+        "The shop has 4 * 125 = <<4*125=490>>490 jars.",
+        "After the sale 490 - 60 = <<490-60=430>>430 jars are left.",
+        "They fill 430 / 8 = <<430/8=53.75>>53.75 boxes.",
+    ]
+    assert corruption.trace.final_answer == "53.75"
+
+
+def test_the_style_of_the_number_is_kept() -> None:
+    trace = trace_from_text_steps("p", ["It costs 3 * $1,250.50 = $3,751.50."], "3751.50")
+    assert corrupt(trace, 0, kind="plus-1").trace.steps[0].content == "It costs 3 * $1,250.50 = $3,752.50."
+
+
+def test_the_same_seed_gives_the_same_corruption_and_others_differ() -> None:
+    assert corrupt(ANNOTATED, 7) == corrupt(ANNOTATED, 7)
+    different = {(c.step, c.replaced) for c in (corrupt(ANNOTATED, seed) for seed in range(20))}
+    assert len(different) > 5
+
+
+def test_every_step_with_a_result_is_chosen_sometimes() -> None:
+    assert {corrupt(ANNOTATED, seed).step for seed in range(60)} == {0, 1, 2}
+
+
+def test_a_trace_without_results_cannot_be_corrupted() -> None:
+    trace = trace_from_text_steps("Capital of France?", ["It is Paris."], "Paris")
+    with pytest.raises(NothingToCorruptError, match="no step states a result"):
+        corrupt(trace, 0)
+
+
+def test_a_rounding_of_the_exact_result_is_never_taken_for_an_error() -> None:
+    trace = trace_from_text_steps("p", ["100 / 6 = 16"], "16")
+    assert all(corrupt(trace, seed).replaced not in ("16", "17") for seed in range(100))
+
+
+NUMBERS = st.integers(min_value=1, max_value=9999)
+
+
+@st.composite
+def worked_traces(draw: st.DrawFn) -> Trace:
+    """A chain of calculations, each with the result of the one before, with or without annotations."""
+    value = draw(NUMBERS)
+    is_annotated = draw(st.booleans())
+    steps = []
+    for operand in draw(st.lists(NUMBERS, min_size=1, max_size=4)):
+        operator = draw(st.sampled_from("+*"))
+        result = value + operand if operator == "+" else value * operand
+        note = f"<<{value}{operator}{operand}={result}>>" if is_annotated else ""
+        steps.append(f"Then {value} {operator} {operand} = {note}{result} jars.")
+        value = result
+    return trace_from_text_steps("How many jars?", steps, str(value))
+
+
+@given(trace=worked_traces(), seed=st.integers(0, 10**6), propagate=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_the_corrupted_step_is_wrong_and_no_step_before_it_changes(
+    trace: Trace, seed: int, propagate: bool
+) -> None:
+    corruption = corrupt(trace, seed, propagate=propagate)
+    assert corruption.step in _wrong_steps(corruption.trace)
+    assert min(_changed_steps(trace, corruption.trace)) == corruption.step
+    assert corruption.original != corruption.replaced
