@@ -1,0 +1,30 @@
+import eslint from "@eslint/js";
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+import { importRules } from "./scripts/import-rules.js";
+
+export default defineConfig(
+  globalIgnores(["**/*.gen.ts", "dist"]),
+  eslint.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  tseslint.configs.stylisticTypeChecked,
+  {
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/explicit-module-boundary-types": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "max-lines": ["error", 400],
+      "max-lines-per-function": ["error", 50],
+      "no-console": "error",
+    },
+  },
+  {
+    // JavaScript is checked by tsc too, which knows the globals and reads types from JSDoc.
+    files: ["**/*.js"],
+    rules: { "@typescript-eslint/explicit-module-boundary-types": "off", "no-undef": "off" },
+  },
+  { files: ["scripts/**"], rules: { "no-console": "off" } },
+  importRules(import.meta.dirname),
+);

@@ -1,0 +1,40 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createNodeResolver, importX } from "eslint-plugin-import-x";
+
+/**
+ * Imports point one way, `api -> components -> features -> app`, and features never import each other.
+ *
+ * @param {string} root the folder that holds `src`
+ * @returns {import("eslint").Linter.Config}
+ */
+export function importRules(root) {
+  return {
+    // The plugin types its rules for typescript-eslint; ESLint itself takes them as they are.
+    plugins: { "import-x": /** @type {import("eslint").ESLint.Plugin} */ (/** @type {unknown} */ (importX)) },
+    settings: { "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".tsx", ".js"] })] },
+    rules: {
+      "import-x/no-restricted-paths": ["error", { basePath: join(root, "src"), zones: zones(root) }],
+    },
+  };
+}
+
+/** @param {string} root */
+function zones(root) {
+  return [
+    { target: "./api", from: ["./components", "./features", "./app"] },
+    { target: "./components", from: ["./features", "./app"] },
+    { target: "./features", from: ["./app"] },
+    ...featureNames(root).map((name) => ({
+      target: `./features/${name}`,
+      from: ["./features"],
+      except: [`./${name}`],
+    })),
+  ];
+}
+
+/** @param {string} root */
+function featureNames(root) {
+  const features = join(root, "src", "features");
+  return existsSync(features) ? readdirSync(features) : [];
+}

@@ -1,0 +1,52 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { freePort } from "../testing/server";
+import { sumTrace } from "../testing/traces";
+import { api } from "./client";
+import { getDataset } from "./datasets";
+import { ApiError, toApiError } from "./errors";
+import { createTrace } from "./traces";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.resetModules();
+});
+
+test("an unknown dataset says what is wrong and what to do next", async () => {
+  const error = await getDataset("no-such-v1").catch((reason: unknown) => reason);
+
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({
+    status: 404,
+    code: "not-found",
+    message: expect.stringContaining("no-such-v1") as string,
+    nextStep: expect.stringMatching(/\w+/) as string,
+  });
+});
+
+test("a trace that is not acceptable names the field", async () => {
+  const refused = createTrace({ ...sumTrace(1, 2, "refused"), final_answer: "" });
+
+  await expect(refused).rejects.toThrow("final_answer");
+  await expect(refused).rejects.toMatchObject({ status: 422, code: "invalid-input" });
+});
+
+test("an answer that is not ours still becomes an error with a next step", () => {
+  const error = toApiError(502, "<html>Bad gateway</html>");
+
+  expect(error).toMatchObject({ status: 502, code: "http-error" });
+  expect(error.message).toContain("502");
+});
+
+test("a server that is not there is said to be unreachable", async () => {
+  vi.stubEnv("VITE_API_URL", `http://127.0.0.1:${await freePort()}`);
+  vi.resetModules();
+  const { listTraces } = await import("./traces");
+
+  await expect(listTraces()).rejects.toMatchObject({ status: 0, code: "unreachable" });
+});
+
+test("a cancelled request stays a cancelled request", async () => {
+  const cancelled = api.GET("/api/health", { signal: AbortSignal.abort() });
+
+  await expect(cancelled).rejects.toMatchObject({ name: "AbortError" });
+});

@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const PYTHON = fileURLToPath(new URL("../../../.venv/bin/python", import.meta.url));
+const START_LIMIT_MS = 60_000;
+const STOP_LIMIT_MS = 5_000;
+
+/** Run the tests against a real server with an empty home of its own; both are gone afterwards. */
+export default async function startServer(): Promise<() => Promise<void>> {
+  const home = await mkdtemp(join(tmpdir(), "tunix-rt-frontend-"));
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const server = spawnServer(new URL(url).port, home);
+  const stop = async () => {
+    await stopServer(server);
+    await rm(home, { recursive: true, force: true });
+  };
+  try {
+    await waitUntilHealthy(server, url);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  process.env.VITE_API_URL = url;
+  return stop;
+}
+
+function spawnServer(port: string, home: string): ChildProcess {
+  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith("TUNIX_RT_"));
+  const server = spawn(PYTHON, ["-m", "tunix_rt.cli", "up", "--port", port], {
+    env: { ...Object.fromEntries(ours), TUNIX_RT_HOME: home },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  // However this process ends, the server does not outlive it.
+  process.once("exit", () => server.kill("SIGKILL"));
+  return server;
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  if (address === null || typeof address === "string") throw new Error("No TCP port is free.");
+  return address.port;
+}
+
+async function waitUntilHealthy(server: ChildProcess, url: string): Promise<void> {
+  const failed = once(server, "exit").then(([code]) => {
+    throw new Error(`The server ended with exit code ${String(code)} before it answered.`);
+  });
+  await Promise.race([failed, untilHealthy(`${url}/api/health`)]);
+}
+
+async function untilHealthy(url: string): Promise<void> {
+  const deadline = Date.now() + START_LIMIT_MS;
+  while (Date.now() < deadline) {
+    const isHealthy = await fetch(url).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (isHealthy) return;
+    await sleep(100);
+  }
+  throw new Error(`The server did not answer within ${START_LIMIT_MS / 1000} s.`);
+}
+
+async function stopServer(server: ChildProcess): Promise<void> {
+  if (server.pid === undefined || server.exitCode !== null) return;
+  const ended = once(server, "exit");
+  server.kill("SIGTERM");
+  const firmly = setTimeout(() => server.kill("SIGKILL"), STOP_LIMIT_MS);
+  await ended;
+  clearTimeout(firmly);
+}
