@@ -87,9 +87,10 @@ def shape_of(value: object) -> str:
 
 def _duplicate_key(line: bytes, value: dict[str, Any]) -> str | None:
     """Which key an object repeats, if any; the parser would drop all but its last value in silence."""
-    # A key ends in a quote or white space and a colon; text can only add more of these. So equal counts
-    # prove that no key was lost, at a tenth of the cost of parsing with a duplicate check.
-    if sum(map(line.count, _KEY_ENDS)) == _num_keys(value):
+    # A colon follows every key, right after a quote or white space; text can only add more of either. So an
+    # equal count proves that no key was lost, at a fraction of the cost of parsing with a duplicate check.
+    num_keys = _num_keys(value)
+    if line.count(b":") == num_keys or sum(map(line.count, _KEY_ENDS)) == num_keys:
         return None
     try:
         json.loads(line, object_pairs_hook=unique_keys)
