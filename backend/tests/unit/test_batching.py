@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.encoders import an_encoder
 
@@ -35,9 +35,9 @@ def examples_of_lengths(*lengths: int) -> list[EncodedExample]:
     return [an_example([Q], [10 + position] * (length - 1)) for position, length in enumerate(lengths)]
 
 
-def batches(examples: list[EncodedExample], **settings: object) -> Batches:
+def batches(examples: list[EncodedExample], **chosen: object) -> Batches:
     defaults = {"row_length": 10, "rows_per_batch": 1}
-    return Batches(examples, BatchSettings(**(defaults | settings)), pad_id=PAD)  # type: ignore[arg-type]
+    return Batches(examples, BatchSettings(**(defaults | chosen)), pad_id=PAD)  # type: ignore[arg-type]
 
 
 def test_a_packed_row_is_laid_out_as_drawn() -> None:
@@ -112,6 +112,7 @@ def test_first_fit_decreasing_fills_the_first_row_with_room() -> None:
     assert first_fit_decreasing([], 8) == []
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=80))
 def test_packing_equals_the_textbook_algorithm(lengths: list[int]) -> None:
     descending = sorted(lengths, reverse=True)
@@ -148,10 +149,10 @@ def test_no_examples_is_an_error() -> None:
         batches([])
 
 
-@pytest.mark.parametrize("settings", [{"row_length": 1}, {"rows_per_batch": 0}])
-def test_impossible_shapes_are_refused(settings: dict[str, int]) -> None:
+@pytest.mark.parametrize("shape", [{"row_length": 1}, {"rows_per_batch": 0}])
+def test_impossible_shapes_are_refused(shape: dict[str, int]) -> None:
     with pytest.raises(InvalidInputError):
-        batches(examples_of_lengths(4), **settings)
+        batches(examples_of_lengths(4), **shape)
 
 
 def test_a_dataset_whose_answers_carry_no_loss_cannot_be_trained() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.encoders import NAMED_TOKENS, an_encoder, trained_fast_tokenizer
 from tokenizers import Tokenizer as FastTokenizer
@@ -181,6 +181,7 @@ content = st.one_of(content, st.sampled_from(["<end_of_turn>", "<bos>x", "a<|im_
 content = content.filter(lambda text: bool(text.strip()))
 
 
+@settings(deadline=None)
 @given(
     prompt=content, step=content, answer=content, template=st.sampled_from(["gemma", "chatml", "tunix-rt"])
 )

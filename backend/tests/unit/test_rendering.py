@@ -1,7 +1,7 @@
 """How a trace becomes the text that a model learns, and back."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tunix_rt.core.errors import DataError
@@ -50,6 +50,7 @@ def test_the_parts_cover_the_completion_in_order_without_gaps(style: MarkupStyle
 
 
 @pytest.mark.parametrize("style", MARKUP_STYLES)
+@settings(deadline=None)
 @given(trace=traces)
 def test_steps_and_answer_survive_the_round_trip_or_are_refused(style: MarkupStyle, trace: Trace) -> None:
     try:
