@@ -3,6 +3,7 @@
 from typing import Any
 
 import httpx2 as httpx
+
 from support.builders import make_trace
 
 ERROR_KEYS = {"detail", "next_step", "code"}

@@ -6,6 +6,7 @@ Uses the binaries of the machine (PATH, or where distributions put them), else t
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -37,7 +38,8 @@ def postgres_server() -> Iterator[str]:
             _wait_until_ready(server, port, directory)
             yield f"postgresql://test@127.0.0.1:{port}"
         finally:
-            server.terminate()
+            # SIGINT is the fast shutdown: it does not wait for clients to leave.
+            server.send_signal(signal.SIGINT)
             server.wait(timeout=30)
     finally:
         shutil.rmtree(directory, ignore_errors=True)

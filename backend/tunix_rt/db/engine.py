@@ -1,7 +1,9 @@
 """Connections to SQLite or PostgreSQL, and what both must promise."""
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
@@ -11,6 +13,7 @@ from tunix_rt.core.errors import InvalidInputError, StorageError
 
 BUSY_TIMEOUT_MS = 30_000
 SUPPORTED = ("sqlite", "postgresql")
+_DAMAGED = ("file is not a database", "database disk image is malformed")
 
 
 def open_engine(url: str) -> Engine:
@@ -88,7 +91,16 @@ def database_errors() -> Iterator[None]:
             raise StorageError(
                 "The database closed the connection.", next_step="Check that it is running, then try again."
             ) from error
+        if any(sign in str(error.orig) for sign in _DAMAGED):
+            raise _damaged(str(error.orig)) from error
         raise
+
+
+def _damaged(reason: str) -> StorageError:
+    return StorageError(
+        f"The database file is missing or damaged: {reason}.",
+        next_step="Put back a copy of it, or move it away to start empty and import your files again.",
+    )
 
 
 def _explain(error: OperationalError) -> tuple[str, str]:
@@ -109,5 +121,17 @@ def ping(engine: Engine) -> None:
     Raises:
         StorageError: it did not answer.
     """
+    question = "SELECT count(*) FROM alembic_version"
+    if engine.dialect.name == "sqlite" and engine.url.database:
+        _ask_file(Path(engine.url.database), question)
     with reading(engine) as connection:
-        connection.execute(text("SELECT count(*) FROM alembic_version"))
+        connection.execute(text(question))
+
+
+def _ask_file(path: Path, question: str) -> None:
+    # A pooled connection goes on reading a file that was deleted or replaced; a new one sees what is there.
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+            connection.execute(question)
+    except sqlite3.DatabaseError as error:
+        raise _damaged(f"{path.name}: {error}") from error

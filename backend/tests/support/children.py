@@ -1,0 +1,102 @@
+"""The program itself, in child processes: commands and a live server."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tunix_rt.config.settings import Settings
+
+PROGRAM = [sys.executable, "-m", "tunix_rt.cli"]
+START_TIMEOUT_S = 60
+
+
+def environment(settings: Settings | None = None, **more: str) -> dict[str, str]:
+    """The environment of a child that uses the store of `settings`."""
+    named = {name: value for name, value in os.environ.items() if not name.startswith("TUNIX_RT_")}
+    if settings is not None:
+        named["TUNIX_RT_HOME"] = str(settings.home_dir)
+        if settings.database_url is not None:
+            named["TUNIX_RT_DATABASE_URL"] = settings.database_url
+    return named | more
+
+
+def run_program(
+    *arguments: str | Path, settings: Settings | None = None, stdin: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `tunix-rt …` to its end; `more` is added to its environment."""
+    return subprocess.run(
+        [*PROGRAM, *map(str, arguments)],
+        env=environment(settings, **more),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def start_program(
+    *arguments: str | Path, environ: Mapping[str, str], stdout: int = subprocess.DEVNULL
+) -> subprocess.Popen[str]:
+    """Start `tunix-rt …` and let it run."""
+    return subprocess.Popen(
+        [*PROGRAM, *map(str, arguments)], env=environ, stdout=stdout, stderr=subprocess.PIPE, text=True
+    )
+
+
+class LiveServer:
+    """`tunix-rt up` on a port of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
+        self._process = process
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+
+    def connect(self) -> socket.socket:
+        """A bare connection, for requests that no client would send."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+
+    def peak_memory_mib(self) -> float:
+        """The most memory that the server has used since its start."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+
+
+@contextmanager
+def live_server(settings: Settings, **more: str) -> Iterator[LiveServer]:
+    """A server that lives as long as the context."""
+    port = _free_port()
+    process = start_program("up", "--port", str(port), environ=environment(settings, **more))
+    with process:
+        try:
+            _wait_until_it_listens(process, port)
+            yield LiveServer(process, port)
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def _wait_until_it_listens(process: subprocess.Popen[str], port: int) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    process.kill()
+    assert process.stderr is not None
+    raise RuntimeError(f"the server did not start:\n{process.stderr.read()[-2000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
