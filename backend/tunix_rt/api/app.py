@@ -9,8 +9,13 @@ from tunix_rt import __version__
 from tunix_rt.api.errors import install_error_handlers
 from tunix_rt.api.limits import BodyLimit
 from tunix_rt.api.routes import datasets, health, traces, xray
-from tunix_rt.config.settings import Settings
-from tunix_rt.services.store import Store
+from tunix_rt.config.settings import Settings, load_settings
+from tunix_rt.services.store import Store, open_store
+
+
+def app_from_environment() -> FastAPI:
+    """The HTTP surface over the store that the environment names."""
+    return create_app(open_store(load_settings()))
 
 
 def create_app(store: Store) -> FastAPI:

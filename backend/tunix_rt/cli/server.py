@@ -19,14 +19,14 @@ def up(
     # Imported here: every other command would wait for the web framework too.
     import uvicorn
 
-    from tunix_rt.api.app import create_app
-
     settings = load_settings()
     chosen_host, chosen_port = host or settings.host, port or settings.port
     require_loopback(chosen_host)
-    app = create_app(open_store(settings))
+    open_store(settings).close()
     note(f"Tunix RT on http://{chosen_host}:{chosen_port}   API: /docs   home: {settings.home_dir}")
-    uvicorn.run(app, host=chosen_host, port=chosen_port, log_level="warning")
+    # By name: the command line and the API do not import each other.
+    application = "tunix_rt.api.app:app_from_environment"
+    uvicorn.run(application, factory=True, host=chosen_host, port=chosen_port, log_level="warning")
 
 
 def require_loopback(host: str) -> None:

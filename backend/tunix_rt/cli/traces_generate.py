@@ -14,9 +14,12 @@ from tunix_rt.services.generating import generate_traces, list_generators
 
 CHUNK = 1_000
 
-Tasks = Annotated[list[str], typer.Option("--task", help="Name of a task, gym:NAME for reasoning-gym; repeatable.")]
+Tasks = Annotated[
+    list[str], typer.Option("--task", help="Name of a task, gym:NAME for reasoning-gym; repeatable.")
+]
 Output = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="Write JSONL here instead of storing the traces.")
+    Path | None,
+    typer.Option("--output", metavar="FILE", help="Write JSONL here instead of storing the traces."),
 ]
 
 
@@ -33,7 +36,9 @@ def generate(
         _show_tasks(as_json)
     elif output is not None:
         _write(task, count, seed, output)
-        print_json({"written": count, "file": str(output)}) if as_json else say(f"Wrote {count:,} to {output}.")
+        print_json({"written": count, "file": str(output)}) if as_json else say(
+            f"Wrote {count:,} to {output}."
+        )
     else:
         num_added = _store(task, count, seed)
         num_present = count - num_added

@@ -22,13 +22,17 @@ MAX_SHOWN = 20
 
 FileToLint = Annotated[
     str | None,
-    typer.Argument(metavar="[FILE]", help="JSONL, CSV or Parquet, - for standard input. Default: stored traces."),
+    typer.Argument(
+        metavar="[FILE]", help="JSONL, CSV or Parquet, - for standard input. Default: stored traces."
+    ),
 ]
 FailOn = Annotated[
     Literal["never", "error", "warning"],
     typer.Option(help="Exit 1 when a finding is at least this severe."),
 ]
-RowFormatName = Annotated[str | None, typer.Option("--format", help="Shape of the rows. Default: by their keys.")]
+RowFormatName = Annotated[
+    str | None, typer.Option("--format", help="Shape of the rows. Default: by their keys.")
+]
 
 
 @dataclass

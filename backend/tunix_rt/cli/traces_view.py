@@ -12,9 +12,7 @@ _PROMPT_CHARS = 60
 def print_list(page: TraceList) -> None:
     """A table of traces and where it stands."""
     if not page.data and page.pagination.total == 0:
-        say(
-            "No traces match. Bring some: tunix-rt traces import FILE, or: tunix-rt traces generate"
-        )
+        say("No traces match. Bring some: tunix-rt traces import FILE, or: tunix-rt traces generate")
     else:
         rows = [
             (item.id, _short(item.prompt_start), item.num_steps, item.source, _score(item.score))

@@ -1,0 +1,67 @@
+"""The reference pages of docs/, made from the objects that they describe."""
+
+from typing import Any
+
+import typer
+from fastapi import FastAPI
+from typer.main import get_command
+
+from tunix_rt.config.settings import Settings
+
+HTTP_METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def cli_reference(app: typer.Typer) -> str:
+    """Every command with its arguments and options."""
+    root: Any = get_command(app)
+    lines = ["# Command line", "", "Made from the commands themselves; `make docs` makes it anew.", ""]
+    for path, command in _leaf_commands(root, "tunix-rt"):
+        lines += [f"## `{path}`", "", command.help or "", ""]
+        lines += _parameter_table(command)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _leaf_commands(command: Any, path: str) -> list[tuple[str, Any]]:
+    children = getattr(command, "commands", None)
+    if not children:
+        return [(path, command)]
+    return [leaf for name, child in children.items() for leaf in _leaf_commands(child, f"{path} {name}")]
+
+
+def _parameter_table(command: Any) -> list[str]:
+    rows = ["| argument or option | meaning | default |", "|---|---|---|"]
+    for parameter in command.params:
+        is_argument = parameter.param_type_name == "argument"
+        name = (parameter.metavar or parameter.name.upper()) if is_argument else ", ".join(parameter.opts)
+        default = (
+            ""
+            if parameter.default in (None, False, (), []) or callable(parameter.default)
+            else parameter.default
+        )
+        help_text = (getattr(parameter, "help", "") or "").replace("|", "\\|")
+        rows.append(f"| `{name}` | {help_text} | {default} |")
+    return [*rows, ""]
+
+
+def http_reference(app: FastAPI) -> str:
+    """Every route with what it does and the statuses that a caller must handle."""
+    lines = ["# HTTP", "", "Made from the OpenAPI document; `make docs` makes it anew.", ""]
+    lines += ['Every error is `{"detail", "next_step", "code"}`.', ""]
+    lines += ["| route | what it does | answers |", "|---|---|---|"]
+    for path, operations in sorted(app.openapi()["paths"].items()):
+        for method in HTTP_METHODS:
+            if method in operations:
+                operation = operations[method]
+                statuses = ", ".join(sorted(operation["responses"]))
+                does = " ".join(operation.get("description", "").split())
+                lines.append(f"| `{method.upper()} {path}` | {does} | {statuses} |")
+    return "\n".join(lines) + "\n"
+
+
+def settings_reference() -> str:
+    """Every environment variable with its meaning and default."""
+    lines = ["| variable | meaning | default |", "|---|---|---|"]
+    for name, info in Settings.model_fields.items():
+        default = "" if info.default is None else info.default
+        lines.append(f"| `TUNIX_RT_{name.upper()}` | {info.description} | `{default}` |")
+    return "\n".join(lines) + "\n"
