@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -36,8 +37,11 @@ function spawnServer(port: string, home: string): ChildProcess {
     env: { ...Object.fromEntries(ours), TUNIX_RT_HOME: home },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  // However this process ends, the server does not outlive it.
-  process.once("exit", () => server.kill("SIGKILL"));
+  // Interrupted tests leave nothing behind either.
+  process.once("exit", () => {
+    server.kill("SIGKILL");
+    rmSync(home, { recursive: true, force: true });
+  });
   return server;
 }
 
