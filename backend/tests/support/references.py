@@ -3,7 +3,6 @@
 from typing import Any
 
 import typer
-from fastapi import FastAPI
 from typer.main import get_command
 
 from tunix_rt.config.settings import Settings
@@ -43,12 +42,12 @@ def _parameter_table(command: Any) -> list[str]:
     return [*rows, ""]
 
 
-def http_reference(app: FastAPI) -> str:
+def http_reference(document: dict[str, Any]) -> str:
     """Every route with what it does and the statuses that a caller must handle."""
     lines = ["# HTTP", "", "Made from the OpenAPI document; `make docs` makes it anew.", ""]
     lines += ['Every error is `{"detail", "next_step", "code"}`.', ""]
     lines += ["| route | what it does | answers |", "|---|---|---|"]
-    for path, operations in sorted(app.openapi()["paths"].items()):
+    for path, operations in sorted(document["paths"].items()):
         for method in HTTP_METHODS:
             if method in operations:
                 operation = operations[method]

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.responses import RedirectResponse
+from fastapi_offline import FastAPIOffline
 
 from tunix_rt import __version__
 from tunix_rt.api.errors import install_error_handlers
@@ -26,7 +28,9 @@ def create_app(store: Store) -> FastAPI:
         yield
         store.close()
 
-    app = FastAPI(
+    # The API's description at /docs loads nothing from elsewhere.
+    app = FastAPIOffline(
+        redoc_url=None,
         title="Tunix RT",
         version=__version__,
         summary="Reasoning traces to a small language model that shows its work, with proof.",
@@ -37,7 +41,12 @@ def create_app(store: Store) -> FastAPI:
     install_error_handlers(app)
     for router in (health.router, traces.router, datasets.router, xray.router):
         app.include_router(router)
+    app.add_api_route("/", _to_the_description, include_in_schema=False)
     return app
+
+
+def _to_the_description() -> RedirectResponse:
+    return RedirectResponse("/docs")
 
 
 def body_limit_of(settings: Settings) -> Callable[[str], int]:

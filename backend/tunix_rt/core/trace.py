@@ -83,7 +83,7 @@ class Trace(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     trace_version: Literal["1.0"] = "1.0"
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS, pattern=TEXT_PATTERN)]
-    steps: Annotated[tuple[TraceStep, ...], Field(min_length=1, max_length=MAX_STEPS)]
+    steps: Annotated[tuple[TraceStep, ...], Field(min_length=1, max_length=MAX_STEPS, fail_fast=True)]
     final_answer: Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS, pattern=TEXT_PATTERN)]
     meta: Meta = Field(default_factory=dict)
     """Anything else that is known: `source`, `category`, `difficulty`, `tags`, …"""
@@ -171,4 +171,6 @@ def labels_of(trace: Trace) -> Iterator[tuple[str, str]]:
 
 def label_text(value: str | int | float | bool) -> str:
     """How a scalar is written in a filter: `true`, `3`, `0.5`, `gsm8k`."""
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,7 +1,6 @@
 """Bring a database to the schema of this code. Safe when several processes start at once."""
 
 from pathlib import Path
-
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect, text

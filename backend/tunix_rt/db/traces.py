@@ -7,13 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, delete, func, insert, select, text
-from sqlalchemy.dialects import postgresql, sqlite
 
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.linting.findings import LintReport
 from tunix_rt.core.store_types import AddResult, StoredTrace, TraceFilter, TracePage, TraceSummary
 from tunix_rt.core.trace import Trace, canonical_json, trace_id
-from tunix_rt.db.bulk import insert_rows
+from tunix_rt.db.bulk import insert_new, insert_rows
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.filters import select_traces, unscored_like
 from tunix_rt.db.schema import trace_bodies, trace_lint_codes, trace_reports, traces
@@ -163,21 +162,19 @@ def _with_body() -> Select[Any]:
 def _insert_traces(connection: Connection, entries: list[_New]) -> dict[UUID, int]:
     """Insert what is not there yet; the new traces' keys by id."""
     now = datetime.now(UTC)
+    columns = ("id", "created_at", "trace_version", "prompt_start", "num_steps", "source")
     rows = [
-        {
-            "id": entry.id,
-            "created_at": now,
-            "trace_version": entry.trace.trace_version,
-            "prompt_start": entry.trace.prompt[:PROMPT_START_CHARS],
-            "num_steps": len(entry.trace.steps),
-            "source": _source(entry.trace),
-        }
+        (
+            entry.id,
+            now,
+            entry.trace.trace_version,
+            entry.trace.prompt[:PROMPT_START_CHARS],
+            len(entry.trace.steps),
+            _source(entry.trace),
+        )
         for entry in entries
     ]
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    statement = dialect.insert(traces).on_conflict_do_nothing(index_elements=["id"])
-    inserted = connection.execute(statement.returning(traces.c.id, traces.c.pk), rows)
-    return {row.id: row.pk for row in inserted}
+    return insert_new(connection, traces, columns, rows)
 
 
 def _insert_parts(connection: Connection, added: list[tuple[int, _New]]) -> None:
