@@ -11,6 +11,9 @@ VOCAB_SIZE = 1_024
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>")
 # One token each, but not special: they are text of the answer, so decoding must keep them.
 MARKUP_TOKENS = ("<reasoning>", "</reasoning>", "<answer>", "</answer>")
+# A digit stands alone, so a number is read the way it is worked. A sign takes the blanks around it (` + `
+# is one token), so every digit is the same token wherever it stands.
+WORD_PATTERN = r"\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+\s?|\s+"
 CHAT_TEMPLATE = """\
 {{ bos_token }}
 {%- if messages[0]['role'] == 'system' %}
@@ -36,11 +39,10 @@ CHAT_TEMPLATE = """\
 def train_tiny_tokenizer(traces: Iterable[Trace]) -> Tokenizer:
     """A tokenizer learned from the traces; the same traces always give the same tokenizer."""
     tokenizer = Tokenizer(models.BPE())
-    # Digits stand alone, so a number is read the way it is worked: digit by digit.
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(r"\p{N}"), behavior="isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False),
+            pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
@@ -72,6 +74,6 @@ def tokenizer_config_json() -> str:
 
 def _texts(traces: Iterable[Trace]) -> Iterable[str]:
     for trace in traces:
-        yield trace.prompt
-        yield "\n".join(step.content for step in trace.steps)
+        yield f"user\n{trace.prompt}"
+        yield "model\n" + "\n".join(step.content for step in trace.steps)
         yield trace.final_answer

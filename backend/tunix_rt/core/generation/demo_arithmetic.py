@@ -24,16 +24,13 @@ Question = tuple[int, str, int]
 
 def demo_traces() -> Iterator[Trace]:
     """The training traces, each question once."""
-    questions = [question for question in _all_questions() if not is_held_out(question)]
-    for question in Dice(DEMO_SEED).sample(questions, NUM_TRAIN_TRACES):
+    for question in _chosen(NUM_TRAIN_TRACES, held_out=False):
         yield worked_trace(worked_question(question), {"source": DEMO_DATASET, "category": "arithmetic"})
 
 
 def demo_held_out_items() -> Iterator[EvalItem]:
     """The held-out questions, none of whose operand pairs is in the training traces."""
-    questions = [question for question in _all_questions() if is_held_out(question)]
-    chosen = Dice(DEMO_SEED).sample(questions, NUM_HELD_OUT_ITEMS)
-    for number, question in enumerate(chosen, start=1):
+    for number, question in enumerate(_chosen(NUM_HELD_OUT_ITEMS, held_out=True), start=1):
         worked = worked_question(question)
         yield EvalItem(
             id=f"demo-heldout-{number:03d}",
@@ -86,7 +83,14 @@ def _difference_steps(left: int, right: int) -> tuple[str, str]:
     return borrowed, f"{tens_difference} - 1 = {left // 10 - right // 10 - 1}."
 
 
-def _all_questions() -> list[Question]:
-    sums = [(left, "+", right) for left in OPERANDS for right in OPERANDS]
-    differences = [(left, "-", right) for left in OPERANDS for right in OPERANDS if left >= right]
-    return sums + differences
+def _chosen(count: int, *, held_out: bool) -> list[Question]:
+    """Half sums, half differences that are not negative, in random order."""
+    pairs = [(left, right) for left in OPERANDS for right in OPERANDS]
+    sums: list[Question] = [(left, "+", right) for left, right in pairs]
+    differences: list[Question] = [(left, "-", right) for left, right in pairs if left >= right]
+    dice = Dice(DEMO_SEED)
+    halves = [
+        dice.sample([question for question in pool if is_held_out(question) == held_out], count // 2)
+        for pool in (sums, differences)
+    ]
+    return dice.shuffled(halves[0] + halves[1])
