@@ -6,6 +6,7 @@ from typing import Literal
 
 from tunix_rt.core.linting.claims import StepReading
 from tunix_rt.core.linting.equality import agrees
+from tunix_rt.core.linting.grounding import written_numbers
 from tunix_rt.core.linting.ratios import Ratio, reduced
 from tunix_rt.core.linting.tokens import Token, tokenise
 from tunix_rt.core.linting.words import content_words, words_of
@@ -28,9 +29,12 @@ def answer_support(final_answer: str, contents: Sequence[str], readings: Sequenc
     """
     numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"]
     words = _content(final_answer)
-    if numbers and not (words and words - _content(*contents[-NUM_LAST_STEPS:])):
-        return _number_support(numbers, readings)
-    return _text_support(final_answer, contents)
+    if not numbers or (words and words - _content(*contents[-NUM_LAST_STEPS:])):
+        return _text_support(final_answer, contents)
+    support = _number_support(numbers, readings)
+    if support == "unsupported" and _are_written(numbers, contents):
+        return "stated"
+    return support
 
 
 def last_result(readings: Sequence[StepReading]) -> Ratio | None:
@@ -40,6 +44,12 @@ def last_result(readings: Sequence[StepReading]) -> Ratio | None:
             if claim.result is not None and claim.verdict != "unreadable":
                 return claim.result
     return None
+
+
+def _are_written(numbers: Sequence[Token], contents: Sequence[str]) -> bool:
+    """Whether the digits stand in the last steps in a form that is not arithmetic: `15:25`, `[1, 2]`."""
+    written = {value for content in contents[-NUM_LAST_STEPS:] for value in written_numbers(content)}
+    return all(token.value in written for token in numbers)
 
 
 def _content(*texts: str) -> set[str]:

@@ -11,7 +11,7 @@ from tunix_rt.core.linting.islands import Island, find_islands
 from tunix_rt.core.linting.latex import plain_text
 from tunix_rt.core.linting.ratios import Ratio, apply
 from tunix_rt.core.linting.tokens import Token, read_number, tokenise
-from tunix_rt.core.linting.units import agrees_in_other_units, unit_factor, unit_of
+from tunix_rt.core.linting.units import agrees_in_other_units, is_unit, unit_factor, unit_of
 from tunix_rt.core.linting.unknowns import judge_unknowns
 from tunix_rt.core.linting.vocabulary import APPROXIMATION_WORDS
 
@@ -34,7 +34,9 @@ _SIMPLE = re.compile(
     r"(\d{1,15}|\d{0,9}\.\d{1,9})([-+*/])(\d{1,15}|\d{0,9}\.\d{1,9})=(\d{1,15}|\d{0,9}\.\d{1,9})"
 )
 _UNIT_AFTER = re.compile(r"\s*[^\W\d_]")
-_ROUGH = re.compile("|".join(APPROXIMATION_WORDS))
+_ROUGH = re.compile("|".join(APPROXIMATION_WORDS) + r"|\br ?\d", re.IGNORECASE)
+_NEARBY = 80
+_COMPOUND = re.compile(r"\s?[^\W\d_]+,? (?:and )?\d")
 
 
 class StepReading(NamedTuple):
@@ -60,7 +62,9 @@ def read_step(text: str) -> StepReading:
     claims = [
         claim for claim in annotated if not any(_says_the_same(claim, other) for other in claims)
     ] + claims
-    return StepReading(tuple(claims), tuple([token for token in tokens if token.kind == "n"]))
+    return StepReading(
+        tuple(claims), tuple([token for token in tokens if token.kind == "n" and token.name != "pi"])
+    )
 
 
 def _says_the_same(annotated: Claim, prose: Claim) -> bool:
@@ -125,7 +129,13 @@ def _judge(left: Island, right: Island, text: str) -> Claim | None:
         return _claim("unreadable", lhs, rhs)
     if _is_right(lhs, rhs, exact, text, right.equality):
         return None if is_bare else _claim("confirmed", lhs, rhs, exact)
-    return _claim("unreadable" if left.is_garbled else "wrong", lhs, rhs, exact)
+    is_ambiguous = left.is_garbled or _is_compound(rhs, text)
+    return _claim("unreadable" if is_ambiguous else "wrong", lhs, rhs, exact)
+
+
+def _is_compound(rhs: list[Token], text: str) -> bool:
+    """`90 minutes = 1 hour 30 minutes`: the result goes on in a smaller unit."""
+    return is_unit(unit_of(rhs[0], text)) and _COMPOUND.match(text, rhs[0].end) is not None
 
 
 def _is_linked(left: Island, right: Island, rhs: list[Token]) -> bool:
@@ -209,10 +219,15 @@ def _is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, equal
     value = rhs[0].value
     if len(rhs) == 1 and exact[0] * value[1] == value[0] * exact[1] and not rhs[0].is_percent:
         return True
-    is_rough = (equality is not None and equality.kind == "~") or _ROUGH.search(text) is not None
+    is_rough = (equality is not None and equality.kind == "~") or _is_rough(text, rhs)
     if any(_agrees_with(lhs, result, exact, text, is_rough) for result in _result_readings(rhs, text)):
         return True
     return len(lhs) == 1 and len(rhs) > 1 and lhs[0].decimals > 0 and _rounds_to(rhs, lhs[0])
+
+
+def _is_rough(text: str, rhs: list[Token]) -> bool:
+    """Whether the words around a result say that it is approximate."""
+    return _ROUGH.search(text, max(rhs[0].start - _NEARBY, 0), rhs[-1].end + _NEARBY) is not None
 
 
 def _agrees_with(lhs: list[Token], result: list[Token], exact: Ratio, text: str, is_rough: bool) -> bool:

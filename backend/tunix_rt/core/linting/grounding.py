@@ -1,12 +1,13 @@
 """Where numbers and words come from: the prompt, earlier steps, or nowhere."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from tunix_rt.core.linting.claims import StepReading
 from tunix_rt.core.linting.ratios import Ratio, apply, reduced
-from tunix_rt.core.linting.tokens import Token
-from tunix_rt.core.linting.vocabulary import FRACTION_WORDS, MULTIPLE_WORDS
+from tunix_rt.core.linting.tokens import Token, read_number
+from tunix_rt.core.linting.vocabulary import FRACTION_WORDS, MULTIPLE_WORDS, NUMBER_WORDS
 
 COUNTABLE = 12
 """Whole numbers up to here may be counted by the reader: names in a list, sides of a box, months."""
@@ -16,20 +17,21 @@ _COMMON_KNOWLEDGE = frozenset(
         for n in (14, 15, 16, 18, 20, 24, 25, 28, 30, 31, 36, 48, 50, 52, 60, 90, 100, 180, 360, 365, 366)
     }
     | {(n, 1) for n in (1000, 1440, 1760, 2000, 3600, 5280, 10_000, 1_000_000)}
+    | {(157, 50), (3927, 1250), (22, 7), (981, 100), (49, 5)}
     | {(1, n) for n in (2, 3, 4, 5, 8, 10, 20, 100)}
 )
-"""Units of time, length, money and percentage, and their usual fractions."""
-_QUANTITIES = MULTIPLE_WORDS | FRACTION_WORDS
+"""Units of time, length, money and percentage, and their usual fractions; pi and gravity."""
+_QUANTITIES = NUMBER_WORDS | MULTIPLE_WORDS | FRACTION_WORDS
+_NUMBER = re.compile(r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,40})(?:\.\d{1,40})?|\.\d{1,40})(?:/(\d{1,40}))?")
+_WHOLE_BEFORE = re.compile(r"(?<!\d)(\d{1,6}) (?:and )?$")
 _MAX_PAIRS = 40
 
 
 class KnownNumbers:
     """The numbers that a step may use without explaining them."""
 
-    def __init__(self, prompt_tokens: Iterable[Token], prompt_words: Iterable[str]) -> None:
-        self.values: dict[Ratio, None] = {
-            reduced(token.value): None for token in prompt_tokens if token.kind == "n"
-        }
+    def __init__(self, prompt: str, prompt_words: Iterable[str]) -> None:
+        self.values: dict[Ratio, None] = dict.fromkeys(written_numbers(prompt))
         for word in _QUANTITIES.keys() & set(prompt_words):
             self.add(_QUANTITIES[word])
 
@@ -39,7 +41,7 @@ class KnownNumbers:
 
     def explains(self, token: Token) -> bool:
         """Whether a number was given, is common knowledge, or is one calculation away from known ones."""
-        value = reduced(token.value)
+        value = token.value
         if value in self.values or value in _COMMON_KNOWLEDGE or (value[1] == 1 and value[0] <= COUNTABLE):
             return True
         return any(other in self.values for other in _other_forms(value)) or self._is_one_operation_away(
@@ -56,6 +58,19 @@ class KnownNumbers:
             if value[0] and known[0] and reduced((known[0] * value[1], known[1] * value[0])) in self.values:
                 return True
         return False
+
+
+def written_numbers(text: str) -> Iterator[Ratio]:
+    """The numbers of a text, cheaply: only digits, and quotients of neighbours (`3/4`, `1 1/2`)."""
+    for match in _NUMBER.finditer(text):
+        value = read_number(match[1])[0]
+        yield value
+        if match[2] and match[2].strip("0"):
+            share = reduced((value[0], value[1] * int(match[2])))
+            yield share
+            whole = _WHOLE_BEFORE.search(text, max(match.start() - 8, 0), match.start())
+            if whole:
+                yield reduced((int(whole[1]) * share[1] + share[0], share[1]))
 
 
 def _other_forms(value: Ratio) -> Iterable[Ratio]:
@@ -75,14 +90,12 @@ def unexplained_numbers(reading: StepReading, known: KnownNumbers) -> list[Token
 
     Results of the step's own claims are explained by these claims.
     """
-    results = {claim.span[0] for claim in reading.claims}
-    computed = {reduced(claim.result) for claim in reading.claims if claim.result is not None}
+    computed = {reduced(claim.result): None for claim in reading.claims if claim.result is not None}
     unexplained = []
     for token in reading.numbers:
-        is_explained = token.start in results or reduced(token.value) in computed or known.explains(token)
-        if not is_explained:
-            unexplained.append(token)
-        known.add(token.value)
-    for value in computed:
-        known.add(value)
+        if token.value not in known.values:
+            if token.value not in computed and not known.explains(token):
+                unexplained.append(token)
+            known.values[token.value] = None
+    known.values.update(computed)
     return unexplained

@@ -5,7 +5,8 @@ import re
 _COMMANDS = {
     "times": "*", "cdot": "*", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "pm": ";", "to": ";",
     "rightarrow": ";", "Rightarrow": ";", "implies": ";", "quad": ";", "qquad": ";", "neq": ";", "ne": ";",
-    "leq": ";", "geq": ";", "le": ";", "ge": ";", "sqrt": "√", "ldots": ";", "dots": ";",
+    "leq": ";", "geq": ";", "le": ";", "ge": ";", "therefore": ";",
+    "because": ";", "ldots": ";", "dots": ";", "pi": "π",
 }  # fmt: skip
 _COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.))", re.DOTALL)
 _WRAPPERS = frozenset(
@@ -31,7 +32,9 @@ def _replace_command(match: re.Match[str]) -> str:
     if name in _FRACTIONS:
         return "(" + "\x02".rjust(width - 1)
     if name is not None:
-        sign = _COMMANDS.get(name, "" if name in _WRAPPERS else ";")
+        sign = _COMMANDS.get(
+            name, "" if name in _WRAPPERS else "√"
+        )  # any other command is an unknown function
         return sign.ljust(width)
     if symbol in "%{}":
         return f" {symbol}" if symbol == "%" else "  "

@@ -11,7 +11,6 @@ from tunix_rt.core.linting.grounding import KnownNumbers, unexplained_numbers
 from tunix_rt.core.linting.markup import leaked_answer, unsafe_tags
 from tunix_rt.core.linting.prose import cut_off_span, is_empty, pretends_to_verify, repetition_key
 from tunix_rt.core.linting.ratios import as_text
-from tunix_rt.core.linting.tokens import tokenise
 from tunix_rt.core.linting.words import content_words, is_gibberish, words_of
 from tunix_rt.core.trace import Trace, TraceStep
 
@@ -54,7 +53,7 @@ class _Lint:
     def __post_init__(self) -> None:
         prompt = self.trace.prompt
         words = words_of(prompt)
-        self.known = KnownNumbers(tokenise(prompt), words)
+        self.known = KnownNumbers(prompt, words)
         self.words = content_words(words) | content_words(words_of(self.trace.final_answer))
 
     def add(
@@ -110,9 +109,12 @@ class _Lint:
             self.add("verification-empty", step, step.content, whole, None)
 
     def _check_grounding(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
-        num_known = sum(token.value in self.known.values for token in reading.numbers)
-        for token in unexplained_numbers(reading, self.known):
+        num_known = sum([token.value in self.known.values for token in reading.numbers])
+        unexplained = unexplained_numbers(reading, self.known)
+        for token in unexplained:
             self.add("number-from-nowhere", step, step.content, (token.start, token.end), None)
+        if any([claim.verdict == "confirmed" for claim in reading.claims]):
+            num_known = len(reading.numbers) - len(unexplained)
         content = content_words(words)
         strength = scoring.link_strength(len(content & self.words) + num_known, len(words))
         if strength >= 1:

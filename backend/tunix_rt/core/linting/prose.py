@@ -14,7 +14,7 @@ _PLACEHOLDERS = frozenset(
 )
 _LABEL = re.compile(r"^(?:step|part)\d*$")
 _CUT_OFF = re.compile(
-    r"(?:[-+*/×÷=(\[{,:;^\\&]|<<[^>]*|\.\.\.|…"
+    r"(?:[-+/×÷=(\[{,:;^\\&]|(?<!\*)\*|<<[^>]*|(?<!\d)(?:\.\.\.|…)"
     r"|\b(?:and|or|the|of|is|are|was|so|because|then|to|an|with|by|plus|minus|times|equals))\s*$",
     re.IGNORECASE,
 )
@@ -77,5 +77,5 @@ def pretends_to_verify(step: TraceStep, reading: StepReading, earlier: list[Clai
 
 def claim_key(claim: Claim) -> tuple[object, ...]:
     """The same calculation has the same key, whatever the order of its operands."""
-    operands = sorted(reduced(token.value) for token in claim.operands)
+    operands = sorted(token.value for token in claim.operands)
     return (*operands, None if claim.result is None else reduced(claim.result))

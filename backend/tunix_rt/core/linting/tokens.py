@@ -21,6 +21,8 @@ from tunix_rt.core.linting.vocabulary import (
 BREAK = 99
 """The gap of a token that punctuation separates from the one before it."""
 MAX_NUMBER_CHARS = 40
+PI: Ratio = (245850922, 78256779)
+"""Right to 16 digits, in lowest terms."""
 
 
 class Token(NamedTuple):
@@ -35,6 +37,7 @@ class Token(NamedTuple):
     end: int
     gap: int = 0
     value: Ratio = (0, 1)
+    """In lowest terms, so that equal numbers are equal tuples."""
     decimals: int = 0
     is_percent: bool = False
     name: str = ""
@@ -45,7 +48,7 @@ _COMPOUNDS: dict[str, Ratio] = {
     for tens in ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
     for units in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 } | {
-    f"{count}-{part}": (NUMBER_WORDS[count][0], share[1])
+    f"{count}-{part}": reduced((NUMBER_WORDS[count][0], share[1]))
     for count in ("one", "two", "three", "four", "five", "seven", "nine")
     for part, share in FRACTION_WORDS.items()
 }
@@ -71,7 +74,7 @@ _SCANNER = re.compile(
     rf"((?:(?!(?:{_any_of(_SPECIAL_WORDS | set(_IMPLYING.split('|')) | set(_ABBREVIATIONS.split('|')))})\b)"
     r"[^\W\d_]{2,}+(?:['’&][^\W\d_]+|-[^\W\d_]{2,})*+\s?)++)"
     r"|((?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
-    r"((?:\.\.\.|…)?\s?%|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?"
+    r"((?:\.\.\.|…)?\s?%(?!\s?\d)|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?"
     r"|([-+/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f]|\*(?!\*))"
     r"|([.,;:!?\n|\[\]{}\"“”…—→⇒>])"
     rf"|((?:{_IMPLYING})\b(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.]))"
@@ -117,15 +120,15 @@ class _Scan:
             if group == _PLAIN_WORDS:
                 self.gap += len(match[0].split())
             elif group == _NUMBER or group == _TAIL:
-                self._number(match[_NUMBER], match[_TAIL], match.start(), match.end())
+                self._number(match[_NUMBER], match[_TAIL], *match.span())
             elif group == _SYMBOL:
-                self._symbol(match[0], match.start(), match.end())
+                self._symbol(match[0], *match.span())
             elif group == _STOP:
                 self.gap = BREAK
             elif group == _WORD:
-                self._word(match[0], match.start(), match.end())
+                self._word(match[0], *match.span())
             elif group is not None:
-                self._add("i" if group == _IMPLIED else "^", match.start(), match.end())
+                self._add("i" if group == _IMPLIED else "^", *match.span())
         return self.tokens
 
     def _add(self, kind: str, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
@@ -136,8 +139,9 @@ class _Scan:
         if tail is not None and tail[0] in "snrt" and self._previous() not in ("/", "="):
             self.gap += 1  # "the 2nd day"
             return
-        if len(digits) > MAX_NUMBER_CHARS or (tail is not None and tail[-1].isdigit()):
-            self._add("v", start, end, name=f"opaque-{start}")  # a time, a ratio, a version, a decimal comma
+        is_opaque = tail is not None and tail[-1].isdigit()  # a time, a ratio, a version, a decimal comma
+        if is_opaque or len(digits) > MAX_NUMBER_CHARS or self._continues_word(start):
+            self._add("v", start, end, name=f"opaque-{start}")
             return
         if self.gap and self.text.endswith(_LABELS, 0, start):
             self._add("v", start, end, name=f"label-{start}")  # "step 1" is a name
@@ -163,6 +167,10 @@ class _Scan:
             value = (last.value[0] * 1000 + token.value[0], 1)
             self.tokens[-2:] = [last._replace(end=token.end, value=value)]
 
+    def _continues_word(self, start: int) -> bool:
+        """`log2(8)` and `sqrt(9)`: what touches a word belongs to it, unless it is an operator (`2x3`)."""
+        return self.text[start - 1 : start].isalpha() and not (self.tokens and self.tokens[-1].end == start)
+
     def _previous(self) -> str:
         return self.tokens[-1].kind if self.tokens and self.gap == 0 else ""
 
@@ -180,7 +188,7 @@ class _Scan:
         touching = self.text[whole.end : top.start] in (" ", " and ") and bottom.start == top.end + 1
         if touching and whole.value[1] == 1 and 0 < top.value[0] < bottom.value[0] and bottom.value[1] == 1:
             denominator = bottom.value[0]
-            value = (whole.value[0] * denominator + top.value[0], denominator)
+            value = reduced((whole.value[0] * denominator + top.value[0], denominator))
             self.tokens[-4:] = [Token("n", whole.start, bottom.end, whole.gap, value, 0, False, "fraction")]
 
     def _word(self, word: str, start: int, end: int) -> None:
@@ -233,13 +241,19 @@ class _Scan:
     def _fraction_word(self, value: Ratio, start: int, end: int) -> None:
         last = self.tokens[-1] if self._previous() == "n" else None
         if last is not None and last.name == "word":
-            self.tokens[-1] = last._replace(end=end, value=(last.value[0], value[1]), name="fraction")
+            self.tokens[-1] = last._replace(
+                end=end, value=reduced((last.value[0], value[1])), name="fraction"
+            )
         else:
             self._add("n", start, end, value, "fraction")
 
     def _letter(self, letter: str, start: int, end: int) -> None:
         touches_number = bool(self.tokens) and self.tokens[-1].end == start and self.tokens[-1].kind in "n)"
-        if letter == "x" and self._follows_operand() and _OPERAND_FOLLOWS.match(self.text, end):
+        if letter == "π":
+            if touches_number:
+                self._add("*", start, start)
+            self._add("n", start, end, PI, "pi")
+        elif letter == "x" and self._follows_operand() and _OPERAND_FOLLOWS.match(self.text, end):
             self._add("*", start, end)
         elif not touches_number and self._is_plain_word(letter, start, end):
             self.gap += 1
@@ -261,6 +275,8 @@ class _Scan:
         elif kind == ")" and self.gap and self._previous_kind() == "(":
             self._close_remark(end)
         elif symbol != "~":
+            if kind == "(" and self._continues_word(start):
+                self._add("v", start, start, name=f"function-{start}")
             self._add(kind, start, end)
 
     def _previous_kind(self) -> str:

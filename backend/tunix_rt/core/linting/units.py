@@ -50,6 +50,11 @@ def _unit(name: str) -> tuple[str, int] | None:
     return _UNITS.get(name) or _UNITS.get(name.removesuffix("s"))
 
 
+def is_unit(name: str) -> bool:
+    """Whether a word is a unit that can be converted."""
+    return _unit(name) is not None
+
+
 def agrees_in_other_units(
     lhs: Sequence[Token], rhs: Sequence[Token], stated: Ratio, decimals: int, text: str
 ) -> bool:

@@ -41,17 +41,9 @@ OPERATOR_WORDS = {
 }  # fmt: skip
 
 APPROXIMATION_WORDS = (
-    "about",
-    "approx",
-    "around",
-    "round",
-    "nearest",
-    "nearly",
-    "almost",
-    "roughly",
-    "≈",
-    "whole",
-)
+    "about", "approx", "around", "round", "nearest", "nearly", "almost", "roughly", "≈", "whole", "remain",
+    "left over", "leftover",
+)  # fmt: skip
 """Where one of these appears, a result may be off by less than one unit of its last digit."""
 
 CONJUNCTIONS = frozenset("because so then since therefore thus hence but if when while".split())

@@ -7,9 +7,9 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _STEM_CHARS = 5
 MIN_LETTERS_TO_JUDGE = 40
 MIN_WORDS_TO_JUDGE = 20
-_LONGEST_RUN = re.compile(r"(.)\1{19,}", re.DOTALL)
 _LONG_OR_UNPRONOUNCEABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|[a-z]{26,}")
 MIN_VOWEL_SHARE = 0.27
+COMMON_VOWEL_SHARE = 0.33
 """English and its neighbours have 35 to 45 % vowels; letters drawn at random have 23 % (with y)."""
 
 _COMMON_WORDS = frozenset(
@@ -51,19 +51,23 @@ def is_gibberish(text: str, words: Sequence[str]) -> bool:
 
 
 def _repeats_one_character(text: str) -> bool:
-    longest = max((match.end() - match.start() for match in _LONGEST_RUN.finditer(text)), default=0)
-    return longest * 2 > len(text)
+    """Whether one run of a character is more than half of the text: then it covers the middle."""
+    middle = len(text) // 2
+    character = text[middle]
+    start, end = middle, middle
+    while start > 0 and text[start - 1] == character:
+        start -= 1
+    while end < len(text) and text[end] == character:
+        end += 1
+    return 2 * (end - start) > len(text)
 
 
 def _is_letter_soup(words: set[str]) -> bool:
     letters = "".join(words)
     if len(letters) < MIN_LETTERS_TO_JUDGE or not letters.isascii():
         return False
-    if _LONG_OR_UNPRONOUNCEABLE.search(" ".join(words)) is None and _vowel_share(letters) > 0.2:
+    vowel_share = sum(map(letters.count, "aeiouy")) / len(letters)
+    if vowel_share > COMMON_VOWEL_SHARE:
         return False
     num_odd = sum(_LONG_OR_UNPRONOUNCEABLE.search(word) is not None for word in words)
-    return num_odd * 3 > len(words) or _vowel_share(letters) < MIN_VOWEL_SHARE
-
-
-def _vowel_share(letters: str) -> float:
-    return sum(map(letters.count, "aeiouy")) / len(letters)
+    return vowel_share < MIN_VOWEL_SHARE or num_odd * 3 > len(words)
