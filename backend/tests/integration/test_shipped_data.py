@@ -19,6 +19,7 @@ from tunix_rt.core.generation.demo_arithmetic import (
     NUM_TRAIN_TRACES,
 )
 from tunix_rt.core.linting import CODES, lint_trace
+from tunix_rt.core.similarity import question_of
 from tunix_rt.core.trace import Trace, canonical_json, normalised_prompt
 from tunix_rt.evals.evalset import load_evalset
 from tunix_rt.evals.evalset_report import validate_evalset
@@ -30,6 +31,7 @@ from tunix_rt.files.assets import (
     shipped_tokenizer_dir,
     shipped_traces,
 )
+from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
 from tunix_rt.services.shipped_data import regenerate_shipped_data, shipped_files
 from tunix_rt.services.tiny_tokenizer import CHAT_TEMPLATE, MARKUP_TOKENS, SPECIAL_TOKENS, VOCAB_SIZE
 
@@ -102,6 +104,13 @@ def test_shipped_eval_sets_are_valid_and_share_no_question_with_the_datasets(nam
     assert report.is_valid, report.problems
 
 
+@pytest.mark.parametrize("dataset", shipped_dataset_names())
+def test_no_shipped_trace_repeats_an_eval_question_even_nearly(dataset: str, tmp_path: Path) -> None:
+    checker = ContaminationChecker(load_evalsets(tmp_path))
+    matches = [checker.match(question_of(trace.prompt)) for trace in traces_of(dataset)]
+    assert [match for match in matches if match] == []
+
+
 def test_eval_v2_is_balanced() -> None:
     report = validate_evalset(shipped_evalset_path("eval_v2"))
     assert report.sections == {"core": 60, "trace_sensitive": 25, "edge_case": 15}
@@ -155,7 +164,8 @@ def test_the_tokenizer_has_the_promised_size_and_tokens(tokenizer: Tokenizer) ->
 
 def test_training_the_tokenizer_again_in_another_process_gives_the_same_bytes() -> None:
     code = (
-        "import sys; from tunix_rt.services.shipped_data import shipped_files; "
+        "import sys; from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
+from tunix_rt.services.shipped_data import shipped_files; "
         "sys.stdout.buffer.write(dict(shipped_files())['tokenizers/tiny/tokenizer.json'].encode())"
     )
     environment = {"PYTHONHASHSEED": "7", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}

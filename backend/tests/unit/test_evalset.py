@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tunix_rt.core.errors import DataError, NotFoundError
 from tunix_rt.core.evalset import EvalItem, evalset_hash
@@ -70,6 +72,14 @@ def test_an_endless_line_is_refused_without_reading_it_whole(tmp_path: Path) -> 
     path = written(tmp_path, row(), "x" * (MAX_LINE_BYTES + 10))
     with pytest.raises(DataError, match="line 2: is longer than"):
         load_evalset(path)
+
+
+@given(data=st.binary(max_size=300))
+def test_no_bytes_make_the_report_crash(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "set.jsonl"
+    path.write_bytes(data)
+    report = validate_evalset(path)
+    assert report.is_valid == (report.num_items > 0 and not report.problems)
 
 
 def test_an_id_used_twice_is_refused(tmp_path: Path) -> None:
