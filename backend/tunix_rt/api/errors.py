@@ -93,6 +93,8 @@ def _encodable(text: str) -> str:
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, TunixRTError):  # raised while the body was read
+        return await _ours(request, error.__cause__)
     detail, next_step, code = _explain_http(request, error)
     response = error_response(error.status_code, detail, next_step, code)
     response.headers.update(error.headers or {})

@@ -2,10 +2,15 @@
 
 from collections.abc import Callable
 
+import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tunix_rt.api.errors import error_response
 from tunix_rt.core.errors import TooLargeError
+
+LINGER_BYTES = 64 * 1024 * 1024
+LINGER_S = 5.0
+"""How much of a refused body is read and dropped: most clients read the answer only after sending it all."""
 
 
 class _BodyTooLarge(Exception):
@@ -34,18 +39,18 @@ class _Counted:
         self._app = app
         self._limit = limit
         self._num_bytes = 0
+        self._has_more = True
         self._too_large = False
         self._started = False
 
     async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         if declared.isdigit() and int(declared[:20]) > self._limit:
-            await self._refuse(scope, receive, send)
+            await self._refuse(receive, send)
             return
 
         async def counting_receive() -> Message:
-            message = await receive()
-            self._num_bytes += len(message.get("body", b""))
+            message = await self._next(receive)
             if self._num_bytes > self._limit:
                 self._too_large = True
                 raise _BodyTooLarge
@@ -62,9 +67,9 @@ class _Counted:
         except _BodyTooLarge:
             pass
         if self._too_large and not self._started:
-            await self._refuse(scope, receive, send)
+            await self._refuse(receive, send)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _refuse(self, receive: Receive, send: Send) -> None:
         response = error_response(
             413,
             f"The body is larger than the {self._limit} bytes that this route takes.",
@@ -72,4 +77,21 @@ class _Counted:
             TooLargeError.code,
         )
         response.headers["connection"] = "close"
-        await response(scope, receive, send)
+        start = {"type": "http.response.start", "status": 413, "headers": response.raw_headers}
+        await send(start)
+        await send({"type": "http.response.body", "body": response.body, "more_body": True})
+        await self._linger(receive)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _linger(self, receive: Receive) -> None:
+        # Closing while the client still sends would reset the connection, and the answer would be lost.
+        end = self._num_bytes + LINGER_BYTES
+        with anyio.move_on_after(LINGER_S):
+            while self._has_more and self._num_bytes < end:
+                await self._next(receive)
+
+    async def _next(self, receive: Receive) -> Message:
+        message = await receive()
+        self._num_bytes += len(message.get("body", b""))
+        self._has_more = message.get("more_body", False)
+        return message

@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Query, Response, status
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, FailFast
 
 from tunix_rt.api.deps import Traces
 from tunix_rt.api.errors import error_responses
+from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.core.linting import LintReport, lint_trace
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import Trace
@@ -17,7 +18,9 @@ from tunix_rt.services.filtering import build_filter
 MAX_BATCH = 1_000
 MAX_OFFSET = 2**31 - 1
 
-router = APIRouter(prefix="/api/traces", tags=["traces"], responses=error_responses())
+router = APIRouter(
+    prefix="/api/traces", tags=["traces"], responses=error_responses(), route_class=CheckedRoute
+)
 
 
 class ScoreRequest(BaseModel):
@@ -64,7 +67,7 @@ def create_trace(trace: Trace, traces: Traces, response: Response) -> trace_serv
 
 @router.post("/batch", status_code=status.HTTP_201_CREATED, responses=error_responses(400))
 def create_batch(
-    batch: Annotated[list[Trace], Body(min_length=1, max_length=MAX_BATCH)], traces: Traces
+    batch: Annotated[list[Trace], FailFast(), Body(min_length=1, max_length=MAX_BATCH)], traces: Traces
 ) -> trace_service.BatchReceipt:
     """Store up to 1,000 traces, all or none."""
     return trace_service.add_batch(traces, batch)

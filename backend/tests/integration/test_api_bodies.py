@@ -1,0 +1,158 @@
+"""Bodies of any size and kind against a real server over real sockets: cut off early, and serving goes on."""
+
+import json
+import socket
+from collections.abc import Iterable, Iterator
+
+import httpx2 as httpx
+import pytest
+from support.children import LiveServer, live_server
+from support.http import body, error_of
+
+from tunix_rt.api.limits import LINGER_BYTES
+from tunix_rt.config.settings import Settings
+
+JSON = {"content-type": "application/json"}
+MIB = 1024 * 1024
+UPLOAD_LIMIT = 4 * MIB
+FAR_TOO_MUCH = 50 * MIB
+ENDLESS = LINGER_BYTES + 64 * MIB
+MEMORY_GROWTH_MIB = 32
+"""What one refused request may cost; the bodies are larger than this."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    settings = Settings(home=tmp_path_factory.mktemp("home"))
+    with live_server(settings, TUNIX_RT_UPLOAD_MAX_BYTES=str(UPLOAD_LIMIT)) as started:
+        yield started
+
+
+@pytest.fixture
+def http(server: LiveServer) -> Iterator[httpx.Client]:
+    """A client; when the test is over the server must still work and not have grown."""
+    memory_before = server.peak_memory_mib()
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        assert client.get("/api/health").status_code == 200
+        yield client
+    assert httpx.get(f"{server.url}/api/health").json()["status"] == "healthy"
+    assert httpx.get(f"{server.url}/api/traces").json()["pagination"]["total"] == 0
+    assert server.peak_memory_mib() - memory_before < MEMORY_GROWTH_MIB
+
+
+def answer(connection: socket.socket) -> tuple[int, dict[str, str]]:
+    """The status and JSON of the one answer that is waiting on a bare connection."""
+    received = b""
+    while chunk := connection.recv(65536):
+        received += chunk
+    head, _, content = received.partition(b"\r\n\r\n")
+    return int(head.split(b" ", 2)[1]), json.loads(content)
+
+
+def request_head(path: str, *headers: str) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: here", "Content-Type: application/json", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def send_until_cut_off(connection: socket.socket, pieces: Iterable[bytes]) -> int:
+    """How many bytes the server took before it closed its side."""
+    num_sent = 0
+    try:
+        for piece in pieces:
+            connection.sendall(piece)
+            num_sent += len(piece)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    return num_sent
+
+
+def chunked(size: int, num_chunks: int) -> Iterator[bytes]:
+    for _ in range(num_chunks):
+        yield f"{size:x}\r\n".encode() + b"x" * size + b"\r\n"
+
+
+def test_a_declared_length_over_the_limit_is_refused_before_the_body_is_sent(
+    server: LiveServer, http: httpx.Client
+) -> None:
+    with server.connect() as connection:
+        connection.sendall(request_head("/api/traces", f"Content-Length: {FAR_TOO_MUCH}"))
+        connection.shutdown(socket.SHUT_WR)
+        status, error = answer(connection)
+    assert (status, error["code"]) == (413, "too-large")
+    assert str(MIB) in error["detail"]
+
+
+@pytest.mark.parametrize("length", ["9" * 30, "99999999999999999999999"])
+def test_an_absurd_length_is_refused(server: LiveServer, http: httpx.Client, length: str) -> None:
+    with server.connect() as connection:
+        connection.sendall(request_head("/api/traces", f"Content-Length: {length}"))
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(65536).split(b" ", 2)[1] in (b"400", b"413")
+
+
+def test_a_body_without_a_length_is_cut_off_at_the_limit(server: LiveServer, http: httpx.Client) -> None:
+    with server.connect() as connection:
+        connection.sendall(request_head("/api/traces", "Transfer-Encoding: chunked"))
+        num_sent = send_until_cut_off(connection, chunked(65536, ENDLESS // 65536))
+    assert num_sent < ENDLESS
+
+
+def test_the_client_of_a_body_without_a_length_sees_413(server: LiveServer, http: httpx.Client) -> None:
+    with server.connect() as connection:
+        connection.sendall(request_head("/api/traces", "Transfer-Encoding: chunked"))
+        send_until_cut_off(connection, [*chunked(65536, 2 * MIB // 65536), b"0\r\n\r\n"])
+        status, error = answer(connection)
+    assert (status, error["code"]) == (413, "too-large")
+
+
+def test_a_length_that_lies_low_does_not_smuggle_a_larger_body(
+    server: LiveServer, http: httpx.Client
+) -> None:
+    trace = json.dumps(body()).encode()
+    with server.connect() as connection:
+        connection.sendall(request_head("/api/traces/lint", f"Content-Length: {len(trace) - 10}") + trace)
+        assert connection.recv(65536).split(b" ", 2)[1] == b"400"
+
+
+def test_a_length_that_lies_high_ends_with_the_connection(server: LiveServer, http: httpx.Client) -> None:
+    with server.connect() as connection:
+        connection.sendall(request_head("/api/traces", "Content-Length: 1000") + b'{"prompt":')
+
+
+def test_a_head_without_end_is_refused(server: LiveServer, http: httpx.Client) -> None:
+    with server.connect() as connection:
+        connection.sendall(b"GET /api/health HTTP/1.1\r\nX-Pad: " + b"x" * 100_000)
+        assert connection.recv(65536).split(b" ", 2)[1] == b"400"
+
+
+@pytest.mark.parametrize("path", ["/api/traces", "/api/traces/lint", "/api/datasets/build", "/api/nothing"])
+def test_a_prompt_of_50_megabytes_is_refused(http: httpx.Client, path: str) -> None:
+    response = http.post(path, json=body() | {"prompt": "x" * FAR_TOO_MUCH})
+    assert error_of(response, 413)["code"] == "too-large"
+
+
+def test_an_upload_over_the_limit_is_refused_and_leaves_no_file(
+    http: httpx.Client, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    def form() -> Iterator[bytes]:
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n'
+        for _ in range(UPLOAD_LIMIT // 65536 + 1):
+            yield b"x" * 65536
+
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    response = http.post("/api/datasets/ingest", content=form(), headers=headers)
+    assert error_of(response, 413)["code"] == "too-large"
+
+
+def test_many_small_mistakes_cost_little(http: httpx.Client) -> None:
+    unknown = {f"k{n}": 0 for n in range(80_000)}
+    error_of(http.post("/api/traces", json=body() | unknown), 422)
+
+
+def test_a_million_steps_are_refused_by_size_and_by_number(http: httpx.Client) -> None:
+    steps = ",".join(f'{{"i":{i},"content":"a"}}' for i in range(1_000_000))
+    text = json.dumps(body() | {"steps": []}).replace('"steps": []', f'"steps": [{steps}]')
+    error_of(http.post("/api/traces", content=text, headers=JSON), 413)
+    few_bytes = text[: text.index('"steps": [') + 10] + "0," * 300_000 + "0]}"
+    error = error_of(http.post("/api/traces", content=few_bytes, headers=JSON), 422)
+    assert "steps.0" in error["detail"]
