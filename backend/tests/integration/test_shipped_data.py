@@ -164,8 +164,7 @@ def test_the_tokenizer_has_the_promised_size_and_tokens(tokenizer: Tokenizer) ->
 
 def test_training_the_tokenizer_again_in_another_process_gives_the_same_bytes() -> None:
     code = (
-        "import sys; from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
-from tunix_rt.services.shipped_data import shipped_files; "
+        "import sys; from tunix_rt.services.shipped_data import shipped_files; "
         "sys.stdout.buffer.write(dict(shipped_files())['tokenizers/tiny/tokenizer.json'].encode())"
     )
     environment = {"PYTHONHASHSEED": "7", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
