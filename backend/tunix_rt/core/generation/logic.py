@@ -67,24 +67,9 @@ def conditional(dice: Dice) -> Worked:
     not_cause, not_effect = f"it is not true that {cause}", f"it is not true that {effect}"
     cases = (
         (cause, effect, "yes", f"The rule says that {effect} whenever {cause}, and that is the case."),
-        (
-            not_effect,
-            not_cause,
-            "yes",
-            f"If it were true that {cause}, then it would be true that {effect}; it is not.",
-        ),
-        (
-            effect,
-            cause,
-            "no",
-            f"The rule does not say that {cause} is the only reason; there may be another.",
-        ),
-        (
-            not_cause,
-            not_effect,
-            "no",
-            f"The rule says nothing about what holds without it; {effect} may have another reason.",
-        ),
+        (not_effect, not_cause, "yes", f"If {cause}, then {effect}; but the second part is not true."),
+        (effect, cause, "no", f"The rule gives one reason why {effect}; there may be another."),
+        (not_cause, not_effect, "no", f"The rule is silent then: there may be another reason why {effect}."),
     )
     fact, claim, verdict, reason = dice.pick(cases)
     prompt = dice.pick(
