@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -14,6 +14,7 @@ const STOP_LIMIT_MS = 5_000;
 
 /** Run the tests against a real server with an empty home of its own; both are gone afterwards. */
 export default async function startServer(): Promise<() => Promise<void>> {
+  if (!existsSync(PYTHON)) throw new Error("There is no .venv with the server in it. Run: make test");
   const home = await mkdtemp(join(tmpdir(), "tunix-rt-frontend-"));
   const url = `http://127.0.0.1:${await freePort()}`;
   const server = spawnServer(new URL(url).port, home);
@@ -56,23 +57,20 @@ export async function freePort(): Promise<number> {
 }
 
 async function waitUntilHealthy(server: ChildProcess, url: string): Promise<void> {
-  const failed = once(server, "exit").then(([code]) => {
-    throw new Error(`The server ended with exit code ${String(code)} before it answered.`);
-  });
-  await Promise.race([failed, untilHealthy(`${url}/api/health`)]);
-}
-
-async function untilHealthy(url: string): Promise<void> {
   const deadline = Date.now() + START_LIMIT_MS;
   while (Date.now() < deadline) {
-    const isHealthy = await fetch(url).then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (isHealthy) return;
+    if (server.exitCode !== null) throw new Error(`The server ended with exit code ${server.exitCode}.`);
+    if (await isHealthy(url)) return;
     await sleep(100);
   }
   throw new Error(`The server did not answer within ${START_LIMIT_MS / 1000} s.`);
+}
+
+function isHealthy(url: string): Promise<boolean> {
+  return fetch(`${url}/api/health`).then(
+    (response) => response.ok,
+    () => false,
+  );
 }
 
 async function stopServer(server: ChildProcess): Promise<void> {
