@@ -14,7 +14,8 @@ from typing import Literal, get_args
 from tunix_rt.core.linting.expressions import OPERATORS, evaluate
 from tunix_rt.core.linting.islands import find_islands
 from tunix_rt.core.linting.ratios import Ratio, apply, reduced
-from tunix_rt.core.linting.tokens import Token, read_number, tokenise
+from tunix_rt.core.linting.scanning import tokenise
+from tunix_rt.core.linting.tokens import Token, read_number
 from tunix_rt.core.trace import Trace
 
 CorruptionKind = Literal[

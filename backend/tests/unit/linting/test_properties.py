@@ -9,7 +9,7 @@ from tunix_rt.core.linting import CODES, lint_trace, read_step
 from tunix_rt.core.linting.expressions import evaluate
 from tunix_rt.core.linting.latex import plain_text
 from tunix_rt.core.linting.ratios import as_text, reduced
-from tunix_rt.core.linting.tokens import tokenise
+from tunix_rt.core.linting.scanning import tokenise
 from tunix_rt.core.trace import Trace, trace_from_text_steps
 
 NOTATION = "0123456789+-*/=()<>.,%$ \\{}^x½≈abc\n\"'frac"

@@ -8,7 +8,8 @@ from tunix_rt.core.linting.claims import StepReading
 from tunix_rt.core.linting.equality import agrees
 from tunix_rt.core.linting.grounding import written_numbers
 from tunix_rt.core.linting.ratios import Ratio, reduced
-from tunix_rt.core.linting.tokens import Token, tokenise
+from tunix_rt.core.linting.scanning import tokenise
+from tunix_rt.core.linting.tokens import Token
 from tunix_rt.core.linting.words import content_words, words_of
 
 Support = Literal["follows", "stated", "undecidable", "mismatch", "unsupported"]
