@@ -1,5 +1,7 @@
 import random
+import time
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import given, settings
@@ -107,11 +109,34 @@ def test_the_bands_miss_less_than_one_pair_in_a_thousand(threshold: float) -> No
     assert (1 - threshold**rows_per_band) ** bands < 1e-3
 
 
-def test_many_rows_of_one_template_are_compared_in_reasonable_time(tmp_path: Path) -> None:
-    rows = [
-        stored(
-            make_trace(f"Reverse the word {word} and say it aloud slowly.", ["We reverse it."], word[::-1])
-        )
-        for word in ("".join(chr(97 + (n * k) % 26) for k in range(1, 9)) for n in range(1, 400))
+PALINDROME = "Is the word {word} spelled the same forwards and backwards, or is it not a palindrome at all?"
+
+
+def palindrome(word: str, question: str = PALINDROME) -> Trace:
+    steps = [f"We read {word} from the end and compare it with the start of the word.", "They differ."]
+    return make_trace(question.format(word=word), steps, "no")
+
+
+def test_hundreds_of_rows_of_one_template_stay_and_are_compared_quickly(tmp_path: Path) -> None:
+    rows = [stored(palindrome(f"{a}{b}xyz")) for a in ascii_lowercase for b in ascii_lowercase]
+    started = time.process_time()
+    outcome = build(tmp_path, rows, dedup="near")
+    assert outcome.trace_count == 26 * 26
+    assert time.process_time() - started < 5
+
+
+def test_a_copy_among_many_rows_of_one_template_is_found(tmp_path: Path) -> None:
+    rows = [stored(palindrome(f"{a}{b}xyz")) for a in ascii_lowercase for b in ascii_lowercase]
+    copies = [
+        stored(palindrome(word, PALINDROME.replace("at all", "ever"))) for word in ("aaxyz", "zzxyz", "mmxyz")
     ]
-    assert build(tmp_path, rows, dedup="near").trace_count > 0
+    outcome = build(tmp_path, [*rows, *copies], dedup="near")
+    assert outcome.trace_count == len(rows)
+
+
+def test_many_variations_of_one_text_leave_one(tmp_path: Path) -> None:
+    rows = [
+        stored(story(step=f"half of {noun}it"))
+        for noun in (f"{a}{b} " for a in "abcdefgh" for b in "abcdefgh")
+    ]
+    assert build(tmp_path, rows, dedup="near").trace_count == 1

@@ -12,7 +12,7 @@ from tunix_rt.core.trace import Meta
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,127}$"
 VERSION_PATTERN = r"^v[0-9][a-z0-9._]{0,30}$"
 SPLIT_PATTERN = r"^[a-z][a-z0-9_]{0,31}$"
-KEY_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,159}$"
+KEY_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,160}$"
 MAX_SPLITS = 8
 
 DedupMode = Literal["none", "exact", "near"]

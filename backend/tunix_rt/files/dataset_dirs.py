@@ -10,7 +10,9 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 from pydantic import ValidationError
 
@@ -57,10 +59,7 @@ def read_manifest(datasets_dir: Path, key: str) -> DatasetManifest:
     """The manifest of a dataset. NotFoundError if there is none, DataError if it is not one."""
     path = dataset_dir(datasets_dir, key) / MANIFEST_FILE
     if not path.is_file():
-        raise NotFoundError(
-            f"There is no dataset {key!r}.",
-            next_step="Run `tunix-rt data list` for the keys, or `tunix-rt data build` to make one.",
-        )
+        raise _no_dataset(key)
     try:
         manifest = DatasetManifest.model_validate_json(_read_own_file(path))
     except ValidationError as error:
@@ -100,18 +99,29 @@ def file_sha256(path: Path) -> str:
 
 def delete_dataset_dir(datasets_dir: Path, key: str) -> None:
     """Remove a dataset. It disappears in one rename; the files follow."""
-    path = dataset_dir(datasets_dir, key)
-    leaving = datasets_dir / f"{_LEAVING_PREFIX}{key}-{os.getpid()}"
+    leaving = datasets_dir / f"{_LEAVING_PREFIX}{uuid4().hex}"
     with storage_errors(f"deleting the dataset {key}"):
-        path.rename(leaving)
+        try:
+            dataset_dir(datasets_dir, key).rename(leaving)
+        except FileNotFoundError as error:
+            raise _no_dataset(key) from error
         sync_directory(datasets_dir)
-        shutil.rmtree(leaving)
+        # A build that starts now removes the remains too: whoever comes second finds nothing.
+        with suppress(FileNotFoundError):
+            shutil.rmtree(leaving)
 
 
 def remove_half_deleted(datasets_dir: Path) -> None:
     """Finish deletions that a killed process left behind."""
     for path in datasets_dir.glob(f"{_LEAVING_PREFIX}*"):
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _no_dataset(key: str) -> NotFoundError:
+    return NotFoundError(
+        f"There is no dataset {key!r}.",
+        next_step="Run `tunix-rt data list` for the keys, or `tunix-rt data build` to make one.",
+    )
 
 
 def _bad_manifest(key: str, problem: str) -> DataError:

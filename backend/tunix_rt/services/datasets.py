@@ -133,7 +133,7 @@ def require_unchanged(datasets_dir: Path, key: str, split: SplitFile) -> None:
 def delete_dataset(settings: Settings, key: str) -> None:
     """Remove a dataset. NotFoundError if there is none, ConflictError while a run uses it."""
     if not dataset_exists(settings.datasets_dir, key):
-        read_manifest(settings.datasets_dir, key)
+        read_manifest(settings.datasets_dir, key)  # raises: there is none
     runs = runs_using_dataset(settings.runs_dir, key)
     if runs:
         shown = ", ".join(runs[:_MAX_RUNS_SHOWN])
