@@ -17,7 +17,6 @@ class Question(NamedTuple):
 
     text: str
     """Case and white space folded."""
-    words: list[str]
     numbers: tuple[str, ...]
     """In reading order: "5 minus 3" is not "3 minus 5"."""
 
@@ -25,7 +24,7 @@ class Question(NamedTuple):
 def question_of(prompt: str) -> Question:
     """The comparable form of a prompt."""
     text = normalised_prompt(prompt)
-    return Question(text, words(text), tuple(numbers(text)))
+    return Question(text, tuple(numbers(text)))
 
 
 def words(text: str) -> list[str]:
