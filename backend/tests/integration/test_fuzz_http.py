@@ -1,0 +1,118 @@
+"""Schemathesis sends what the OpenAPI document allows, and what it forbids, to every route."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings, strategies
+from schemathesis import APIOperation, Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.openapi import from_asgi
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from support.datasets import sums
+
+from tunix_rt.api.app import create_app
+from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.core.trace import TEXT_PATTERN
+from tunix_rt.services.dataset_building import build_from_store
+from tunix_rt.services.linting import score_trace
+from tunix_rt.services.store import Store
+
+EXAMPLES_PER_ROUTE = 40
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+
+
+@pytest.fixture
+def known(store: Store) -> dict[str, dict[str, str]]:
+    """By resource: values of parameters that lead somewhere, to a judged trace or to a dataset."""
+    rows = sums(12)
+    store.traces.add_many([(row.trace(), row.canonical) for row in rows])
+    score_trace(store.traces, rows[0].id)
+    spec = DatasetSpec(dataset_name="fuzzed", splits={"train": 1.0})
+    dataset_key = build_from_store(store, spec).dataset_key
+    first, second = str(rows[0].id), str(rows[1].id)
+    return {
+        "traces": {"trace_id": first, "base": first, "other": second},
+        "datasets": {"dataset_key": dataset_key, "other": dataset_key},
+        "health": {},
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tag", ["traces", "datasets", "health"])
+def test_no_request_breaks_a_route_or_its_description(
+    store: Store, known: dict[str, dict[str, str]], tag: str
+) -> None:
+    operations = list(operations_of(store, tag))
+    assert operations
+    for operation in operations:
+        fuzz(operation, known[tag])
+
+
+def operations_of(store: Store, tag: str) -> Iterator[APIOperation]:
+    """The operations of a resource; those that delete what the others need come last."""
+    app = create_app(store)
+    app.openapi_schema = without_text_bounds(app.openapi())
+    schema = from_asgi("/openapi.json", app)
+    found = [result.ok() for result in schema.get_all_operations()]
+    mine = [operation for operation in found if tag in (operation.tags or ())]
+    yield from sorted(mine, key=lambda operation: operation.method.upper() == "DELETE")
+
+
+def without_text_bounds(part: Any) -> Any:
+    """A document that allows any text: working out what long patterned text can be takes the fuzzer minutes.
+
+    Looser is sound: what it forbids, the real document forbids too.
+    """
+    if isinstance(part, list):
+        return [without_text_bounds(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    dropped = {"pattern", "maxLength"} if part.get("pattern") == TEXT_PATTERN else set()
+    return {key: without_text_bounds(value) for key, value in part.items() if key not in dropped}
+
+
+def fuzz(operation: APIOperation, known: dict[str, str]) -> None:
+    """Send many generated requests to one route and check every answer."""
+
+    @given(case=cases(operation, known))
+    @settings(
+        max_examples=EXAMPLES_PER_ROUTE,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def send(case: Case) -> None:
+        case.call_and_validate(checks=CHECKS)
+
+    send()
+
+
+def cases(operation: APIOperation, known: dict[str, str]) -> strategies.SearchStrategy[Case]:
+    """Valid and invalid requests, to things that exist and to things that do not."""
+    path_parameters = {name: known[name] for name in names(operation.path_parameters) if name in known}
+    query = {name: known[name] for name in names(operation.query) if name in known}
+    anything = [operation.as_strategy(mode) for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)]
+    if path_parameters or query:
+        anything.append(operation.as_strategy(path_parameters=path_parameters, query=query))
+        anything.append(operation.as_strategy(GenerationMode.NEGATIVE, path_parameters=path_parameters))
+    return strategies.one_of(anything)
+
+
+def names(parameters: Iterable[Any]) -> list[str]:
+    return [parameter.name for parameter in parameters]
