@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from tunix_rt.core.linting.equations import Equation, read_equations
 from tunix_rt.core.linting.expressions import OPERATORS, evaluate
 from tunix_rt.core.linting.islands import Island, find_islands
 from tunix_rt.core.linting.latex import plain_text
@@ -43,6 +44,7 @@ class StepReading(NamedTuple):
     claims: tuple[Claim, ...]
     numbers: tuple[Token, ...]
     """Every number outside annotations, in order."""
+    equations: tuple[Equation, ...] = ()
 
 
 def read_step(text: str) -> StepReading:
@@ -56,13 +58,14 @@ def read_step(text: str) -> StepReading:
         annotated, text = _read_annotations(text)
     text = plain_text(text)
     tokens = tokenise(text)
-    claims = list(_claims_between(find_islands(tokens), text))
+    islands = find_islands(tokens)
+    claims = list(_claims_between(islands, text))
     claims = [
         claim for claim in annotated if not any(_says_the_same(claim, other) for other in claims)
     ] + claims
-    return StepReading(
-        tuple(claims), tuple([token for token in tokens if token.kind == "n" and token.name != "pi"])
-    )
+    numbers = tuple([token for token in tokens if token.kind == "n" and token.name != "pi"])
+    has_unknowns = any([token.kind == "v" for token in tokens])
+    return StepReading(tuple(claims), numbers, tuple(read_equations(islands)) if has_unknowns else ())
 
 
 def _says_the_same(annotated: Claim, prose: Claim) -> bool:

@@ -6,6 +6,7 @@ from math import prod
 from tunix_rt.core.linting import scoring
 from tunix_rt.core.linting.answers import Support, answer_support, last_result
 from tunix_rt.core.linting.claims import Claim, StepReading, read_step
+from tunix_rt.core.linting.equations import Equation, contradicts
 from tunix_rt.core.linting.findings import Finding, LintReport
 from tunix_rt.core.linting.grounding import KnownNumbers, unexplained_numbers
 from tunix_rt.core.linting.markup import leaked_answer, unsafe_tags
@@ -46,6 +47,8 @@ class _Lint:
     claims: list[Claim] = field(default_factory=list)
     strengths: list[float] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    equations: dict[str, Equation] = field(default_factory=dict)
+    """The first equation for each unknown: later ones must agree with it."""
     num_chars: int = 0
     num_words: int = 0
     support: Support = "undecidable"
@@ -93,11 +96,15 @@ class _Lint:
         self.keys.add(key)
 
     def _check_arithmetic(self, step: TraceStep, reading: StepReading) -> None:
+        text = step.content
         for claim in reading.claims:
             if claim.verdict == "wrong":
-                self.add(
-                    "arithmetic-wrong", step, step.content, claim.span, _expected_text(claim, step.content)
-                )
+                self.add("arithmetic-wrong", step, text, claim.span, _expected_text(claim, text))
+        for equation in reading.equations:
+            earlier = self.equations.setdefault(equation.unknown, equation)
+            if contradicts(equation, earlier):
+                expected = f"{equation.unknown} = {as_text(earlier.root)}"
+                self.add("arithmetic-wrong", step, text, equation.span, expected)
 
     def _check_substance(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
         whole = (0, len(step.content))

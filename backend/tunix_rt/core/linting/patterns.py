@@ -39,7 +39,7 @@ _WORDS_WITH_MEANING = _any_of(_SPECIAL_WORDS | set(_IMPLYING.split("|")) | set(_
 _GROUPS = (
     # A run of plain words, in one match because most of a text is that.
     rf"((?:(?!(?:{_WORDS_WITH_MEANING})\b){_LETTERS}{{2,}}+{_REST_OF_WORD}\s?)++)",
-    # A number, and what may be attached to it: percent, a time or ratio, a decimal comma, an ordinal, a version.
+    # A number, and what is attached to it: percent, a time or ratio, a decimal comma, an ordinal, a version.
     r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
     r"((?:\.\.\.|…)?\s?%(?!\s?\d)|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*"
     r"|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?",
