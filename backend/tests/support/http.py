@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import httpx2 as httpx
+from httpx2 import Response
 
 from support.builders import make_trace
 
@@ -14,7 +14,7 @@ def body(prompt: str = "What is 2 + 3?", *, steps: list[str] | None = None, **me
     return make_trace(prompt, steps, **meta).model_dump(mode="json")
 
 
-def error_of(response: httpx.Response, status: int) -> dict[str, str]:
+def error_of(response: Response, status: int) -> dict[str, str]:
     """The error that a response carries, once it is sure to have the one shape."""
     assert response.status_code == status, response.text[:500]
     assert response.headers["content-type"] == "application/json"

@@ -1,0 +1,152 @@
+"""Names that try to be paths: nothing outside the home is read, written or revealed."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx2 import Response
+from support.datasets import sums
+from support.encoders import write_tokenizer
+from support.http import body, error_of
+
+from tunix_rt.api.app import create_app
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.services.dataset_building import build_from_store
+from tunix_rt.services.store import open_store
+
+SECRET = "the secret of another user"
+TRICKS = [
+    "..",
+    "../outside",
+    "../../outside",
+    "..%2foutside",
+    "..\\outside",
+    "demo-v1/../../outside",
+    "./demo-v1",
+    "/etc/passwd",
+    "//etc/passwd",
+    "file:///etc/passwd",
+    "demo-v1\x00",
+    "demo-v1\n",
+    "~",
+    ".hidden",
+    " ",
+    "CON",
+    "a" * 5_000,
+    "dem\u00f6-v1",
+    "linked-v1",
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """What a client must not reach: another user's dataset and tokenizer, beside the home."""
+    folder = tmp_path / "outside"
+    write_tokenizer(folder)
+    (folder / "train.jsonl").write_text(SECRET)
+    (folder / "manifest.json").write_text(json.dumps({"detail": SECRET}))
+    (folder / "template.jinja").write_text(SECRET)
+    return folder
+
+
+@pytest.fixture
+def http(home: Path, outside: Path) -> Iterator[TestClient]:
+    """A server with one dataset, and links in its datasets directory that lead outside."""
+    store = open_store(Settings(home=home))
+    rows = sums(8)
+    store.traces.add_many([(row.trace(), row.canonical) for row in rows])
+    build_from_store(store, DatasetSpec(dataset_name="demo", splits={"train": 1.0}))
+    (home / "datasets" / "linked-v1").symlink_to(outside, target_is_directory=True)
+    with TestClient(create_app(store)) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def _nothing_outside_changes(tmp_path: Path, http: TestClient) -> Iterator[None]:
+    before = everything_outside(tmp_path)
+    yield
+    assert everything_outside(tmp_path) == before
+
+
+def everything_outside(tmp_path: Path) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "directory"
+        for path in sorted(tmp_path.rglob("*"))
+        if not path.is_relative_to(tmp_path / "home")
+    }
+
+
+def refused(response: Response) -> None:
+    assert response.status_code in (404, 405, 409, 422), (response.url, response.text)
+    error_of(response, response.status_code)
+    assert SECRET not in response.text
+
+
+def test_a_key_that_is_a_path_leads_nowhere(http: TestClient, home: Path) -> None:
+    for key in TRICKS:
+        dataset = f"/api/datasets/{quote(key, safe='')}"
+        for rest in ("", "/rows", "/card", "/export.jsonl", "/export.parquet", "/xray", "/xray.html"):
+            refused(http.get(dataset + rest))
+        refused(http.get("/api/datasets/demo-v1/diff", params={"other": key}))
+        refused(http.post(f"{dataset}/verify"))
+        refused(http.delete(dataset))
+    assert (home / "datasets" / "linked-v1").is_symlink()
+
+
+def test_a_name_that_is_a_path_builds_nothing(http: TestClient, home: Path) -> None:
+    there_before = sorted((home / "datasets").iterdir())
+    for key in TRICKS:
+        for wrong in (
+            {"dataset_name": f"{key}/new"},
+            {"dataset_version": key},
+            {"parent_dataset_key": key},
+            {"splits": {f"{key}/": 1.0}},
+        ):
+            refused(http.post("/api/datasets/build", json={"dataset_name": "new"} | wrong))
+    assert sorted((home / "datasets").iterdir()) == there_before
+
+
+def test_a_build_does_not_write_through_a_planted_link(http: TestClient) -> None:
+    refused(http.post("/api/datasets/build", json={"dataset_name": "linked"}))
+
+
+def test_a_split_model_or_template_that_is_a_path_leads_nowhere(
+    http: TestClient, home: Path, outside: Path
+) -> None:
+    for name in [*TRICKS, str(outside), f"{home}/../outside"]:
+        for place in ("split", "model", "template"):
+            refused(http.get("/api/datasets/demo-v1/xray", params={place: name}))
+        refused(http.get("/api/datasets/demo-v1/rows", params={"split": name}))
+        refused(http.get("/api/datasets/demo-v1/export.jsonl", params={"split": name}))
+
+
+@pytest.mark.parametrize("name", ["../../evil.jsonl", "/etc/evil.csv", "evil\x00.parquet", "..", "a" * 5_000])
+def test_the_name_of_an_upload_is_never_a_path(http: TestClient, home: Path, name: str) -> None:
+    row = json.dumps(body("from an upload")).encode()
+    response = http.post("/api/datasets/ingest", files={"file": (name, row)})
+    assert response.status_code in (201, 400, 422), response.text
+    assert not list(home.rglob("*evil*"))
+
+
+def test_a_split_file_that_is_a_link_is_not_followed(http: TestClient, home: Path, outside: Path) -> None:
+    split = home / "datasets" / "demo-v1" / "train.jsonl"
+    split.unlink()
+    split.symlink_to(outside / "train.jsonl")
+    for rest in ("rows", "export.jsonl", "xray"):
+        error = error_of(http.get(f"/api/datasets/demo-v1/{rest}"), 422)
+        assert "link" in error["detail"]
+
+
+def test_a_link_planted_as_a_dataset_is_not_listed(http: TestClient) -> None:
+    keys = [entry["dataset_key"] for entry in http.get("/api/datasets").json()["data"]]
+    assert keys == ["demo-v1"]
