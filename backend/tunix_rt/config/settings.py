@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from tunix_rt.core.errors import InvalidInputError
 
 MIB = 1024 * 1024
+EVALSETS = "evalsets"
+"""Name of the directory of eval sets, beside `datasets`."""
 
 
 class Settings(BaseSettings):
@@ -51,7 +53,7 @@ class Settings(BaseSettings):
     @property
     def evalsets_dir(self) -> Path:
         """Where a user's own eval sets live; the shipped ones are inside the package."""
-        return self.home_dir / "evalsets"
+        return self.home_dir / EVALSETS
 
     @property
     def resolved_database_url(self) -> str:

@@ -58,9 +58,9 @@ class Match:
 
 def load_evalsets(evalsets_dir: Path) -> list[EvalSet]:
     """Every shipped eval set and every one of the user's own."""
-    shipped = {name: shipped_evalset_path(name) for name in shipped_evalset_names()}
-    own = {path.stem: path for path in sorted(evalsets_dir.glob("*.jsonl"))}
-    return [_load(name, path) for name, path in (shipped | own).items()]
+    shipped = [(name, shipped_evalset_path(name)) for name in shipped_evalset_names()]
+    own = [(path.stem, path) for path in sorted(evalsets_dir.glob("*.jsonl"))]
+    return [_load(name, path) for name, path in shipped + own]
 
 
 def _load(name: str, path: Path) -> EvalSet:

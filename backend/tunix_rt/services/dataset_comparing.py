@@ -16,15 +16,14 @@ from tunix_rt.core.dataset_diff import (
 )
 from tunix_rt.core.dataset_rows import digest
 from tunix_rt.core.trace import normalised_prompt
-from tunix_rt.files.dataset_dirs import read_manifest
-from tunix_rt.services.datasets import iter_rows
+from tunix_rt.services.datasets import get_dataset, iter_rows
 
 START_CHARS = 200
 
 
 def diff_datasets(datasets_dir: Path, base: str, other: str, *, limit: int, offset: int) -> DatasetDiff:
     """What `other` has that `base` has not, and the reverse; a page of each kind of change."""
-    manifests = read_manifest(datasets_dir, base), read_manifest(datasets_dir, other)
+    manifests = get_dataset(datasets_dir, base), get_dataset(datasets_dir, other)
     left, right = (DatasetSide.of(_entries(datasets_dir, manifest)) for manifest in manifests)
     added, removed = rows_only_in(right, left), rows_only_in(left, right)
     answers, moves = changed_answers(left, right), moved_splits(left, right)

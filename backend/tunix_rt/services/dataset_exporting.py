@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.core.dataset_card import dataset_card
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.files.atomic import storage_errors, write_atomically
-from tunix_rt.files.dataset_dirs import CARD_FILE, read_manifest
-from tunix_rt.services.datasets import chosen_split, iter_rows
+from tunix_rt.files.dataset_dirs import CARD_FILE
+from tunix_rt.services.datasets import chosen_split, get_dataset, iter_rows
 from tunix_rt.services.exporting import export_file
 
 ExportFormat = Literal[
@@ -44,7 +44,7 @@ def export_directory(
     Raises:
         ConflictError: the directory holds files already.
     """
-    manifest = read_manifest(datasets_dir, key)
+    manifest = get_dataset(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
     _require_empty(directory)
     rows_by_file = {}

@@ -9,7 +9,8 @@ from tunix_rt.core.dataset import DatasetManifest, SplitFile, content_hash
 from tunix_rt.core.dataset_rows import digest
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.trace import Trace, canonical_json, explain_validation_error, normalised_prompt, trace_id
-from tunix_rt.files.dataset_dirs import CARD_FILE, dataset_dir, file_sha256, iter_lines, read_manifest
+from tunix_rt.files.dataset_dirs import CARD_FILE, dataset_dir, file_sha256, iter_lines
+from tunix_rt.services.datasets import get_dataset
 
 _MAX_PROBLEMS = 20
 
@@ -27,7 +28,7 @@ class DatasetVerdict(BaseModel):
 
 def verify_dataset(datasets_dir: Path, key: str) -> DatasetVerdict:
     """Hash every file again, read every row, and compare with the manifest."""
-    manifest = read_manifest(datasets_dir, key)
+    manifest = get_dataset(datasets_dir, key)
     found = _problems(datasets_dir, manifest)
     problems = tuple(problem for problem, _ in zip(found, range(_MAX_PROBLEMS), strict=False))
     return DatasetVerdict(

@@ -23,6 +23,7 @@ from tunix_rt.files.dataset_dirs import (
     split_path,
 )
 from tunix_rt.files.run_dirs import runs_using_dataset
+from tunix_rt.services.shipped_datasets import ensure_shipped
 from tunix_rt.services.traces import Pagination
 
 _MAX_RUNS_SHOWN = 5
@@ -71,13 +72,14 @@ def list_datasets(datasets_dir: Path, *, limit: int, offset: int) -> DatasetList
 
 
 def get_dataset(datasets_dir: Path, key: str) -> DatasetManifest:
-    """The manifest of a dataset, or NotFoundError."""
+    """The manifest of a dataset, or NotFoundError. A shipped dataset is there by its key."""
+    ensure_shipped(datasets_dir, key)
     return read_manifest(datasets_dir, key)
 
 
 def get_card(datasets_dir: Path, key: str) -> str:
     """The dataset card as Markdown, or NotFoundError."""
-    read_manifest(datasets_dir, key)
+    get_dataset(datasets_dir, key)
     return read_card(datasets_dir, key)
 
 
@@ -94,7 +96,7 @@ def chosen_split(manifest: DatasetManifest, name: str | None) -> SplitFile:
 
 def read_rows(datasets_dir: Path, key: str, *, split: str | None, limit: int, offset: int) -> RowPage:
     """A page of the rows of one split."""
-    chosen = chosen_split(read_manifest(datasets_dir, key), split)
+    chosen = chosen_split(get_dataset(datasets_dir, key), split)
     lines = islice(iter_lines(datasets_dir, key, chosen.name), offset, offset + limit)
     rows = tuple(
         DatasetRow(index=index, trace_id=trace_id(line), trace=_trace(key, line))
@@ -114,7 +116,7 @@ def iter_rows(datasets_dir: Path, key: str, split: str | None = None) -> Iterato
     Raises:
         DataError: a file is not the one that was built; nothing of it is given out.
     """
-    manifest = read_manifest(datasets_dir, key)
+    manifest = get_dataset(datasets_dir, key)
     splits = manifest.splits if split is None else (chosen_split(manifest, split),)
     for part in splits:
         require_unchanged(datasets_dir, key, part)

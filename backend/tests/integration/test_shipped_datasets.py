@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.core.evalset import EvalItem, item_json
+from tunix_rt.core.trace import Trace
+from tunix_rt.files.assets import shipped_dataset_names, shipped_traces
+from tunix_rt.services.dataset_verifying import verify_dataset
+from tunix_rt.services.datasets import get_dataset, iter_rows
+
+
+@pytest.mark.parametrize("key", shipped_dataset_names())
+def test_a_shipped_dataset_is_there_by_its_key(tmp_path: Path, key: str) -> None:
+    manifest = get_dataset(tmp_path / "datasets", key)
+    assert manifest.num_rows == len(list(shipped_traces(key)))
+    assert manifest.contamination.verdict == "clean"
+    assert verify_dataset(tmp_path / "datasets", key).intact
+
+
+def test_every_shipped_trace_is_a_row(tmp_path: Path) -> None:
+    rows = {row.canonical for row in iter_rows(tmp_path / "datasets", "dev-reasoning-v2")}
+    assert rows == set(shipped_traces("dev-reasoning-v2"))
+
+
+def test_another_key_builds_nothing(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError):
+        get_dataset(tmp_path / "datasets", "dev-reasoning-v3")
+    assert not (tmp_path / "datasets").exists()
+
+
+def test_a_shipped_dataset_that_answers_the_users_eval_set_is_refused(tmp_path: Path) -> None:
+    trace = Trace.model_validate_json(next(shipped_traces("dev-reasoning-v2")))
+    item = EvalItem(
+        id="mine-1",
+        prompt=trace.prompt,
+        expected_answer=trace.final_answer,
+        section="core",
+        category="arithmetic",
+        difficulty="easy",
+    )
+    (tmp_path / "evalsets").mkdir()
+    (tmp_path / "evalsets" / "mine.jsonl").write_text(item_json(item) + "\n")
+    with pytest.raises(DataError, match="mine"):
+        get_dataset(tmp_path / "datasets", "dev-reasoning-v2")
