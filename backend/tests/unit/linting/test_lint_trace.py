@@ -121,6 +121,21 @@ def test_a_step_of_twenty_thousand_hostile_characters_is_read_quickly(seed_text:
     assert time.process_time() - start < 1
 
 
+def test_thousands_of_numbers_from_nowhere_are_read_quickly_and_reported_in_part() -> None:
+    step = " ".join(str(n * n + 7) for n in range(500, 3500))[:MAX_STEP_CHARS]
+    start = time.process_time()
+    report = lint_trace(trace_from_text_steps(PROMPT, [step], step))
+    assert time.process_time() - start < 1
+    assert 10 < sum(finding.code == "number-from-nowhere" for finding in report.findings) <= 50
+
+
+def test_many_verification_steps_cost_no_more_than_others() -> None:
+    claims = [" and ".join(f"{n} + {i} = {n + i}" for n in range(60)) for i in range(100)]
+    start = time.process_time()
+    lint_trace(trace_from_text_steps(PROMPT, [f"Check: {text}" for text in claims], "66"))
+    assert time.process_time() - start < 2
+
+
 @pytest.mark.parametrize("seed_text", ["1+1=2 and ", "lorem ipsum ", "1+"])
 def test_the_largest_trace_is_linted_in_bounded_time_and_says_what_was_not_read(seed_text: str) -> None:
     step = (seed_text * MAX_STEP_CHARS)[: MAX_STEP_CHARS - 5]

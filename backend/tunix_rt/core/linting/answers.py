@@ -19,6 +19,7 @@ claims; `unsupported`: nowhere in the steps."""
 _VERDICTS = frozenset({"yes", "no", "true", "false", "none", "both", "neither", "possible", "impossible"})
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 _MAX_CHARS = 2_000
+_MAX_NUMBERS = 20
 NUM_LAST_STEPS = 2
 
 
@@ -28,7 +29,7 @@ def answer_support(final_answer: str, contents: Sequence[str], readings: Sequenc
     Example:
         answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "unsupported"
     """
-    numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"]
+    numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"][:_MAX_NUMBERS]
     words = _content(final_answer)
     if not numbers or (words and words - _content(*contents[-NUM_LAST_STEPS:])):
         return _text_support(final_answer, contents)

@@ -25,6 +25,8 @@ _QUANTITIES = NUMBER_WORDS | MULTIPLE_WORDS | FRACTION_WORDS
 _NUMBER = re.compile(r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,40})(?:\.\d{1,40})?|\.\d{1,40})(?:/(\d{1,40}))?")
 _WHOLE_BEFORE = re.compile(r"(?<!\d)(\d{1,6}) (?:and )?$")
 _MAX_PAIRS = 40
+MAX_UNEXPLAINED = 50
+"""After this many in one trace, further numbers are not traced: the verdict is clear."""
 
 
 class KnownNumbers:
@@ -32,6 +34,7 @@ class KnownNumbers:
 
     def __init__(self, prompt: str, prompt_words: Iterable[str]) -> None:
         self.values: dict[Ratio, None] = dict.fromkeys(written_numbers(prompt))
+        self.num_unexplained = 0
         for word in _QUANTITIES.keys() & set(prompt_words):
             self.add(_QUANTITIES[word])
 
@@ -94,8 +97,10 @@ def unexplained_numbers(reading: StepReading, known: KnownNumbers) -> list[Token
     unexplained = []
     for token in reading.numbers:
         if token.value not in known.values:
-            if token.value not in computed and not known.explains(token):
+            is_open = known.num_unexplained < MAX_UNEXPLAINED and token.value not in computed
+            if is_open and not known.explains(token):
                 unexplained.append(token)
+                known.num_unexplained += 1
             known.values[token.value] = None
     known.values.update(computed)
     return unexplained

@@ -10,7 +10,14 @@ from tunix_rt.core.linting.equations import Equation, contradicts
 from tunix_rt.core.linting.findings import Finding, LintReport
 from tunix_rt.core.linting.grounding import KnownNumbers, unexplained_numbers
 from tunix_rt.core.linting.markup import leaked_answer, unsafe_tags
-from tunix_rt.core.linting.prose import cut_off_span, is_empty, pretends_to_verify, repetition_key
+from tunix_rt.core.linting.prose import (
+    claim_key,
+    cut_off_span,
+    is_empty,
+    repetition_key,
+    says_it_verifies,
+    verifies_nothing,
+)
 from tunix_rt.core.linting.ratios import as_text
 from tunix_rt.core.linting.words import content_words, is_gibberish, words_of
 from tunix_rt.core.trace import Trace, TraceStep
@@ -31,7 +38,7 @@ def lint_trace(trace: Trace) -> LintReport:
     for step in trace.steps:
         lint.check_step(step)
     lint.check_whole()
-    components = lint.components()
+    components = {name: round(factor, 4) for name, factor in lint.components().items()}
     return LintReport(
         score=round(100 * prod(components.values()), 2), components=components, findings=tuple(lint.findings)
     )
@@ -49,6 +56,8 @@ class _Lint:
     keys: set[str] = field(default_factory=set)
     equations: dict[str, Equation] = field(default_factory=dict)
     """The first equation for each unknown: later ones must agree with it."""
+    made: set[tuple[object, ...]] = field(default_factory=set)
+    num_keyed: int = 0
     num_chars: int = 0
     num_words: int = 0
     support: Support = "undecidable"
@@ -112,8 +121,14 @@ class _Lint:
             self.add("reasoning-empty", step, step.content, whole, None)
         elif is_gibberish(step.content, words):
             self.add("reasoning-gibberish", step, step.content, whole, None)
-        elif pretends_to_verify(step, reading, self.claims):
+        elif says_it_verifies(step) and verifies_nothing(step, reading, self._claims_made()):
             self.add("verification-empty", step, step.content, whole, None)
+
+    def _claims_made(self) -> set[tuple[object, ...]]:
+        """The keys of all claims so far; computed only for traces that have a verification step."""
+        self.made.update(map(claim_key, self.claims[self.num_keyed :]))
+        self.num_keyed = len(self.claims)
+        return self.made
 
     def _check_grounding(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
         num_known = sum([token.value in self.known.values for token in reading.numbers])

@@ -61,15 +61,17 @@ def cut_off_span(text: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
-def pretends_to_verify(step: TraceStep, reading: StepReading, earlier: list[Claim]) -> bool:
-    """Whether a step says that it checks something and brings no check of its own.
+def says_it_verifies(step: TraceStep) -> bool:
+    """Whether a step presents itself as a check of what came before."""
+    return step.type.lower() in _VERIFICATION_TYPES or _VERIFIES.match(step.content) is not None
+
+
+def verifies_nothing(step: TraceStep, reading: StepReading, made: set[tuple[object, ...]]) -> bool:
+    """Whether a step brings no check of its own; `made` holds the keys of the claims of earlier steps.
 
     A check is a calculation that no earlier step has made, or a few words that say what was compared.
     """
-    if step.type.lower() not in _VERIFICATION_TYPES and not _VERIFIES.match(step.content):
-        return False
     if reading.claims:
-        made = {claim_key(claim) for claim in earlier}
         return all(claim_key(claim) in made for claim in reading.claims)
     words = [word for word in _WORD.findall(step.content.lower()) if word not in _EMPTY_PHRASES]
     return len(set(words)) < _MIN_NEW_WORDS
