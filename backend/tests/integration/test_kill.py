@@ -1,0 +1,131 @@
+"""SIGKILL at awkward moments: the store opens, holds only whole things, and the next run completes."""
+
+import random
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from support.builders import make_trace
+from support.children import environment, run_program, start_program
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.files.dataset_dirs import dataset_keys
+from tunix_rt.services.dataset_verifying import verify_dataset
+from tunix_rt.services.importing import ROWS_PER_TRANSACTION
+from tunix_rt.services.store import Store, open_store
+
+NUM_TRACES = 10_000
+NUM_KILLS = 3
+WAIT_S = 60
+KEY = "killed-v1"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    return [
+        canonical_json(
+            make_trace(f"What are {n} apples + 3?", [f"{n} + 3 = {n + 3}"], str(n + 3), source="sums")
+        )
+        for n in range(NUM_TRACES)
+    ]
+
+
+@pytest.fixture
+def file(tmp_path: Path, lines: list[str]) -> Path:
+    path = tmp_path / "sums.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def kill_when(ready: Callable[[], bool], child: subprocess.Popen[str], delay_s: float) -> bool:
+    """SIGKILL the child a moment after `ready`; False if it ended by itself before."""
+    with child:
+        deadline = time.monotonic() + WAIT_S
+        while child.poll() is None and not ready():
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        time.sleep(delay_s)
+        has_ended = child.poll() is not None
+        child.kill()
+        return not has_ended
+
+
+def stored_lines(store: Store, **criteria: str) -> set[str]:
+    return {found.canonical for found in store.traces.iter_selected(TraceFilter(**criteria))}
+
+
+def num_stored(store: Store) -> int:
+    return store.traces.list(TraceFilter(), limit=1, offset=0).total
+
+
+def assert_consistent(settings: Settings, lines: list[str]) -> int:
+    """Only whole traces, and every index agrees with them; how many there are."""
+    store = open_store(settings)
+    found = stored_lines(store)
+    assert found <= set(lines)
+    assert stored_lines(store, query="apples") == found
+    assert stored_lines(store, source="sums") == found
+    assert num_stored(store) == len(found)
+    if store.engine.dialect.name == "sqlite":
+        with store.engine.connect() as connection:
+            assert connection.execute(text("PRAGMA integrity_check")).scalar_one() == "ok"
+            assert not connection.execute(text("PRAGMA foreign_key_check")).all()
+    store.close()
+    return len(found)
+
+
+def test_a_killed_import_is_completed_by_running_it_again(
+    store: Store, settings: Settings, file: Path, lines: list[str]
+) -> None:
+    dice = random.Random(7)
+    num_before = 0
+    for _ in range(NUM_KILLS):
+        child = start_program("traces", "import", file, environ=environment(settings))
+        kill_when(lambda before=num_before: num_stored(store) > before, child, dice.uniform(0, 0.2))
+        num_now = assert_consistent(settings, lines)
+        assert num_now > num_before or num_now == NUM_TRACES
+        num_before = num_now
+    done = run_program("traces", "import", file, settings=settings)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert assert_consistent(settings, lines) == NUM_TRACES
+
+
+def test_an_import_killed_early_holds_whole_transactions_only(
+    settings: Settings, file: Path, lines: list[str]
+) -> None:
+    for delay_s in (0.2, 0.8):
+        child = start_program("traces", "import", file, environ=environment(settings))
+        kill_when(lambda: True, child, delay_s)
+        assert assert_consistent(settings, lines) % ROWS_PER_TRANSACTION == 0
+
+
+def test_a_killed_build_shows_no_half_dataset_and_the_next_one_cleans_up(
+    store: Store, settings: Settings, lines: list[str]
+) -> None:
+    store.traces.add_many([(Trace.model_validate_json(line), line) for line in lines])
+    datasets_dir = settings.datasets_dir
+    dice = random.Random(7)
+    for delay_s in (0, dice.uniform(0, 0.3), dice.uniform(0, 0.6)):
+        child = start_program("data", "build", "--name", "killed", environ=environment(settings))
+        was_killed = kill_when(lambda: bool(leftovers(datasets_dir)), child, delay_s)
+        if KEY in dataset_keys(datasets_dir):
+            assert verify_dataset(datasets_dir, KEY).intact
+        else:
+            assert was_killed
+            assert leftovers(datasets_dir)
+    done = run_program("data", "build", "--name", "killed", settings=settings)
+    assert done.returncode == 0, done.stderr
+    assert leftovers(datasets_dir) == []
+    verdict = verify_dataset(datasets_dir, KEY)
+    assert verdict.intact, verdict
+
+
+def leftovers(datasets_dir: Path) -> list[Path]:
+    return list(datasets_dir.glob(".building-*"))
