@@ -4,6 +4,7 @@ import random
 import re
 import string
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,27 +18,43 @@ STEPS = ["The boxes hold 12 * 8 = 96 rolls.", "After the sale 96 - 30 = 66 rolls
 WORDS = "window purple marble thunder candle forest velvet anchor lantern pepper saddle meadow copper".split()
 
 
-def _gibberish(kind: str) -> list[str]:
-    rng = random.Random(kind)
-    if kind == "letters":
-        return [
-            " ".join("".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 9))) for _ in range(80))
-            for _ in range(10)
-        ]
-    if kind == "words":
-        return [" ".join(rng.choices(WORDS, k=100)) for _ in range(10)]
-    if kind == "one character":
-        return [letter * 500 for letter in "abcdefghij"]
-    if kind == "same character":
-        return ["a" * 500] * 10
-    if kind == "symbols":
-        return ["".join(rng.choices("#@!%&*-+=~^/", k=500)) for _ in range(10)]
-    return ["".join(rng.choices(string.ascii_letters + string.digits, k=500)) for _ in range(10)]
+LOREM = (
+    "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et "
+    "dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris nisi."
+)
 
 
-@pytest.mark.parametrize("kind", ["letters", "words", "one character", "same character", "symbols", "noise"])
-def test_ten_long_steps_of_gibberish_with_a_wrong_answer_score_below_five(kind: str) -> None:
-    assert lint_trace(trace_from_text_steps(PROMPT, _gibberish(kind), "12345")).score < 5
+def _ten_steps(make_step: Callable[[random.Random], str]) -> list[str]:
+    rng = random.Random(7)
+    return [make_step(rng) for _ in range(10)]
+
+
+def _random_word(rng: random.Random) -> str:
+    return "".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 9)))
+
+
+GIBBERISH = {
+    "random letters": _ten_steps(lambda rng: " ".join(_random_word(rng) for _ in range(80))),
+    "random words": _ten_steps(lambda rng: " ".join(rng.choices(WORDS, k=100))),
+    "random numbers": _ten_steps(lambda rng: " ".join(str(rng.randint(0, 9999)) for _ in range(100))),
+    "words and numbers": _ten_steps(lambda rng: " ".join(rng.choices([*WORDS, "12", "7", "88"], k=100))),
+    "random symbols": _ten_steps(lambda rng: "".join(rng.choices("#@!%&*-+=~^/", k=500))),
+    "random characters": _ten_steps(
+        lambda rng: "".join(rng.choices(string.ascii_letters + "0123456789+/=", k=500))
+    ),
+    "one letter a step": [letter * 500 for letter in "abcdefghij"],
+    "one letter": ["a" * 500] * 10,
+    "one word": ["blah " * 100] * 10,
+    "keyboard rows": ["asdf jkl qwerty uiop " * 20] * 10,
+    "placeholder Latin": [LOREM] * 10,
+    "numbered Latin": [f"{i}. {LOREM}" for i in range(10)],
+    "emoji": ["🙂🙃😀" * 150] * 10,
+}
+
+
+@pytest.mark.parametrize("steps", GIBBERISH.values(), ids=GIBBERISH)
+def test_ten_long_steps_of_gibberish_with_a_wrong_answer_score_below_five(steps: list[str]) -> None:
+    assert lint_trace(trace_from_text_steps(PROMPT, steps, "65")).score < 5
 
 
 def test_a_right_trace_scores_full_marks_without_findings() -> None:

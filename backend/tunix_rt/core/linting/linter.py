@@ -18,7 +18,7 @@ from tunix_rt.core.linting.prose import (
     says_it_verifies,
     verifies_nothing,
 )
-from tunix_rt.core.linting.ratios import as_text
+from tunix_rt.core.linting.ratios import as_text, reduced
 from tunix_rt.core.linting.words import content_words, is_gibberish, words_of
 from tunix_rt.core.trace import Trace, TraceStep
 
@@ -59,13 +59,15 @@ class _Lint:
     made: set[tuple[object, ...]] = field(default_factory=set)
     num_keyed: int = 0
     num_chars: int = 0
-    num_words: int = 0
+    size: int = 0
+    """Words and numbers read so far."""
     support: Support = "undecidable"
 
     def __post_init__(self) -> None:
         prompt = self.trace.prompt
         words = words_of(prompt)
         self.known = KnownNumbers(prompt, words)
+        self.anchors = set(self.known.values)
         self.words = content_words(words) | content_words(words_of(self.trace.final_answer))
 
     def add(
@@ -131,18 +133,23 @@ class _Lint:
         return self.made
 
     def _check_grounding(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
-        num_known = sum([token.value in self.known.values for token in reading.numbers])
+        num_linked = sum([token.value in self.anchors for token in reading.numbers])
         unexplained = unexplained_numbers(reading, self.known)
         for token in unexplained:
             self.add("number-from-nowhere", step, step.content, (token.start, token.end), None)
-        if any([claim.verdict == "confirmed" for claim in reading.claims]):
-            num_known = len(reading.numbers) - len(unexplained)
+        results = {
+            reduced(claim.result) for claim in reading.claims if claim.verdict == "confirmed" and claim.result
+        }
+        if results:
+            num_linked = len(reading.numbers) - len(unexplained)
+            self.anchors |= results
         content = content_words(words)
-        strength = scoring.link_strength(len(content & self.words) + num_known, len(words))
+        size = len(words) + len(reading.numbers)
+        strength = scoring.link_strength(len(content & self.words) + num_linked, size)
         if strength >= 1:
             self.words |= content
         self.strengths.append(strength)
-        self.num_words += len(words)
+        self.size += size
 
     def check_whole(self) -> None:
         trace = self.trace
@@ -176,7 +183,7 @@ class _Lint:
             "answer": scoring.SUPPORT_FACTORS[self.support],
             "grounding": scoring.grounding_factor(
                 self.strengths or [0.0],
-                self.num_words / num_read,
+                self.size / num_read,
                 self.support,
                 codes.count("number-from-nowhere"),
             ),

@@ -13,9 +13,9 @@ SUPPORT_FACTORS: dict[Support, float] = {
     "mismatch": 0.4,
     "unsupported": 0.25,
 }
-WORDS_PER_LINK = 12
-"""A step of this many words should share one word or number with the prompt or what follows from it."""
-MAX_WORDS_WITHOUT_LINK = 25
+SIZE_PER_LINK = 12
+"""For so many words and numbers, a step should share one with the prompt or what follows from it."""
+MAX_SIZE_WITHOUT_LINK = 25
 UNLINKED_BUT_ANSWERED = 0.3
 
 
@@ -26,20 +26,20 @@ def arithmetic_factor(num_confirmed: int, num_wrong: int) -> float:
     return 1.0 if num_confirmed else UNCHECKABLE_ARITHMETIC
 
 
-def link_strength(num_shared: int, num_words: int) -> float:
-    """How well a step is tied to the problem; long steps need more ties than short ones."""
-    return min(1.0, num_shared / max(1.0, num_words / WORDS_PER_LINK))
+def link_strength(num_shared: int, size: int) -> float:
+    """How well a step of `size` words and numbers is tied to the problem; long steps need more ties."""
+    return min(1.0, num_shared / max(1.0, size / SIZE_PER_LINK))
 
 
 def grounding_factor(
-    strengths: Sequence[float], words_per_step: float, support: Support, num_nowhere: int
+    strengths: Sequence[float], size_per_step: float, support: Support, num_nowhere: int
 ) -> float:
     """The mean link of the steps, lowered by numbers from nowhere.
 
     Short steps that share no word with the prompt (`o, l, l, e, h`) keep a little when the answer is in them.
     """
     mean = sum(strengths) / len(strengths)
-    if support in ("follows", "stated") and words_per_step <= MAX_WORDS_WITHOUT_LINK:
+    if support in ("follows", "stated") and size_per_step <= MAX_SIZE_WITHOUT_LINK:
         mean = max(mean, UNLINKED_BUT_ANSWERED)
     return mean * max(0.5, 0.9**num_nowhere)
 
