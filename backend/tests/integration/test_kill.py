@@ -7,17 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
-from support.builders import make_trace
 from support.children import environment, run_program, start_program
+from support.stores import apple_lines, assert_consistent, num_stored
 
 from tunix_rt.config.settings import Settings
-from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.core.trace import Trace
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.dataset_verifying import verify_dataset
 from tunix_rt.services.importing import ROWS_PER_TRANSACTION
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.store import Store
 
 NUM_TRACES = 10_000
 NUM_KILLS = 3
@@ -29,12 +27,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
-    return [
-        canonical_json(
-            make_trace(f"What are {n} apples + 3?", [f"{n} + 3 = {n + 3}"], str(n + 3), source="sums")
-        )
-        for n in range(NUM_TRACES)
-    ]
+    return apple_lines(NUM_TRACES)
 
 
 @pytest.fixture
@@ -55,30 +48,6 @@ def kill_when(ready: Callable[[], bool], child: subprocess.Popen[str], delay_s: 
         has_ended = child.poll() is not None
         child.kill()
         return not has_ended
-
-
-def stored_lines(store: Store, **criteria: str) -> set[str]:
-    return {found.canonical for found in store.traces.iter_selected(TraceFilter(**criteria))}
-
-
-def num_stored(store: Store) -> int:
-    return store.traces.list(TraceFilter(), limit=1, offset=0).total
-
-
-def assert_consistent(settings: Settings, lines: list[str]) -> int:
-    """Only whole traces, and every index agrees with them; how many there are."""
-    store = open_store(settings)
-    found = stored_lines(store)
-    assert found <= set(lines)
-    assert stored_lines(store, query="apples") == found
-    assert stored_lines(store, source="sums") == found
-    assert num_stored(store) == len(found)
-    if store.engine.dialect.name == "sqlite":
-        with store.engine.connect() as connection:
-            assert connection.execute(text("PRAGMA integrity_check")).scalar_one() == "ok"
-            assert not connection.execute(text("PRAGMA foreign_key_check")).all()
-    store.close()
-    return len(found)
 
 
 def test_a_killed_import_is_completed_by_running_it_again(

@@ -1,0 +1,43 @@
+"""Is a store whole? For tests that kill or starve the program."""
+
+from sqlalchemy import text
+
+from support.builders import make_trace
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.core.trace import canonical_json
+from tunix_rt.services.store import Store, open_store
+
+
+def apple_lines(count: int) -> list[str]:
+    """That many traces as JSON lines; each is found by the word `apples` and the source `sums`."""
+    return [
+        canonical_json(
+            make_trace(f"What are {n} apples + 3?", [f"{n} + 3 = {n + 3}"], str(n + 3), source="sums")
+        )
+        for n in range(count)
+    ]
+
+
+def stored_lines(store: Store, **criteria: str) -> set[str]:
+    return {found.canonical for found in store.traces.iter_selected(TraceFilter(**criteria))}
+
+
+def num_stored(store: Store) -> int:
+    return store.traces.list(TraceFilter(), limit=1, offset=0).total
+
+
+def assert_consistent(settings: Settings, lines: list[str]) -> int:
+    """Only whole traces, and every index agrees with them; how many there are."""
+    store = open_store(settings)
+    found = stored_lines(store)
+    assert found <= set(lines)
+    assert stored_lines(store, query="apples") == found
+    assert stored_lines(store, source="sums") == found
+    assert num_stored(store) == len(found)
+    if store.engine.dialect.name == "sqlite":
+        with store.engine.connect() as connection:
+            assert connection.execute(text("PRAGMA integrity_check")).scalar_one() == "ok"
+            assert not connection.execute(text("PRAGMA foreign_key_check")).all()
+    store.close()
+    return len(found)
