@@ -32,8 +32,8 @@ FORMS = ("annotated", "prose")
 MAX_CLEAN_FLAGGED = 0.01
 MIN_FOUND = 0.95
 MIN_TRACES_PER_S = 2_000
-TIMED_TRACES = 400
-TIMED_ROUNDS = 9
+TIMED_TRACES = 200
+TIMED_ROUNDS = 30
 
 Rate = tuple[int, int]
 """How many, of how many."""

@@ -13,10 +13,9 @@ _PLACEHOLDERS = frozenset(
     text""".split()
 )
 _LABEL = re.compile(r"^(?:step|part)\d*$")
-_CUT_OFF = re.compile(
-    r"(?:[-+/×÷=(\[{,:;^\\&]|(?<!\*)\*|<<[^>]*|(?<!\d)(?:\.\.\.|…)"
-    r"|\b(?:and|or|the|of|is|are|was|so|because|then|to|an|with|by|plus|minus|times|equals))\s*$",
-    re.IGNORECASE,
+_OPEN_ENDS = tuple("-+/×÷=([{,:;^\\&")
+_OPEN_WORDS = frozenset(
+    "and or the of is are was so because then to an with by plus minus times equals".split()
 )
 _VERIFIES = re.compile(
     r"^\W*(?:(?:step \d+|now|finally|next|then|so|we|i|let us|let me|let's|to|can|just|quickly)\W+)*"
@@ -37,14 +36,16 @@ _EMPTY_PHRASES = frozenset(
 _WORD = re.compile(r"[^\W\d_]+")
 _MIN_NEW_WORDS = 3
 _MAX_LABEL_CHARS = 24
-_MAX_TAIL_CHARS = 40
+_MAX_WORD_CHARS = 20
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def is_empty(step: TraceStep) -> bool:
     """Whether a step has no content: punctuation, `N/A`, `Step 1:`."""
-    text = _NOT_WORD.sub("", step.content[:_MAX_LABEL_CHARS]).casefold()
-    if not text and len(step.content) > _MAX_LABEL_CHARS:
-        text = _NOT_WORD.sub("", step.content).casefold()
+    content = step.content.strip()
+    if len(content) > _MAX_LABEL_CHARS:
+        return _LETTER_OR_DIGIT.search(content) is None
+    text = _NOT_WORD.sub("", content).casefold()
     return not text or text in _PLACEHOLDERS or _LABEL.match(text) is not None
 
 
@@ -57,8 +58,16 @@ def repetition_key(text: str) -> str:
 
 def cut_off_span(text: str) -> tuple[int, int] | None:
     """Where a text stops in the middle of a sentence or a formula; None when it does not."""
-    match = _CUT_OFF.search(text, max(len(text) - _MAX_TAIL_CHARS, 0))
-    return match.span() if match else None
+    end = len(text.rstrip())
+    last_word = text[max(end - _MAX_WORD_CHARS, 0) : end].split()[-1]
+    is_open = (
+        last_word.endswith(_OPEN_ENDS)
+        or last_word == "*"
+        or last_word.lower() in _OPEN_WORDS
+        or (last_word.endswith(("...", "…")) and not last_word[0].isdigit())
+        or text.rfind("<<") > text.rfind(">>")
+    )
+    return (end - len(last_word), end) if is_open else None
 
 
 def says_it_verifies(step: TraceStep) -> bool:
