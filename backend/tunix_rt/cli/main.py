@@ -2,17 +2,42 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from tunix_rt import __version__
 from tunix_rt.cli import data, data_xray, demo, server, traces
 from tunix_rt.cli.output import note, print_error, say
 from tunix_rt.core.errors import TunixRTError
 
+
+class _Commands(TyperGroup):
+    """Ends in peace when the reader has left or the user interrupts; typer would call both a failure."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was typed."""
+        try:
+            return self._invoke_and_flush(ctx)
+        except KeyboardInterrupt as error:
+            note("interrupted; what was committed stays, running the same command again continues")
+            raise typer.Exit(130) from error
+        except BrokenPipeError as error:
+            # The reader (head, less) has seen enough. Python would complain once more at exit otherwise.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from error
+
+    def _invoke_and_flush(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        finally:
+            sys.stdout.flush()
+
+
 app = typer.Typer(
     name="tunix-rt",
+    cls=_Commands,
     help="Turn reasoning traces into a small language model that shows its work, with proof.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -48,13 +73,6 @@ def main() -> None:
     except TunixRTError as error:
         print_error(error, as_json="--json" in sys.argv)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        note("interrupted; what was committed stays, running the same command again continues")
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more at exit otherwise.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,15 @@ from tunix_rt.core.errors import TunixRTError
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
-out = Console(soft_wrap=True)
-err = Console(stderr=True, soft_wrap=True)
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line, which ends in peace; rich would exit with 1."""
+        raise  # what rich is handling: the BrokenPipeError
+
+
+out = _Console(soft_wrap=True)
+err = _Console(stderr=True, soft_wrap=True)
 
 
 def print_json(value: BaseModel | Any) -> None:
@@ -41,7 +48,8 @@ def print_table(
     """A table; cells are printed as text, never read as markup."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        # An id that is folded over two lines cannot be copied.
+        table.add_column(column, overflow="fold", no_wrap=column == "id")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     out.print(table)
@@ -62,9 +70,10 @@ def note(message: str) -> None:
 
 
 def print_error(error: TunixRTError, *, as_json: bool) -> None:
-    """The error and what to do next, in the one shape that the API has too."""
+    """The error and what to do next on standard error; as JSON in the one shape that the API has too."""
     if as_json:
-        print_json({"detail": error.detail, "next_step": error.next_step, "code": error.code})
+        shape = {"detail": error.detail, "next_step": error.next_step, "code": error.code}
+        sys.stderr.write(json.dumps(shape, ensure_ascii=False) + "\n")
     else:
         err.print(f"error: {error.detail}", markup=False, highlight=False, style="bold red")
         err.print(f"next:  {error.next_step}", markup=False, highlight=False)

@@ -35,7 +35,10 @@ def storage_errors(what: str) -> Iterator[None]:
                 f"No permission while {what}: {error.filename or error.strerror}.",
                 next_step="Check the owner and mode of TUNIX_RT_HOME, or point it to a writable directory.",
             ) from error
-        raise
+        raise StorageError(
+            f"The operating system refused while {what}: {error}.",
+            next_step="Check the path and the disk, then run the command again.",
+        ) from error
 
 
 @contextmanager

@@ -1,0 +1,214 @@
+"""The program as the shell sees it: streams, exit codes, signals, pipes and what it leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.builders import make_trace
+from support.children import PROGRAM, environment, run_program, start_program
+from support.stores import apple_lines
+
+from tunix_rt import __version__
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.services.store import open_store
+
+WRONG = canonical_json(make_trace("What is 2 + 3?", ["2 + 3 = 6"], "6"))
+RIGHT = canonical_json(make_trace("What is 2 + 3?", ["2 + 3 = 5"], "5"))
+ACCELERATORS = ["jax", "jaxlib", "torch", "transformers", "flax", "optax", "tensorflow"]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path / "home")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "traces.jsonl"
+    path.write_text(f"{WRONG}\n\n{RIGHT}\n", encoding="utf-8")
+    return path
+
+
+def store_apples(settings: Settings, count: int) -> None:
+    store = open_store(settings)
+    store.traces.add_many([(Trace.model_validate_json(line), line) for line in apple_lines(count)])
+    store.close()
+
+
+def test_linting_a_file_prints_exactly_the_promised_shape(settings: Settings, file: Path) -> None:
+    done = run_program("traces", "lint", file, "--json", settings=settings)
+    assert (done.returncode, done.stderr) == (0, "")
+    wrong, right = (json.loads(line) for line in done.stdout.splitlines())
+    assert wrong.keys() == right.keys() == {"line", "score", "findings"}
+    assert (wrong["line"], right["line"]) == (1, 3)
+    assert wrong["findings"] == [
+        {"code": "arithmetic-wrong", "step": 0, "span": [8, 9], "found": "6", "expected": "5"}
+    ]
+    assert (right["score"], right["findings"]) == (100.0, [])
+
+
+def test_linting_a_file_needs_no_database_and_makes_no_home(tmp_path: Path, file: Path) -> None:
+    settings = Settings(home=tmp_path / "home", database_url="postgresql://nobody@127.0.0.1:1/nothing")
+    assert run_program("traces", "lint", file, settings=settings).returncode == 0
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_linting_standard_input_reports_lines_that_hold_no_trace(settings: Settings) -> None:
+    done = run_program("traces", "lint", "-", "--json", settings=settings, stdin=f"{RIGHT}\nnonsense\n")
+    assert done.returncode == 3
+    good, bad = (json.loads(line) for line in done.stdout.splitlines())
+    assert (good["line"], bad["line"], bad["score"]) == (1, 2, None)
+    assert "not JSON" in bad["error"]
+    assert json.loads(done.stderr)["code"] == "bad-data"
+
+
+@pytest.mark.parametrize(("threshold", "exit_code"), [("never", 0), ("warning", 1), ("error", 1)])
+def test_a_failed_verdict_exits_1(settings: Settings, file: Path, threshold: str, exit_code: int) -> None:
+    done = run_program("traces", "lint", file, "--fail-on", threshold, settings=settings)
+    assert (done.returncode, done.stderr) == (exit_code, "")
+
+
+def test_an_error_goes_to_standard_error_with_its_next_step(settings: Settings) -> None:
+    done = run_program("traces", "import", "no-such-file.jsonl", settings=settings)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: There is no file no-such-file.jsonl.\nnext:  Check the path.\n"
+    as_json = run_program("traces", "import", "no-such-file.jsonl", "--json", settings=settings)
+    assert (as_json.returncode, as_json.stdout) == (2, "")
+    assert json.loads(as_json.stderr) == {
+        "detail": "There is no file no-such-file.jsonl.",
+        "next_step": "Check the path.",
+        "code": "not-found",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nonsense"], "No such command"),
+        (["traces", "show", "not-a-uuid"], "UUID"),
+        (["traces", "list", "--limit", "0"], "--limit"),
+        (["traces", "list", "--code", "arithmetic-wrnog"], "Did you mean"),
+        (["traces", "generate", "--task", "no-such-task"], "no-such-task"),
+        (["up", "--host", "0.0.0.0"], "loopback"),
+        (["up", "--host", "example.com"], "loopback"),
+    ],
+)
+def test_a_usage_error_exits_2_and_says_why(settings: Settings, arguments: list[str], said: str) -> None:
+    done = run_program(*arguments, settings=settings)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"TUNIX_RT_PORT": "many"},
+        {"TUNIX_RT_DATABASE_URL": "mysql://somewhere"},
+        {"TUNIX_RT_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"},
+        {"TUNIX_RT_HOME": "/proc/nowhere"},
+        {"TUNIX_RT_HOME": "/dev/null"},
+        {"TUNIX_RT_HOME": "x" * 300},
+    ],
+)
+def test_an_unusable_environment_is_an_error_with_a_next_step(
+    settings: Settings, environ: dict[str, str]
+) -> None:
+    done = run_program("traces", "list", settings=settings, **environ)
+    assert done.returncode in (1, 2)
+    assert done.stderr.startswith("error: ")
+    assert "\nnext:  " in done.stderr
+
+
+@pytest.mark.parametrize("command", [["traces", "export"], ["traces", "list", "--limit", "1000"]])
+def test_a_reader_that_leaves_early_is_no_error(settings: Settings, command: list[str]) -> None:
+    store_apples(settings, 3_000)
+    child = start_program(*command, environ=environment(settings), stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stderr is not None
+    with child:
+        assert child.stdout.readline()
+        child.stdout.close()
+        errors = child.stderr.read()
+    assert (child.returncode, errors) == (0, "")
+
+
+def test_ctrl_c_exits_130_and_keeps_what_was_committed(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "apples.jsonl"
+    file.write_text("\n".join(apple_lines(30_000)), encoding="utf-8")
+    store = open_store(settings)
+    child = start_program("traces", "import", file, environ=environment(settings))
+    with child:
+        while child.poll() is None and not store.traces.list(TraceFilter(), limit=1, offset=0).total:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        assert child.stderr is not None
+        errors = child.stderr.read()
+    assert child.returncode == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    num_kept = store.traces.list(TraceFilter(), limit=1, offset=0).total
+    assert 0 < num_kept < 30_000
+    store.close()
+
+
+def test_output_that_is_not_a_terminal_has_no_colour(settings: Settings, file: Path) -> None:
+    done = run_program("traces", "lint", file, settings=settings, TERM="xterm-256color")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_no_color_is_obeyed_on_a_terminal(settings: Settings) -> None:
+    for environ, is_coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        primary, secondary = os.openpty()
+        with subprocess.Popen(
+            [*PROGRAM, "traces", "show", "01234567-89ab-8def-8123-456789abcdef"],
+            env=environment(settings, TERM="xterm-256color", **environ),
+            stderr=secondary,
+        ) as child:
+            child.wait(timeout=60)
+        os.close(secondary)
+        shown = os.read(primary, 65536).decode()
+        os.close(primary)
+        assert "There is no trace" in shown
+        assert ("\x1b[1;31m" in shown) == is_coloured
+
+
+def test_the_program_names_its_version() -> None:
+    assert run_program("--version").stdout == f"tunix-rt {__version__}\n"
+    installed = Path(sys.executable).with_name("tunix-rt")
+    done = subprocess.run([installed, "--version"], capture_output=True, text=True)
+    assert done.stdout == f"tunix-rt {__version__}\n"
+
+
+def test_the_demo_ends_with_a_checked_dataset(settings: Settings) -> None:
+    first = run_program("demo", settings=settings)
+    assert first.returncode == 0, first.stderr
+    assert "Demo passed." in first.stdout
+    again = run_program("demo", "--json", settings=settings)
+    result = json.loads(again.stdout)
+    assert (again.returncode, result["passed"]) == (0, True)
+    assert result["imported"]["num_imported"] == 0
+    assert result["dataset"]["status"] == "unchanged"
+
+
+@pytest.mark.parametrize(
+    ("module", "forbidden"),
+    [
+        ("tunix_rt.api.app", ACCELERATORS),
+        ("tunix_rt.cli.main", [*ACCELERATORS, "fastapi", "alembic", "reasoning_gym", "pyarrow"]),
+        ("tunix_rt.config.settings", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"]),
+    ],
+)
+def test_importing_a_module_loads_nothing_heavy(module: str, forbidden: list[str]) -> None:
+    code = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert module.partition(".")[0] in loaded
+    assert loaded.isdisjoint(forbidden), loaded & set(forbidden)
