@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import Connection, Table, func, select, text
+from sqlalchemy import Column, Connection, Table, func, select, text
 
 Row = tuple[Any, ...]
 
@@ -25,29 +26,37 @@ def insert_rows(connection: Connection, table: str, columns: Sequence[str], rows
 
 def insert_new(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
-) -> dict[Any, int]:
-    """Insert the rows whose `id` is not in the table yet; gives the new keys (`pk`) by id."""
+) -> dict[UUID, int]:
+    """Insert the rows whose `id`, the first column, is not in the table yet; the new keys (`pk`) by id.
+
+    Values are as the driver takes them: see `stored_value`.
+    """
     if not rows:
         return {}
-    stored = _as_stored(connection, table, columns, rows)
     add = _insert_new_sqlite if connection.dialect.name == "sqlite" else _insert_new_postgresql
-    return add(connection, table, columns, stored)
+    return add(connection, table, columns, rows)
+
+
+def stored_value(connection: Connection, column: Column[Any], value: Any) -> Any:
+    """A value as the driver takes it, converted by the type of its column."""
+    convert = column.type.dialect_impl(connection.dialect).bind_processor(connection.dialect)
+    return value if convert is None else convert(value)
 
 
 def _insert_new_sqlite(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
-) -> dict[Any, int]:
+) -> dict[UUID, int]:
     # The write lock is ours until the end of the transaction, so every key above the last one is new.
     last_pk = connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one()
     statement = f"INSERT OR IGNORE INTO {table.name} ({', '.join(columns)}) VALUES ({_marks(columns)})"
     connection.exec_driver_sql(statement, list(rows))
-    added = connection.execute(select(table.c.id, table.c.pk).where(table.c.pk > last_pk))
-    return {row.id: row.pk for row in added}
+    added = connection.exec_driver_sql(f"SELECT id, pk FROM {table.name} WHERE pk > ?", (last_pk,))
+    return {UUID(hex=id_): pk for id_, pk in added}
 
 
 def _insert_new_postgresql(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
-) -> dict[Any, int]:
+) -> dict[UUID, int]:
     # COPY knows no ON CONFLICT: the rows go through a table of this transaction.
     names = ", ".join(columns)
     incoming = f"incoming_{table.name}"
@@ -62,21 +71,6 @@ def _insert_new_postgresql(
         )
     )
     return {row.id: row.pk for row in added}
-
-
-def _as_stored(
-    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
-) -> list[Row]:
-    """The values as the driver takes them, converted by the types of the columns."""
-    dialect = connection.dialect
-    converters = [table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in columns]
-    return [
-        tuple(
-            value if convert is None else convert(value)
-            for convert, value in zip(converters, row, strict=True)
-        )
-        for row in rows
-    ]
 
 
 def _marks(columns: Sequence[str]) -> str:

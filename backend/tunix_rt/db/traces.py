@@ -12,7 +12,7 @@ from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.linting.findings import LintReport
 from tunix_rt.core.store_types import AddResult, StoredTrace, TraceFilter, TracePage, TraceSummary
 from tunix_rt.core.trace import Trace, canonical_json, trace_id
-from tunix_rt.db.bulk import insert_new, insert_rows
+from tunix_rt.db.bulk import insert_new, insert_rows, stored_value
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.filters import select_traces, unscored_like
 from tunix_rt.db.schema import trace_bodies, trace_lint_codes, trace_reports, traces
@@ -48,13 +48,18 @@ class TraceRepository:
 
     def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
         """Store (trace, canonical JSON) pairs, all or none; identical traces are stored once."""
+        num_added = len(self.add_new(items))
+        return AddResult(num_added=num_added, num_present=len(items) - num_added)
+
+    def add_new(self, items: Sequence[tuple[Trace, str]]) -> set[UUID]:
+        """The same, but gives the ids of the traces that were not there before."""
         new = {entry.id: entry for entry in (_New(trace_id(text), trace, text) for trace, text in items)}
         # One order for every writer: two imports of the same file cannot deadlock on each other's rows.
         entries = [new[key] for key in sorted(new)]
         with writing(self._engine) as connection:
             added = _insert_traces(connection, entries)
             _insert_parts(connection, [(added[entry.id], entry) for entry in entries if entry.id in added])
-        return AddResult(num_added=len(added), num_present=len(items) - len(added))
+        return set(added)
 
     def get(self, trace_id: UUID) -> StoredTrace:
         """The trace with this id, or NotFoundError."""
@@ -131,9 +136,9 @@ class TraceRepository:
         scored_at = datetime.now(UTC)
         by_id = dict(reports)
         with writing(self._engine) as connection:
-            found = connection.execute(
-                select(traces.c.pk, traces.c.id).where(traces.c.id.in_(by_id)).order_by(traces.c.pk)
-            )
+            # Locked: another process may judge or delete the same traces at this moment.
+            chosen = select(traces.c.pk, traces.c.id).where(traces.c.id.in_(by_id)).order_by(traces.c.pk)
+            found = connection.execute(chosen.with_for_update())
             known = [(row.pk, by_id[row.id]) for row in found]
             if known:
                 _replace_reports(connection, known, scored_at)
@@ -148,7 +153,8 @@ class TraceRepository:
     def delete(self, trace_id: UUID) -> None:
         """Remove a trace and all that hangs on it, or NotFoundError."""
         with writing(self._engine) as connection:
-            row = connection.execute(_with_body().where(traces.c.id == trace_id)).one_or_none()
+            chosen = _with_body().where(traces.c.id == trace_id).with_for_update(of=traces)
+            row = connection.execute(chosen).one_or_none()
             if row is None:
                 raise _no_trace(trace_id)
             remove_from_index(connection, row.pk, Trace.model_validate_json(row.canonical))
@@ -161,11 +167,12 @@ def _with_body() -> Select[Any]:
 
 def _insert_traces(connection: Connection, entries: list[_New]) -> dict[UUID, int]:
     """Insert what is not there yet; the new traces' keys by id."""
-    now = datetime.now(UTC)
+    is_sqlite = connection.dialect.name == "sqlite"
+    now = stored_value(connection, traces.c.created_at, datetime.now(UTC))
     columns = ("id", "created_at", "trace_version", "prompt_start", "num_steps", "source")
     rows = [
         (
-            entry.id,
+            entry.id.hex if is_sqlite else entry.id,
             now,
             entry.trace.trace_version,
             entry.trace.prompt[:PROMPT_START_CHARS],

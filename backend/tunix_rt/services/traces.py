@@ -91,31 +91,28 @@ class StoredComparison(BaseModel):
 
 def add_trace(traces: TraceRepository, trace: Trace) -> TraceReceipt:
     """Store a trace."""
-    stored, created = traces.add(trace)
-    return TraceReceipt(
-        id=stored.id, created_at=stored.created_at, trace_version=trace.trace_version, created=created
-    )
+    return add_batch(traces, [trace]).traces[0]
 
 
 def add_batch(traces: TraceRepository, batch: Sequence[Trace]) -> BatchReceipt:
     """Store a batch, all or none."""
     items = [(trace, canonical_json(trace)) for trace in batch]
     ids = [trace_id(canonical) for _, canonical in items]
-    present = set(traces.created_at(ids))
-    result = traces.add_many(items)
+    new = traces.add_new(items)
     created_at = traces.created_at(ids)
-    receipts = []
-    for trace, key in zip(batch, ids, strict=True):
-        receipts.append(
-            TraceReceipt(
-                id=key,
-                created_at=created_at[key],
-                trace_version=trace.trace_version,
-                created=key not in present,
-            )
+    now = datetime.now(UTC)
+    firsts = {key: position for position, key in reversed(list(enumerate(ids)))}
+    receipts = tuple(
+        TraceReceipt(
+            id=key,
+            # Without a time: another client deleted it a moment ago.
+            created_at=created_at.get(key, now),
+            trace_version=trace.trace_version,
+            created=key in new and firsts[key] == position,
         )
-        present.add(key)
-    return BatchReceipt(created_count=result.num_added, traces=tuple(receipts))
+        for position, (trace, key) in enumerate(zip(batch, ids, strict=True))
+    )
+    return BatchReceipt(created_count=len(new), traces=receipts)
 
 
 def get_trace(traces: TraceRepository, key: UUID) -> TraceDetail:

@@ -1,0 +1,54 @@
+"""Clients that get in each other's way: every answer is one that the API documents."""
+
+import random
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+from fastapi.testclient import TestClient
+from support.http import body
+
+from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.services.store import Store
+
+NUM_CLIENTS = 8
+NUM_ROUNDS = 25
+PROMPTS = [f"What is {n} + 3?" for n in range(4)]
+
+
+def test_clients_that_store_score_and_delete_the_same_traces_never_meet_a_bug(
+    client: TestClient, store: Store
+) -> None:
+    ids = [entry["id"] for entry in client.post("/api/traces/batch", json=bodies()).json()["traces"]]
+
+    def act(seed: int) -> Counter[tuple[str, int]]:
+        dice = random.Random(seed)
+        seen: Counter[tuple[str, int]] = Counter()
+        for _ in range(NUM_ROUNDS):
+            method, path, content = dice.choice(actions(dice.choice(ids)))
+            seen[f"{method} {path}", client.request(method, path, json=content).status_code] += 1
+        return seen
+
+    with ThreadPoolExecutor(NUM_CLIENTS) as pool:
+        statuses = {status for seen in pool.map(act, range(NUM_CLIENTS)) for _, status in seen}
+    assert statuses <= {200, 201, 204, 404}
+    assert client.post("/api/traces/batch", json=bodies()).status_code == 201
+    assert num_found(store) == num_found(store, query="what") == len(PROMPTS)
+
+
+def actions(trace_id: str) -> list[tuple[str, str, object]]:
+    return [
+        ("POST", "/api/traces", body(PROMPTS[0])),
+        ("POST", "/api/traces/batch", bodies()),
+        ("POST", f"/api/traces/{trace_id}/score", None),
+        ("POST", f"/api/traces/{trace_id}/score", None),
+        ("GET", f"/api/traces/{trace_id}/report", None),
+        ("DELETE", f"/api/traces/{trace_id}", None),
+    ]
+
+
+def bodies() -> list[dict[str, object]]:
+    return [body(prompt) for prompt in PROMPTS]
+
+
+def num_found(store: Store, **criteria: str) -> int:
+    return len(list(store.traces.iter_selected(TraceFilter(**criteria))))
