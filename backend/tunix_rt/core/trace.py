@@ -21,6 +21,7 @@ LONE_SURROGATE = "contains a lone surrogate, which UTF-8 cannot encode; remove i
 TEXT_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
 """Text with something to see in it, and without the one character that PostgreSQL cannot hold."""
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _PLAIN_REASONS = {
     "string_pattern_mismatch": "is empty, only white space, or contains a NUL character",
     "string_unicode": LONE_SURROGATE,
@@ -110,7 +111,7 @@ def trace_from_text_steps(
 
 def canonical_json(trace: Trace) -> str:
     """The one text of a trace: what is hashed, stored and compared."""
-    return json.dumps(trace.model_dump(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(trace.model_dump())
 
 
 def trace_id(canonical: str) -> UUID:

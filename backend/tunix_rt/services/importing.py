@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -164,12 +165,20 @@ def _import_whole_file(
 def _store_all(
     store: TraceStore, file: TraceFile, tally: Tally, rejects: IO[bytes] | None, on_progress: OnProgress
 ) -> AddResult:
-    num_added = num_present = 0
-    for batch in _batches(file.traces(tally, rejects, "importing", on_progress)):
-        result = store.add_many(batch)
-        num_added += result.num_added
-        num_present += result.num_present
-    return AddResult(num_added=num_added, num_present=num_present)
+    results: list[AddResult] = []
+    # One batch is on its way to the database while the next one is read: neither waits for the other.
+    with ThreadPoolExecutor(max_workers=1) as writer:
+        written: Future[AddResult] | None = None
+        for batch in _batches(file.traces(tally, rejects, "importing", on_progress)):
+            if written is not None:
+                results.append(written.result())
+            written = writer.submit(store.add_many, batch)
+        if written is not None:
+            results.append(written.result())
+    return AddResult(
+        num_added=sum(result.num_added for result in results),
+        num_present=sum(result.num_present for result in results),
+    )
 
 
 def _batches(traces: Iterator[Trace]) -> Iterator[list[tuple[Trace, str]]]:
