@@ -1,0 +1,1 @@
+"""Ratios and accuracy, measured side by side; never timed tests."""

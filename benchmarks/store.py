@@ -49,7 +49,8 @@ class Result:
     def __str__(self) -> str:
         sign = "≥" if self.higher_is_better else "≤"
         verdict = "ok" if self.passed else "MISSED"
-        return f"  {self.what:<44} {self.value:>10,.1f} {self.unit:<9} bar {sign} {self.bar:>7,.1f}  {verdict}"
+        measured = f"{self.value:>10,.1f} {self.unit:<9}"
+        return f"  {self.what:<44} {measured} bar {sign} {self.bar:>7,.1f}  {verdict}"
 
 
 def main() -> None:
@@ -107,9 +108,8 @@ def measure(env: dict[str, str], file: Path, num_traces: int) -> Iterator[Result
         yield from measure_lists(client, num_traces)
         yield from measure_writes(client, num_traces)
     for dedup in ("exact", "near"):
-        seconds, max_rss_mib = run_cli(
-            env, "data", "build", "--name", f"bench-{dedup}", "--dedup", dedup, "--allow-contamination", "--json"
-        )
+        options = ("--dedup", dedup, "--allow-contamination", "--json")
+        seconds, max_rss_mib = run_cli(env, "data", "build", "--name", f"bench-{dedup}", *options)
         yield Result(f"dataset build, {dedup} duplicates removed", seconds, "s", 20)
         yield Result(f"dataset build, {dedup}: peak memory", max_rss_mib, "MiB", 1024)
 
@@ -144,7 +144,11 @@ def measure_writes(client: httpx.Client, num_traces: int) -> Iterator[Result]:
     batches = [json.dumps([body() for _ in range(1_000)]) for _ in range(NUM_BATCHES)]
     waiting = iter(batches)
     headers = {"content-type": "application/json"}
-    times = timed(lambda: client.post("/api/traces/batch", content=next(waiting), headers=headers), NUM_BATCHES)
+
+    def post_batch() -> httpx.Response:
+        return client.post("/api/traces/batch", content=next(waiting), headers=headers)
+
+    times = timed(post_batch, NUM_BATCHES)
     yield Result("batch of 1,000, slowest of 10", max(times), "ms", 500)
 
 
@@ -174,7 +178,8 @@ def p95(times: list[float]) -> float:
 def run_cli(env: dict[str, str], *arguments: str) -> tuple[float, float]:
     """Seconds and peak memory (MiB) of a command, from its start to its end."""
     started = time.perf_counter()
-    child = subprocess.Popen([sys.executable, "-m", "tunix_rt.cli", *arguments], env=env, stdout=subprocess.PIPE)
+    command = [sys.executable, "-m", "tunix_rt.cli", *arguments]
+    child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE)
     assert child.stdout is not None
     output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)

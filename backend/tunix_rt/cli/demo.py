@@ -33,9 +33,8 @@ def _print(result: DemoResult) -> None:
     say(f"checked    traces with an error: {result.traces_with_errors}")
     say(f"           planted wrong steps found: {result.planted_errors_found}")
     say(f"dataset    {dataset.dataset_key}: {dataset.num_rows:,} rows ({splits})")
-    say(
-        f"           content {dataset.content_hash[:16]}, hashes {'hold' if result.verdict.intact else 'FAIL'}"
-    )
+    hashes = "hold" if result.verdict.intact else "FAIL"
+    say(f"           content {dataset.content_hash[:16]}, hashes {hashes}")
     say("")
     print_xray(result.xray, out)
     say("")
