@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import httpx2 as httpx
 import pytest
@@ -22,9 +23,16 @@ MEMORY_GROWTH_MIB = 32
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server keeps its temporary files."""
+    return tmp_path_factory.mktemp("temporary")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, temporary: Path) -> Iterator[LiveServer]:
     settings = Settings(home=tmp_path_factory.mktemp("home"))
-    with live_server(settings, TUNIX_RT_UPLOAD_MAX_BYTES=str(UPLOAD_LIMIT)) as started:
+    limits = {"TUNIX_RT_UPLOAD_MAX_BYTES": str(UPLOAD_LIMIT), "TMPDIR": str(temporary)}
+    with live_server(settings, **limits) as started:
         yield started
 
 
@@ -131,9 +139,7 @@ def test_a_prompt_of_50_megabytes_is_refused(http: httpx.Client, path: str) -> N
     assert error_of(response, 413)["code"] == "too-large"
 
 
-def test_an_upload_over_the_limit_is_refused_and_leaves_no_file(
-    http: httpx.Client, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_an_upload_over_the_limit_is_refused_and_leaves_no_file(http: httpx.Client, temporary: Path) -> None:
     def form() -> Iterator[bytes]:
         yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n'
         for _ in range(UPLOAD_LIMIT // 65536 + 1):
@@ -142,6 +148,7 @@ def test_an_upload_over_the_limit_is_refused_and_leaves_no_file(
     headers = {"content-type": "multipart/form-data; boundary=x"}
     response = http.post("/api/datasets/ingest", content=form(), headers=headers)
     assert error_of(response, 413)["code"] == "too-large"
+    assert list(temporary.iterdir()) == []
 
 
 def test_many_small_mistakes_cost_little(http: httpx.Client) -> None:

@@ -1,5 +1,6 @@
 """Names that try to be paths: nothing outside the home is read, written or revealed."""
 
+import gzip
 import hashlib
 import json
 from collections.abc import Iterator
@@ -136,6 +137,34 @@ def test_the_name_of_an_upload_is_never_a_path(http: TestClient, home: Path, nam
     response = http.post("/api/datasets/ingest", files={"file": (name, row)})
     assert response.status_code in (201, 400, 422), response.text
     assert not list(home.rglob("*evil*"))
+
+
+def damaged_files() -> dict[str, bytes]:
+    row = json.dumps(body()).encode() + b"\n"
+    return {
+        "cut.jsonl.gz": gzip.compress(row * 1_000)[:-9],
+        "not-gzip.gz": b"\x1f\x8b" + bytes(range(256)),
+        "bomb.jsonl.gz": gzip.compress(b"x" * 64 * 1024 * 1024),
+        "not-parquet.parquet": b"PAR1" + bytes(range(256)) + b"PAR1",
+        "not-text.csv": bytes(range(256)) * 10,
+        "nul.csv": b"prompt\x00,completion\na,b\n",
+        "unclosed.csv": b'"' + b"a" * 1_000_000,
+        "utf16.jsonl": row.decode().encode("utf-16"),
+        "deep.jsonl": b"[" * 1_000_000,
+        "zip.jsonl": b"PK\x03\x04" + bytes(range(256)),
+        "empty.jsonl": b"",
+        "blank.jsonl": b"\n\n",
+        "cut.jsonl": row[:-5],
+        "huge-number.jsonl": row.replace(b'"meta": {}', b'"meta": {"n": 1e999999}'),
+    }
+
+
+def test_a_damaged_upload_is_refused_whole_and_leaves_nothing(http: TestClient) -> None:
+    total = http.get("/api/traces").json()["pagination"]["total"]
+    for name, content in damaged_files().items():
+        error = error_of(http.post("/api/datasets/ingest", files={"file": (name, content)}), 422)
+        assert error["code"] == "bad-data", name
+    assert http.get("/api/traces").json()["pagination"]["total"] == total
 
 
 def test_a_split_file_that_is_a_link_is_not_followed(http: TestClient, home: Path, outside: Path) -> None:
