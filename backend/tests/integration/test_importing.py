@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from support.builders import make_trace
@@ -15,10 +16,11 @@ from support.builders import make_trace
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import DataError, InvalidInputError
 from tunix_rt.core.formats.export import EXPORT_FORMATS
-from tunix_rt.core.store_types import AddResult, StoredTrace, TraceFilter
+from tunix_rt.core.prepared import PreparedTrace
+from tunix_rt.core.store_types import StoredTrace, TraceFilter
 from tunix_rt.core.trace import Trace, canonical_json
 from tunix_rt.services.exporting import export_file, export_lines
-from tunix_rt.services.import_rows import ImportProgress
+from tunix_rt.services.import_file import PARALLEL_FROM_BYTES, ImportProgress
 from tunix_rt.services.importing import (
     ImportOptions,
     ImportReport,
@@ -26,7 +28,7 @@ from tunix_rt.services.importing import (
     import_options,
     import_traces,
 )
-from tunix_rt.services.store import Store
+from tunix_rt.services.store import Store, open_store
 
 BAD_ROW = {"prompt": "no answer", "steps": [{"i": 0, "content": "a"}]}
 
@@ -134,9 +136,9 @@ def test_an_upload_is_read_as_its_name_says(store: Store, tmp_path: Path) -> Non
 class BatchSizes(list[int]):
     """A store that only notes how many traces came in each transaction."""
 
-    def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
-        self.append(len(items))
-        return AddResult(num_added=len(items), num_present=0)
+    def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
+        self.append(len(entries))
+        return {UUID(hex=entry.id_hex) for entry in entries}
 
 
 def test_huge_traces_are_stored_in_smaller_transactions(tmp_path: Path) -> None:
@@ -224,9 +226,33 @@ def test_progress_names_the_phase_and_never_goes_back(store: Store, tmp_path: Pa
     import_traces(
         store.traces, write_rows(tmp_path / "sums.jsonl", trace_rows(3_000)), on_progress=seen.append
     )
-    assert [progress.phase for progress in seen] == ["checking"] * 3 + ["importing"] * 3
-    assert [progress.num_rows for progress in seen] == [1_000, 2_000, 3_000] * 2
+    assert [progress.phase for progress in seen] == ["checking"] * 6 + ["importing"] * 6
+    assert [progress.num_rows for progress in seen] == [500, 1_000, 1_500, 2_000, 2_500, 3_000] * 2
     assert all(0 < progress.fraction <= 1 for progress in seen)
+
+
+def test_a_large_file_is_read_by_workers_with_the_same_outcome(tmp_path: Path) -> None:
+    rows = list(trace_rows(400))
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    bad = "not JSON\n\n" + json.dumps({"prompt": "only"}) + "\n"
+    small, large = tmp_path / "sums.jsonl", tmp_path / "large" / "sums.jsonl"
+    large.parent.mkdir()
+    small.write_text(text + bad + text)
+    padding = (" " * 999 + "\n") * (PARALLEL_FROM_BYTES // 1000 + 1)  # blank lines: larger, the same rows
+    large.write_text(text + bad + text + padding)
+    outcomes = [_outcome(tmp_path / str(n), file) for n, file in enumerate((small, large))]
+    assert outcomes[0] == outcomes[1]
+
+
+def _outcome(home: Path, file: Path) -> tuple[list[str], list[str], str]:
+    store = open_store(Settings(home=home))
+    rejects = home / "rejects.jsonl"
+    options = ImportOptions(skip_invalid=True, rejects_path=rejects, source="sums")
+    report = import_traces(store.traces, file, options, name="sums.jsonl")
+    stored = sorted(item.canonical for item in store.traces.iter_selected(TraceFilter()))
+    store.close()
+    unlike = {"seconds", "rows_per_s", "num_blank_lines"}
+    return stored, rejects.read_text().splitlines(), report.model_dump_json(exclude=unlike)
 
 
 KILLED_HALF_WAY = """

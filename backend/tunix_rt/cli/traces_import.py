@@ -17,7 +17,7 @@ from tunix_rt.core.formats.export import EXPORT_FORMATS
 from tunix_rt.core.formats.registry import ROW_FORMATS
 from tunix_rt.services.exporting import export_file, export_lines, require_export_format, write_lines
 from tunix_rt.services.filtering import build_filter
-from tunix_rt.services.import_rows import ImportProgress, OnProgress
+from tunix_rt.services.import_file import ImportProgress, OnProgress
 from tunix_rt.services.importing import ImportReport, import_options, import_traces
 from tunix_rt.services.linting import score_unscored
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import Column, Connection, Table, func, select, text
 
@@ -26,10 +25,11 @@ def insert_rows(connection: Connection, table: str, columns: Sequence[str], rows
 
 def insert_new(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
-) -> dict[UUID, int]:
-    """Insert the rows whose `id`, the first column, is not in the table yet; the new keys (`pk`) by id.
+) -> dict[str, int]:
+    """Insert the rows whose `id` is not in the table yet; the new keys (`pk`) by id.
 
-    Values are as the driver takes them: see `stored_value`.
+    Ids are hexadecimal text, which both databases take; other values are as the driver takes them: see
+    `stored_value`.
     """
     if not rows:
         return {}
@@ -45,18 +45,18 @@ def stored_value(connection: Connection, column: Column[Any], value: Any) -> Any
 
 def _insert_new_sqlite(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
-) -> dict[UUID, int]:
+) -> dict[str, int]:
     # The write lock is ours until the end of the transaction, so every key above the last one is new.
     last_pk = connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one()
     statement = f"INSERT OR IGNORE INTO {table.name} ({', '.join(columns)}) VALUES ({_marks(columns)})"
     connection.exec_driver_sql(statement, list(rows))
     added = connection.exec_driver_sql(f"SELECT id, pk FROM {table.name} WHERE pk > ?", (last_pk,))
-    return {UUID(hex=id_): pk for id_, pk in added}
+    return {id_hex: pk for id_hex, pk in added}
 
 
 def _insert_new_postgresql(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
-) -> dict[UUID, int]:
+) -> dict[str, int]:
     # COPY knows no ON CONFLICT: the rows go through a table of this transaction.
     names = ", ".join(columns)
     incoming = f"incoming_{table.name}"
@@ -70,7 +70,7 @@ def _insert_new_postgresql(
             " ON CONFLICT (id) DO NOTHING RETURNING id, pk"
         )
     )
-    return {row.id: row.pk for row in added}
+    return {row.id.hex: row.pk for row in added}
 
 
 def _marks(columns: Sequence[str]) -> str:

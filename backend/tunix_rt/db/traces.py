@@ -1,7 +1,6 @@
 """The trace repository: stores, finds, lists, scores and deletes traces."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -10,28 +9,18 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, delete, f
 
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.linting.findings import LintReport
+from tunix_rt.core.prepared import PreparedTrace, prepared
 from tunix_rt.core.store_types import AddResult, StoredTrace, TraceFilter, TracePage, TraceSummary
-from tunix_rt.core.trace import Trace, canonical_json, trace_id
+from tunix_rt.core.trace import Trace
 from tunix_rt.db.bulk import insert_new, insert_rows, stored_value
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.filters import select_traces, unscored_like
 from tunix_rt.db.schema import trace_bodies, trace_lint_codes, trace_reports, traces
-from tunix_rt.db.search import add_to_index, remove_from_index, tokens_of
+from tunix_rt.db.search import add_to_index, remove_from_index
 
-PROMPT_START_CHARS = 200
-SOURCE_CHARS = 256
 COUNT_UP_TO = 10_000
 """Totals of filtered lists are exact up to here; counting on would make every page of a large store slow."""
 _CHUNK = 500
-
-
-@dataclass(frozen=True)
-class _New:
-    """A trace on its way in."""
-
-    id: UUID
-    trace: Trace
-    canonical: str
 
 
 class TraceRepository:
@@ -42,24 +31,27 @@ class TraceRepository:
 
     def add(self, trace: Trace) -> tuple[StoredTrace, bool]:
         """Store one trace; True when it was not there before."""
-        canonical = canonical_json(trace)
-        result = self.add_many([(trace, canonical)])
-        return self.get(trace_id(canonical)), result.num_added == 1
+        entry = prepared(trace)
+        added = self.add_prepared([entry])
+        return self.get(UUID(hex=entry.id_hex)), bool(added)
 
     def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
         """Store (trace, canonical JSON) pairs, all or none; identical traces are stored once."""
-        num_added = len(self.add_new(items))
+        num_added = len(self.add_prepared([prepared(trace, canonical) for trace, canonical in items]))
         return AddResult(num_added=num_added, num_present=len(items) - num_added)
 
-    def add_new(self, items: Sequence[tuple[Trace, str]]) -> set[UUID]:
-        """The same, but gives the ids of the traces that were not there before."""
-        new = {entry.id: entry for entry in (_New(trace_id(text), trace, text) for trace, text in items)}
+    def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
+        """Store traces, all or none; gives the ids of those that were not there before."""
         # One order for every writer: two imports of the same file cannot deadlock on each other's rows.
-        entries = [new[key] for key in sorted(new)]
+        distinct = sorted({entry.id_hex: entry for entry in entries}.items())
         with writing(self._engine) as connection:
-            added = _insert_traces(connection, entries)
-            _insert_parts(connection, [(added[entry.id], entry) for entry in entries if entry.id in added])
-        return set(added)
+            added = _insert_traces(connection, [entry for _, entry in distinct])
+            new = [(added[id_hex], entry) for id_hex, entry in distinct if id_hex in added]
+            insert_rows(
+                connection, "trace_bodies", ("pk", "canonical"), [(pk, entry.canonical) for pk, entry in new]
+            )
+            add_to_index(connection, [(pk, entry.tokens) for pk, entry in new])
+        return {UUID(hex=id_hex) for id_hex in added}
 
     def get(self, trace_id: UUID) -> StoredTrace:
         """The trace with this id, or NotFoundError."""
@@ -165,29 +157,15 @@ def _with_body() -> Select[Any]:
     return select(*traces.c, trace_bodies.c.canonical).join(trace_bodies, trace_bodies.c.pk == traces.c.pk)
 
 
-def _insert_traces(connection: Connection, entries: list[_New]) -> dict[UUID, int]:
+def _insert_traces(connection: Connection, entries: list[PreparedTrace]) -> dict[str, int]:
     """Insert what is not there yet; the new traces' keys by id."""
-    is_sqlite = connection.dialect.name == "sqlite"
     now = stored_value(connection, traces.c.created_at, datetime.now(UTC))
     columns = ("id", "created_at", "trace_version", "prompt_start", "num_steps", "source")
     rows = [
-        (
-            entry.id.hex if is_sqlite else entry.id,
-            now,
-            entry.trace.trace_version,
-            entry.trace.prompt[:PROMPT_START_CHARS],
-            len(entry.trace.steps),
-            _source(entry.trace),
-        )
+        (entry.id_hex, now, entry.trace_version, entry.prompt_start, entry.num_steps, entry.source)
         for entry in entries
     ]
     return insert_new(connection, traces, columns, rows)
-
-
-def _insert_parts(connection: Connection, added: list[tuple[int, _New]]) -> None:
-    bodies = [(pk, new.canonical) for pk, new in added]
-    insert_rows(connection, "trace_bodies", ("pk", "canonical"), bodies)
-    add_to_index(connection, [(pk, tokens_of(new.trace)) for pk, new in added])
 
 
 def _replace_reports(
@@ -233,11 +211,6 @@ def _count(connection: Connection, chosen: Select[Any], key: ColumnElement[int] 
     some = chosen.add_columns(key.label("pk")).limit(COUNT_UP_TO + 1).subquery()
     num_counted = int(connection.execute(select(func.count()).select_from(some)).scalar_one())
     return min(num_counted, COUNT_UP_TO), num_counted <= COUNT_UP_TO
-
-
-def _source(trace: Trace) -> str | None:
-    source = trace.meta.get("source")
-    return source[:SOURCE_CHARS] if isinstance(source, str) else None
 
 
 def _summary_columns() -> tuple[Any, ...]:

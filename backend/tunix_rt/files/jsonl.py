@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 from pydantic_core import from_json
 
-from tunix_rt.files.rows import BadRow, BlankLine, FileRow, ReadRow
+from tunix_rt.files.rows import BadRow, BlankLine, FileRow, RawLine, ReadRow
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -15,13 +15,22 @@ _KEY_ENDS = (b'":', b" :", b"\t:", b"\r:")
 
 def read_jsonl(file: BinaryIO, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[FileRow]:
     """One row for each line that holds a JSON object, one `BadRow` for each other line."""
+    for line in unread_lines(file, max_line_bytes=max_line_bytes):
+        yield parse_raw(line) if isinstance(line, RawLine) else line
+
+
+def unread_lines(file: BinaryIO, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[RawLine | BadRow]:
+    """The lines as they are, for `parse_raw` to read somewhere else; lines over the limit are bad rows."""
     for number, line in numbered_lines(file, max_line_bytes):
         if len(line) > max_line_bytes:
             yield BadRow(number, over_limit(max_line_bytes), shown(line[:1_000]))
-        elif not line.strip():
-            yield BlankLine(number)
         else:
-            yield parse_line(number, line)
+            yield RawLine(number, line)
+
+
+def parse_raw(line: RawLine) -> FileRow:
+    """What a line holds."""
+    return parse_line(line.number, line.raw) if line.raw.strip() else BlankLine(line.number)
 
 
 def parse_line(number: int, line: bytes) -> ReadRow | BadRow:

@@ -7,17 +7,18 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError, StorageError
 from tunix_rt.files.csv_rows import CsvTable
 from tunix_rt.files.json_list import read_json_list, starts_a_list
-from tunix_rt.files.jsonl import read_jsonl
+from tunix_rt.files.jsonl import parse_raw, unread_lines
 from tunix_rt.files.parquet import ParquetTable
-from tunix_rt.files.rows import BadRow, FileRow, RowStream
+from tunix_rt.files.rows import BadRow, FileRow, RawLine, UnreadRow
 
 FileType = Literal["jsonl", "csv", "tsv", "parquet"]
 FILE_TYPES: tuple[FileType, ...] = get_args(FileType)
@@ -26,6 +27,23 @@ _SUFFIXES: dict[str, FileType] = {".csv": "csv", ".tsv": "tsv", ".parquet": "par
 _GZIP_MAGIC = b"\x1f\x8b"
 _PARQUET_MAGIC = b"PAR1"
 _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """The rows of an open file, to be read once."""
+
+    unread: Iterator[UnreadRow]
+    """The rows as they are found; lines of JSON are not parsed yet."""
+    fraction_read: Callable[[], float]
+    """How much of the file has been read, 0 to 1."""
+    columns: tuple[str, ...] | None = None
+    """The header of a table; None where every row names its own keys."""
+
+    @property
+    def rows(self) -> Iterator[FileRow]:
+        """The rows, parsed."""
+        return (parse_raw(row) if isinstance(row, RawLine) else row for row in self.unread)
 
 
 @contextmanager
@@ -104,9 +122,9 @@ def _text_stream(file: io.BufferedReader, raw: io.BufferedReader, kind: FileType
     return RowStream(_until_damaged(table.rows()), fraction_read, table.columns)
 
 
-def _json_rows(file: io.BufferedReader) -> Iterator[FileRow]:
+def _json_rows(file: io.BufferedReader) -> Iterator[UnreadRow]:
     """One object a line, or the objects of one list."""
-    yield from read_json_list(file) if starts_a_list(file.peek(64)) else read_jsonl(file)
+    yield from read_json_list(file) if starts_a_list(file.peek(64)) else unread_lines(file)
 
 
 class _Seen:
@@ -125,7 +143,7 @@ class _Seen:
         return row
 
 
-def _until_damaged(rows: Iterator[FileRow]) -> Iterator[FileRow]:
+def _until_damaged(rows: Iterator[UnreadRow]) -> Iterator[UnreadRow]:
     """The rows, ending in a `BadRow` where compressed data is damaged or cut off."""
     number = 0
     try:

@@ -1,7 +1,6 @@
-"""What reading a file of rows gives: rows, the lines that are none, and how far the reading is."""
+"""What reading a file of rows gives: rows, and the lines that are none."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
@@ -26,15 +25,12 @@ class BlankLine(NamedTuple):
     number: int
 
 
+class RawLine(NamedTuple):
+    """A line of JSON that was not parsed yet."""
+
+    number: int
+    raw: bytes
+
+
 FileRow = ReadRow | BadRow | BlankLine
-
-
-@dataclass(frozen=True)
-class RowStream:
-    """The rows of an open file."""
-
-    rows: Iterator[FileRow]
-    fraction_read: Callable[[], float]
-    """How much of the file has been read, 0 to 1."""
-    columns: tuple[str, ...] | None = None
-    """The header of a table; None where every row names its own keys."""
+UnreadRow = FileRow | RawLine

@@ -9,13 +9,12 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.core.dataset import BuildOutcome
 from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.store_types import AddResult
-from tunix_rt.core.trace import Trace, trace_id
+from tunix_rt.core.prepared import PreparedTrace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.assets import shipped_dataset_names, shipped_dataset_path
 from tunix_rt.files.readers import source_name
 from tunix_rt.services.dataset_building import Progress, build_from_store
-from tunix_rt.services.import_rows import OnProgress
+from tunix_rt.services.import_file import OnProgress
 from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
 from tunix_rt.services.store import Store
 
@@ -42,11 +41,11 @@ class _Remembering:
         self._traces = traces
         self.ids: set[UUID] = set()
 
-    def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
+    def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
         """Store, and remember."""
-        result = self._traces.add_many(items)
-        self.ids.update(trace_id(canonical) for _, canonical in items)
-        return result
+        added = self._traces.add_prepared(entries)
+        self.ids.update(UUID(hex=entry.id_hex) for entry in entries)
+        return added
 
 
 def named_file(file: str) -> str | Path:

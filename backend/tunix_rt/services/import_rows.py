@@ -1,25 +1,25 @@
-"""Rows of a file as traces, with every rejected row counted, shown and, if wanted, written out."""
+"""Rows of a file as traces ready to be stored; every rejected row is counted and kept with its reason.
+
+`prepare_chunk` is what worker processes run: it only computes.
+"""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.core.formats.registry import RowReading, read_row
 from tunix_rt.core.formats.rows import RowError
+from tunix_rt.core.prepared import PreparedTrace, prepared
 from tunix_rt.core.trace import Trace
-from tunix_rt.files.atomic import write_atomically
-from tunix_rt.files.readers import FileType, open_rows
-from tunix_rt.files.rows import BadRow, ReadRow
+from tunix_rt.files.jsonl import parse_raw
+from tunix_rt.files.rows import BadRow, RawLine, ReadRow, UnreadRow
 
 MAX_SHOWN_REJECTIONS = 10
 MAX_SHOWN_CHARS = 200
-PROGRESS_EVERY_ROWS = 1_000
 
 
 class Rejection(BaseModel):
@@ -33,21 +33,9 @@ class Rejection(BaseModel):
     """The start of its text."""
 
 
-@dataclass(frozen=True)
-class ImportProgress:
-    """How far an import is."""
-
-    phase: Literal["checking", "importing"]
-    num_rows: int
-    fraction: float
-
-
-OnProgress = Callable[[ImportProgress], None]
-
-
 @dataclass
 class Tally:
-    """What one pass over the file has met."""
+    """What a pass over rows has met."""
 
     num_read: int = 0
     num_rejected: int = 0
@@ -58,85 +46,93 @@ class Tally:
 
     def count(self, trace: Trace) -> None:
         """Note how a trace was read from its row."""
+        self.num_read += 1
         rule = trace.meta.get("answer_rule")
         if rule is not None:
             self.answer_rules[str(rule)] += 1
         self.num_system_folded += trace.meta.get("system_folded") is True
 
+    def reject(self, line: int, reason: str, row: Any) -> None:
+        """Note a row that holds no trace."""
+        self.num_read += 1
+        self.num_rejected += 1
+        if len(self.first_rejections) < MAX_SHOWN_REJECTIONS:
+            text = row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
+            self.first_rejections.append(Rejection(line=line, reason=reason, row=_shortened(text)))
+
+    def add(self, later: "Tally") -> None:
+        """Go on with what a later part of the file has met."""
+        self.num_read += later.num_read
+        self.num_rejected += later.num_rejected
+        self.num_blank_lines += later.num_blank_lines
+        self.num_system_folded += later.num_system_folded
+        self.answer_rules += later.answer_rules
+        room = MAX_SHOWN_REJECTIONS - len(self.first_rejections)
+        self.first_rejections += later.first_rejections[:room]
+
 
 @dataclass(frozen=True)
-class TraceFile:
-    """A file of rows and how to read them."""
+class RowJob:
+    """How rows become traces."""
 
-    path: Path
-    name: str
-    """What the user calls it."""
-    file_type: FileType | None
     reading: RowReading
     source: str
     overwrite_source: bool
     """Whether `source` also replaces what a row itself says."""
-
-    def traces(
-        self,
-        tally: Tally,
-        rejects: IO[bytes] | None,
-        phase: Literal["checking", "importing"],
-        on_progress: OnProgress,
-    ) -> Iterator[Trace]:
-        """The traces of all good rows; the bad ones go to `tally` and `rejects`."""
-        with open_rows(self.path, self.file_type) as stream:
-            for row in stream.rows:
-                if isinstance(row, ReadRow):
-                    trace = self._trace_of(row, tally, rejects)
-                    if trace is not None:
-                        yield trace
-                elif isinstance(row, BadRow):
-                    _reject(tally, rejects, row.number, row.reason, row.raw)
-                else:
-                    tally.num_blank_lines += 1
-                if row.number % PROGRESS_EVERY_ROWS == 0:
-                    on_progress(ImportProgress(phase, tally.num_read, stream.fraction_read()))
-
-    def _trace_of(self, row: ReadRow, tally: Tally, rejects: IO[bytes] | None) -> Trace | None:
-        try:
-            trace = read_row(row.values, self.reading)
-        except RowError as error:
-            _reject(tally, rejects, row.number, str(error), row.values)
-            return None
-        tally.num_read += 1
-        tally.count(trace)
-        return self._with_source(trace)
-
-    def _with_source(self, trace: Trace) -> Trace:
-        if "source" in trace.meta and not self.overwrite_source:
-            return trace
-        return trace.model_copy(update={"meta": {**trace.meta, "source": self.source}})
+    keep_traces: bool
+    """Whether the traces are wanted, or only the tally."""
 
 
-@contextmanager
-def rejects_file(path: Path | None) -> Iterator[IO[bytes] | None]:
-    """Where rejected rows are written, one `{"line", "reason", "row"}` a line; None: nowhere."""
-    if path is None:
-        yield None
+class RejectedRow(NamedTuple):
+    """A row that holds no trace, whole."""
+
+    line: int
+    reason: str
+    row: Any
+
+
+class PreparedChunk(NamedTuple):
+    """What became of some rows."""
+
+    traces: list[PreparedTrace]
+    rejected: list[RejectedRow]
+    tally: Tally
+
+
+def prepare_chunk(job: RowJob, rows: Sequence[UnreadRow]) -> PreparedChunk:
+    """The traces of these rows, ready to be stored, and the rows that hold none."""
+    chunk = PreparedChunk([], [], Tally())
+    for unread in rows:
+        row = parse_raw(unread) if isinstance(unread, RawLine) else unread
+        if isinstance(row, ReadRow):
+            _take(job, row, chunk)
+        elif isinstance(row, BadRow):
+            _reject(chunk, row.number, row.reason, row.raw)
+        else:
+            chunk.tally.num_blank_lines += 1
+    return chunk
+
+
+def _take(job: RowJob, row: ReadRow, chunk: PreparedChunk) -> None:
+    try:
+        trace = read_row(row.values, job.reading)
+    except RowError as error:
+        _reject(chunk, row.number, str(error), row.values)
         return
-    with write_atomically(path, what="writing the rejected rows") as file:
-        yield file
+    chunk.tally.count(trace)
+    if job.keep_traces:
+        chunk.traces.append(prepared(_with_source(job, trace)))
 
 
-def _reject(tally: Tally, rejects: IO[bytes] | None, line: int, reason: str, row: Any) -> None:
-    tally.num_read += 1
-    tally.num_rejected += 1
-    if rejects is not None:
-        rejected = {"line": line, "reason": reason, "row": row}
-        rejects.write(f"{_json(rejected)}\n".encode(errors="backslashreplace"))
-    if len(tally.first_rejections) < MAX_SHOWN_REJECTIONS:
-        text = row if isinstance(row, str) else _json(row)
-        tally.first_rejections.append(Rejection(line=line, reason=reason, row=_shortened(text)))
+def _with_source(job: RowJob, trace: Trace) -> Trace:
+    if "source" in trace.meta and not job.overwrite_source:
+        return trace
+    return trace.model_copy(update={"meta": {**trace.meta, "source": job.source}})
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _reject(chunk: PreparedChunk, line: int, reason: str, row: Any) -> None:
+    chunk.tally.reject(line, reason, row)
+    chunk.rejected.append(RejectedRow(line, reason, row))
 
 
 def _shortened(text: str) -> str:

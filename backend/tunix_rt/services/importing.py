@@ -2,17 +2,19 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tunix_rt.core.errors import DataError, InvalidInputError
 from tunix_rt.core.formats.registry import RowReading
 from tunix_rt.core.formats.solutions import UNMARKED_RULE
+from tunix_rt.core.prepared import PreparedTrace
 from tunix_rt.core.store_types import AddResult
-from tunix_rt.core.trace import Trace, canonical_json, explain_validation_error
+from tunix_rt.core.trace import explain_validation_error
 from tunix_rt.files.readers import (
     STANDARD_INPUT,
     FileType,
@@ -20,8 +22,9 @@ from tunix_rt.files.readers import (
     regular_file,
     source_name,
 )
+from tunix_rt.services.import_file import OnProgress, TraceFile, rejects_file
 from tunix_rt.services.import_formats import choose_format
-from tunix_rt.services.import_rows import OnProgress, Rejection, Tally, TraceFile, rejects_file
+from tunix_rt.services.import_rows import Rejection, Tally
 
 ROWS_PER_TRANSACTION = 2_000
 CHARS_PER_TRANSACTION = 32_000_000
@@ -30,8 +33,8 @@ CHARS_PER_TRANSACTION = 32_000_000
 class TraceStore(Protocol):
     """Where imported traces go."""
 
-    def add_many(self, items: Sequence[tuple[Trace, str]]) -> AddResult:
-        """Store traces with their canonical JSON, all or none; those already there are left alone."""
+    def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
+        """Store traces, all or none; the ids of those that were not there before."""
 
 
 class ImportOptions(BaseModel):
@@ -139,21 +142,20 @@ def _import_good_rows(
     store: TraceStore, file: TraceFile, options: ImportOptions, on_progress: OnProgress
 ) -> tuple[Tally, AddResult]:
     tally = Tally()
-    with rejects_file(options.rejects_path) as rejects:
-        return tally, _store_all(store, file, tally, rejects, on_progress)
+    with file.mapper() as mapper, rejects_file(options.rejects_path) as rejects:
+        return tally, _store_all(store, file.traces(mapper, tally, rejects, on_progress))
 
 
 def _import_whole_file(
     store: TraceStore, file: TraceFile, options: ImportOptions, on_progress: OnProgress
 ) -> tuple[Tally, AddResult]:
-    tally = Tally()
-    with rejects_file(options.rejects_path) as rejects:
-        for _ in file.traces(tally, rejects, "checking", on_progress):
-            pass
-    if tally.num_rejected:
-        raise RejectedRowsError(file.name, tally.num_read, tally.num_rejected, tally.first_rejections)
-    second = Tally()
-    result = _store_all(store, file, second, None, on_progress)
+    with file.mapper() as mapper:
+        with rejects_file(options.rejects_path) as rejects:
+            tally = file.check(mapper, rejects, on_progress)
+        if tally.num_rejected:
+            raise RejectedRowsError(file.name, tally.num_read, tally.num_rejected, tally.first_rejections)
+        second = Tally()
+        result = _store_all(store, file.traces(mapper, second, None, on_progress))
     if second.num_rejected or second.num_read != tally.num_read:
         raise DataError(
             f"{file.name} changed while it was being imported.",
@@ -162,33 +164,22 @@ def _import_whole_file(
     return tally, result
 
 
-def _store_all(
-    store: TraceStore, file: TraceFile, tally: Tally, rejects: IO[bytes] | None, on_progress: OnProgress
-) -> AddResult:
-    results: list[AddResult] = []
-    # One batch is on its way to the database while the next one is read: neither waits for the other.
-    with ThreadPoolExecutor(max_workers=1) as writer:
-        written: Future[AddResult] | None = None
-        for batch in _batches(file.traces(tally, rejects, "importing", on_progress)):
-            if written is not None:
-                results.append(written.result())
-            written = writer.submit(store.add_many, batch)
-        if written is not None:
-            results.append(written.result())
-    return AddResult(
-        num_added=sum(result.num_added for result in results),
-        num_present=sum(result.num_present for result in results),
-    )
+def _store_all(store: TraceStore, chunks: Iterator[list[PreparedTrace]]) -> AddResult:
+    num_added = num_present = 0
+    for batch in _batches(chunks):
+        num_new = len(store.add_prepared(batch))
+        num_added += num_new
+        num_present += len(batch) - num_new
+    return AddResult(num_added=num_added, num_present=num_present)
 
 
-def _batches(traces: Iterator[Trace]) -> Iterator[list[tuple[Trace, str]]]:
-    """Traces with their canonical JSON, as many as one transaction takes and memory holds with ease."""
-    batch: list[tuple[Trace, str]] = []
+def _batches(chunks: Iterator[list[PreparedTrace]]) -> Iterator[list[PreparedTrace]]:
+    """As many traces as one transaction takes and memory holds with ease."""
+    batch: list[PreparedTrace] = []
     num_chars = 0
-    for trace in traces:
-        canonical = canonical_json(trace)
-        batch.append((trace, canonical))
-        num_chars += len(canonical)
+    for trace in chain.from_iterable(chunks):
+        batch.append(trace)
+        num_chars += len(trace.canonical)
         if len(batch) >= ROWS_PER_TRANSACTION or num_chars >= CHARS_PER_TRANSACTION:
             yield batch
             batch, num_chars = [], 0

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.core.compare import TraceComparison, compare_traces
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.linting import LintReport
+from tunix_rt.core.prepared import prepared
 from tunix_rt.core.store_types import StoredTrace, TraceFilter, TraceSummary
-from tunix_rt.core.trace import Trace, canonical_json, trace_id
+from tunix_rt.core.trace import Trace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.linting import score_trace as judge_and_keep
 
@@ -96,9 +97,9 @@ def add_trace(traces: TraceRepository, trace: Trace) -> TraceReceipt:
 
 def add_batch(traces: TraceRepository, batch: Sequence[Trace]) -> BatchReceipt:
     """Store a batch, all or none."""
-    items = [(trace, canonical_json(trace)) for trace in batch]
-    ids = [trace_id(canonical) for _, canonical in items]
-    new = traces.add_new(items)
+    entries = [prepared(trace) for trace in batch]
+    ids = [UUID(hex=entry.id_hex) for entry in entries]
+    new = traces.add_prepared(entries)
     created_at = traces.created_at(ids)
     now = datetime.now(UTC)
     firsts = {key: position for position, key in reversed(list(enumerate(ids)))}
