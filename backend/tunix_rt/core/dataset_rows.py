@@ -1,11 +1,12 @@
 """What the dataset builder must know about a row, taken from its JSON once."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
+
+from pydantic_core import from_json
 
 from tunix_rt.core.similarity import Question, numbers, question_of
 from tunix_rt.core.store_types import StoredTrace
@@ -45,7 +46,7 @@ def solution_text(trace: Mapping[str, Any]) -> str:
 
 def parse_row(stored: StoredTrace) -> tuple[RowFacts, Question]:
     """The facts of a stored row, and its question."""
-    trace = json.loads(stored.canonical)
+    trace = from_json(stored.canonical)
     question = question_of(trace["prompt"])
     solution = solution_text(trace)
     answer = normalised_prompt(trace["final_answer"])

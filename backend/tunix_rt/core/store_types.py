@@ -51,7 +51,6 @@ class StoredTrace(BaseModel):
     canonical: str
     score: float | None = None
     """0 to 100 by the linter; None: never linted."""
-    lint_codes: tuple[str, ...] = ()
 
     def trace(self) -> Trace:
         """The trace itself."""

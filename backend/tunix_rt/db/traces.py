@@ -59,7 +59,14 @@ class TraceRepository:
             row = connection.execute(_with_body().where(traces.c.id == trace_id)).one_or_none()
             if row is None:
                 raise _no_trace(trace_id)
-            return _stored(row, _codes(connection, [row.pk]).get(row.pk, ()))
+            return _stored(row)
+
+    def lint_codes(self, trace_id: UUID) -> tuple[str, ...]:
+        """Which findings the linter made in this trace when it was last asked, each once."""
+        codes = select(trace_lint_codes.c.code).join(traces, traces.c.pk == trace_lint_codes.c.pk)
+        with reading(self._engine) as connection:
+            found = connection.execute(codes.where(traces.c.id == trace_id).order_by(trace_lint_codes.c.code))
+            return tuple(found.scalars())
 
     def created_at(self, ids: Sequence[UUID]) -> dict[UUID, datetime]:
         """When each of these traces was stored."""
@@ -98,10 +105,7 @@ class TraceRepository:
         query = _with_body().join(keys, keys.c.pk == traces.c.pk).order_by(traces.c.id)
         with reading(self._engine) as connection:
             streamed = connection.execution_options(yield_per=_CHUNK).execute(query)
-            for rows in streamed.partitions(_CHUNK):
-                with reading(self._engine) as other:
-                    codes = _codes(other, [row.pk for row in rows])
-                yield from (_stored(row, codes.get(row.pk, ())) for row in rows)
+            yield from map(_stored, streamed)
 
     def iter_unscored(self, criteria: TraceFilter, linter_version: str) -> Iterator[StoredTrace]:
         """Traces that `criteria` could choose once this linter has judged them."""
@@ -114,7 +118,7 @@ class TraceRepository:
                 rows = connection.execute(page.order_by(traces.c.pk)).all()
             if not rows:
                 return
-            yield from (_stored(row, ()) for row in rows)
+            yield from map(_stored, rows)
             last_pk = rows[-1].pk
 
     def count_unscored(self, criteria: TraceFilter, linter_version: str) -> int:
@@ -192,14 +196,6 @@ def _replace_reports(
     )
 
 
-def _codes(connection: Connection, keys: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    query = select(trace_lint_codes.c.pk, trace_lint_codes.c.code).where(trace_lint_codes.c.pk.in_(keys))
-    found: dict[int, tuple[str, ...]] = {}
-    for row in connection.execute(query.order_by(trace_lint_codes.c.code)):
-        found[row.pk] = (*found.get(row.pk, ()), row.code)
-    return found
-
-
 def _count(connection: Connection, chosen: Select[Any], key: ColumnElement[int] | None) -> tuple[int, bool]:
     """How many are chosen, and whether that is all of them.
 
@@ -230,9 +226,9 @@ def _summary(row: Row[Any]) -> TraceSummary:
     return TraceSummary.model_validate(row._mapping)
 
 
-def _stored(row: Row[Any], codes: tuple[str, ...]) -> StoredTrace:
+def _stored(row: Row[Any]) -> StoredTrace:
     return StoredTrace.model_construct(
-        id=row.id, created_at=row.created_at, canonical=row.canonical, score=row.score, lint_codes=codes
+        id=row.id, created_at=row.created_at, canonical=row.canonical, score=row.score
     )
 
 

@@ -122,7 +122,7 @@ def iter_rows(datasets_dir: Path, key: str, split: str | None = None) -> Iterato
         require_unchanged(datasets_dir, key, part)
         for line in iter_lines(datasets_dir, key, part.name):
             yield StoredTrace.model_construct(
-                id=trace_id(line), created_at=manifest.created_at, canonical=line, score=None, lint_codes=()
+                id=trace_id(line), created_at=manifest.created_at, canonical=line, score=None
             )
 
 

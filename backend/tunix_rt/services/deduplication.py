@@ -1,9 +1,10 @@
 """Which rows of a dataset say the same thing as another one."""
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+
+from pydantic_core import from_json
 
 from tunix_rt.core.dataset import Removal, RemovalReason, RemovedPair
 from tunix_rt.core.dataset_rows import RowFacts, numbers_key, solution_text
@@ -45,7 +46,7 @@ def near_duplicates(
 def _groups_with_same_numbers(order: Iterable[int], row_json: Callable[[int], bytes]) -> Iterable[list[int]]:
     groups: defaultdict[bytes, list[int]] = defaultdict(list)
     for index in order:
-        groups[numbers_key(json.loads(row_json(index)))].append(index)
+        groups[numbers_key(from_json(row_json(index)))].append(index)
     return (group for group in groups.values() if len(group) > 1)
 
 
@@ -61,7 +62,7 @@ def _near_duplicates_in(group: list[int], threshold: float, row_json: Callable[[
 
 def row_shingles(row: bytes) -> set[str]:
     """The word triples of the question and the solution of a row."""
-    trace = json.loads(row)
+    trace = from_json(row)
     return shingles(words(f"{trace['prompt']}\n{solution_text(trace)}"))
 
 

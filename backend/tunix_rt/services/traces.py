@@ -11,7 +11,7 @@ from tunix_rt.core.compare import TraceComparison, compare_traces
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.linting import LintReport
 from tunix_rt.core.prepared import prepared
-from tunix_rt.core.store_types import StoredTrace, TraceFilter, TraceSummary
+from tunix_rt.core.store_types import TraceFilter, TraceSummary
 from tunix_rt.core.trace import Trace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.linting import score_trace as judge_and_keep
@@ -118,7 +118,16 @@ def add_batch(traces: TraceRepository, batch: Sequence[Trace]) -> BatchReceipt:
 
 def get_trace(traces: TraceRepository, key: UUID) -> TraceDetail:
     """A stored trace."""
-    return _detail(traces.get(key))
+    stored = traces.get(key)
+    payload = stored.trace()
+    return TraceDetail(
+        id=stored.id,
+        created_at=stored.created_at,
+        trace_version=payload.trace_version,
+        score=stored.score,
+        lint_codes=traces.lint_codes(key),
+        payload=payload,
+    )
 
 
 def list_traces(traces: TraceRepository, criteria: TraceFilter, *, limit: int, offset: int) -> TraceList:
@@ -161,15 +170,3 @@ def compare_stored(traces: TraceRepository, base: UUID, other: UUID) -> StoredCo
     """Line up two stored traces."""
     left, right = get_trace(traces, base), get_trace(traces, other)
     return StoredComparison(base=left, other=right, comparison=compare_traces(left.payload, right.payload))
-
-
-def _detail(stored: StoredTrace) -> TraceDetail:
-    payload = stored.trace()
-    return TraceDetail(
-        id=stored.id,
-        created_at=stored.created_at,
-        trace_version=payload.trace_version,
-        score=stored.score,
-        lint_codes=stored.lint_codes,
-        payload=payload,
-    )
