@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-import httpx
+import httpx2 as httpx
 import psycopg
 from support.postgres import postgres_server
 

@@ -20,7 +20,7 @@ from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.store import open_store
 
-SECRET = "the secret of another user"
+OUTSIDE = "what another user wrote"
 TRICKS = [
     "..",
     "../outside",
@@ -54,9 +54,9 @@ def outside(tmp_path: Path) -> Path:
     """What a client must not reach: another user's dataset and tokenizer, beside the home."""
     folder = tmp_path / "outside"
     write_tokenizer(folder)
-    (folder / "train.jsonl").write_text(SECRET)
-    (folder / "manifest.json").write_text(json.dumps({"detail": SECRET}))
-    (folder / "template.jinja").write_text(SECRET)
+    (folder / "train.jsonl").write_text(OUTSIDE)
+    (folder / "manifest.json").write_text(json.dumps({"detail": OUTSIDE}))
+    (folder / "template.jinja").write_text(OUTSIDE)
     return folder
 
 
@@ -90,7 +90,7 @@ def everything_outside(tmp_path: Path) -> dict[str, str]:
 def refused(response: Response) -> None:
     assert response.status_code in (404, 405, 409, 422), (response.url, response.text)
     error_of(response, response.status_code)
-    assert SECRET not in response.text
+    assert OUTSIDE not in response.text
 
 
 def test_a_key_that_is_a_path_leads_nowhere(http: TestClient, home: Path) -> None:

@@ -4,7 +4,13 @@ import re
 from collections.abc import Iterable
 
 from tunix_rt.core.linting.ratios import Ratio, reduced
-from tunix_rt.core.linting.vocabulary import CONJUNCTIONS, FRACTION_WORDS, NUMBER_WORDS, OPERATOR_WORDS
+from tunix_rt.core.linting.vocabulary import (
+    CONJUNCTIONS,
+    FRACTION_WORDS,
+    MULTIPLYING_WORDS,
+    NUMBER_WORDS,
+    OPERATOR_WORDS,
+)
 
 COMPOUNDS: dict[str, Ratio] = {
     f"{tens}-{units}": (NUMBER_WORDS[tens][0] + NUMBER_WORDS[units][0], 1)
@@ -16,53 +22,62 @@ COMPOUNDS: dict[str, Ratio] = {
     for part, share in FRACTION_WORDS.items()
 }
 """`twenty-five` and `two-thirds`."""
-_SPECIAL_WORDS = (
-    NUMBER_WORDS.keys() | OPERATOR_WORDS.keys() | FRACTION_WORDS.keys() | COMPOUNDS.keys()
-    | CONJUNCTIONS | {"of", "twice", "double", "triple"}
+_IMPLYING = frozenset(
+    "is are was were give gives make makes leave leaves total totals totaling or get gets".split()
+)
+_ABBREVIATIONS = frozenset("ft sq lb lbs oz hr hrs min mins yd yds".split())
+_WORDS_WITH_MEANING = (
+    NUMBER_WORDS.keys() | OPERATOR_WORDS.keys() | FRACTION_WORDS.keys() | MULTIPLYING_WORDS.keys()
+    | CONJUNCTIONS | _IMPLYING | _ABBREVIATIONS | {"of"}
 )  # fmt: skip
-
-_IMPLYING = "is|are|was|were|gives?|makes?|leaves?|totals?|totaling|total of|or|gets?"
-_ABBREVIATIONS = "ft|sq|lbs?|oz|hrs?|mins?|yds?"
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """A pattern for any of the words that looks at the first letter once: it runs at every word of a text."""
-    by_letter: dict[str, list[str]] = {}
-    for word in sorted(words, key=len, reverse=True):
-        by_letter.setdefault(word[0], []).append(word[1:])
-    return "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+    """A pattern for any of the words that looks at each letter once: it runs at every word of a text.
+
+    Example:
+        "ten", "two", "twenty" -> "t(?:en|w(?:enty|o))"
+    """
+    rests: dict[str, set[str]] = {}
+    for word in words:
+        rests.setdefault(word[:1], set()).add(word[1:])
+    is_complete = rests.pop("", None) is not None
+    branches = [letter + _any_of(rests[letter]) for letter in sorted(rests)]
+    pattern = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+    return (f"(?:{pattern})?" if is_complete else pattern) if branches else ""
 
 
 _LETTERS = r"[^\W\d_]"
 _REST_OF_WORD = rf"(?:['’&]{_LETTERS}+|-{_LETTERS}{{2,}})*+"
-_WORDS_WITH_MEANING = _any_of(_SPECIAL_WORDS | set(_IMPLYING.split("|")) | set(_ABBREVIATIONS.split("|")))
-_GROUPS = (
-    # A run of plain words, in one match because most of a text is that.
-    rf"((?:(?!(?:{_WORDS_WITH_MEANING})\b){_LETTERS}{{2,}}+{_REST_OF_WORD}\s?)++)",
+# An empty group marks the end of each piece: a branch that begins with its characters, and not with a group,
+# is ruled out by its first character.
+_PIECES = (
     # A number, and what is attached to it: percent, a time or ratio, a decimal comma, an ordinal, a version.
-    r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
+    r"(?:\d(?:\d{0,2}(?:,\d{3})+(?!\d)|\d*+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)()"
     r"((?:\.\.\.|…)?\s?%(?!\s?\d)|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*"
     r"|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?",
-    r"([-+/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f]|\*(?!\*))",
-    r"([.,;:!?\n|\[\]{}\"“”…—→⇒>])",
+    r"[-+*/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f](?!(?<=\*)\*)()",
+    r"[.,;:!?\n|\[\]{}\"“”…—→⇒>]()",
+    # A run of plain words, in one match because most of a text is that.
+    rf"(?:(?!{_any_of(_WORDS_WITH_MEANING)}\b){_LETTERS}{{2,}}+{_REST_OF_WORD}\s?)++()",
     # An implied equality: "is" and the like, right before a number.
-    rf"((?:{_IMPLYING})\b(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.]))",
+    rf"{_any_of(_IMPLYING | {'total of'})}\b(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.])()",
     # Any other word; an abbreviated unit keeps its dot, so that it does not end the expression.
-    rf"((?:{_ABBREVIATIONS})\.(?=\s*[*/+=x×÷)\-a-z])|{_LETTERS}+{_REST_OF_WORD})",
-    r"((?<=[\d)])\*\*(?=[\d(]))",
+    rf"(?:{_any_of(_ABBREVIATIONS)}\.(?=\s*[*/+=x×÷)\-a-z])|{_LETTERS}+{_REST_OF_WORD})()",
+    r"(?<=[\d)])\*\*(?=[\d(])()",
     # Markdown and tags say nothing.
     r"\*\*+|</?\w[^<>]{0,40}>",
 )
-SCANNER = re.compile("|".join(_GROUPS))
+SCANNER = re.compile(f"(?:{'|'.join(_PIECES)}) *+")
 (
-    GROUP_PLAIN_WORDS,
-    GROUP_NUMBER,
-    GROUP_TAIL,
-    GROUP_SYMBOL,
-    GROUP_STOP,
-    GROUP_IMPLIED,
-    GROUP_WORD,
-    GROUP_POWER,
+    NUMBER_ENDS,
+    TAIL,
+    SYMBOL_ENDS,
+    STOP_ENDS,
+    PLAIN_WORDS_END,
+    IMPLIED_ENDS,
+    WORD_ENDS,
+    POWER_ENDS,
 ) = range(1, 9)
 OPERAND_FOLLOWS = re.compile(r"\s*[$€£¢(]*\s*(?:[\d(½⅓⅔¼¾]|\.\d|the \d)")
 WORD_OPERAND_FOLLOWS = re.compile(

@@ -40,6 +40,9 @@ OPERATOR_WORDS = {
     "equalled": "=", "equaled": "=",
 }  # fmt: skip
 
+MULTIPLYING_WORDS: dict[str, Ratio] = {"twice": (2, 1), "double": (2, 1), "triple": (3, 1)}
+"""Words that multiply the number after them: `twice 24`."""
+
 APPROXIMATION_WORDS = (
     "about", "approx", "around", "round", "nearest", "nearly", "almost", "roughly", "≈", "whole", "remain",
     "left over", "leftover",
