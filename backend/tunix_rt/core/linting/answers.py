@@ -30,7 +30,7 @@ def answer_support(final_answer: str, contents: Sequence[str], readings: Sequenc
         answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "unsupported"
     """
     numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"][:_MAX_NUMBERS]
-    words = _content(final_answer)
+    words = content_words(words_of(final_answer))
     if not numbers or (words and words - _content(*contents[-NUM_LAST_STEPS:])):
         return _text_support(final_answer, contents)
     support = _number_support(numbers, readings)
@@ -61,10 +61,10 @@ def _content(*texts: str) -> set[str]:
 def _number_support(numbers: Sequence[Token], readings: Sequence[StepReading]) -> Support:
     last = readings[-NUM_LAST_STEPS:]
     results = [claim.result for reading in last for claim in reading.claims if claim.result]
-    if all(any(_same(token, result) for result in reversed(results)) for token in numbers):
+    if all([token.value in results or _is_among(token, results) for token in numbers]):
         return "follows"
     in_last = [token.value for reading in last for token in reading.numbers]
-    if all(any(_same(token, value) for value in in_last) for token in numbers):
+    if all(_is_among(token, in_last) for token in numbers):
         return "mismatch" if results and _is_only_operand(numbers, last) else "stated"
     if all(any(_same(token, n.value) for reading in readings for n in reading.numbers) for token in numbers):
         return "mismatch" if last_result(readings) is not None else "stated"
@@ -79,6 +79,10 @@ def _is_only_operand(numbers: Sequence[Token], readings: Sequence[StepReading]) 
         if any(_same(number, value) for number in numbers for value in free):
             return False
     return True
+
+
+def _is_among(token: Token, values: Sequence[Ratio]) -> bool:
+    return any(_same(token, value) for value in values)
 
 
 def _same(token: Token, value: Ratio) -> bool:

@@ -1,7 +1,6 @@
 """Reads the arithmetic claims of a text and says of each whether it is right, wrong or not readable."""
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -59,25 +58,20 @@ def read_step(text: str) -> StepReading:
     text = plain_text(text)
     tokens = tokenise(text)
     islands = find_islands(tokens)
-    claims = list(_claims_between(islands, text))
-    claims = [
-        claim for claim in annotated if not any(_says_the_same(claim, other) for other in claims)
-    ] + claims
+    claims = _claims_between(islands, text)
+    if annotated:
+        said = {(claim.result, claim.verdict) for claim in claims}  # `48/2 = <<48/2=24>>24` makes one claim
+        claims = [claim for claim in annotated if (claim.result, claim.verdict) not in said] + claims
     numbers = tuple([token for token in tokens if token.kind == "n" and token.name != "pi"])
-    has_unknowns = any([token.kind == "v" for token in tokens])
+    has_unknowns = "v" in [token.kind for token in tokens]
     return StepReading(tuple(claims), numbers, tuple(read_equations(islands)) if has_unknowns else ())
-
-
-def _says_the_same(annotated: Claim, prose: Claim) -> bool:
-    """`48/2 = <<48/2=24>>24` makes one claim, not two."""
-    return annotated.result == prose.result and annotated.verdict == prose.verdict
 
 
 def _read_annotations(text: str) -> tuple[list[Claim], str]:
     """The claims in `<<48/2=24>>` annotations, and the text with spaces in their place."""
     claims: list[Claim] = []
     for match in _ANNOTATION.finditer(text):
-        simple = _simple_claim(match)
+        simple = _simple_annotation(match)
         if simple is not None:
             claims.append(simple)
             continue
@@ -88,29 +82,32 @@ def _read_annotations(text: str) -> tuple[list[Claim], str]:
     return claims, _ANNOTATION.sub(_as_spaces, text)
 
 
-def _simple_claim(annotation: re.Match[str]) -> Claim | None:
+def _simple_annotation(annotation: re.Match[str]) -> Claim | None:
     """The claim of a right `<<a+b=c>>`, which most annotations are; None when it needs a closer look."""
     match = _SIMPLE.fullmatch(annotation[1])
     if match is None:
         return None
-    left, right, result = (read_number(match[group])[0] for group in (1, 3, 4))
-    exact = apply(match[2], left, right)
+    left, operator, right, stated = match.groups()
+    result = read_number(stated)[0]
+    exact = apply(operator, read_number(left)[0], read_number(right)[0])
     if exact is None or exact[0] * result[1] != result[0] * exact[1]:
         return None
-    offset = annotation.start(1)
-    return Claim("confirmed", (offset + match.start(4), offset + match.end(4)), (), result, exact)
+    end = annotation.end(1)
+    return Claim("confirmed", (end - len(stated), end), (), result, exact)
 
 
 def _as_spaces(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-def _claims_between(islands: list[Island], text: str) -> Iterator[Claim]:
+def _claims_between(islands: list[Island], text: str) -> list[Claim]:
+    claims = []
     for left, right in pairwise(islands):
         if right.equality is not None:
             claim = _judge(left, right, text)
             if claim is not None:
-                yield claim
+                claims.append(claim)
+    return claims
 
 
 def _judge(left: Island, right: Island, text: str) -> Claim | None:
@@ -119,7 +116,11 @@ def _judge(left: Island, right: Island, text: str) -> Claim | None:
         rhs = _balanced_prefix(rhs)
     if not rhs or not _is_linked(left, right, rhs):
         return None
-    if any([token.kind == "v" for token in lhs]) or any([token.kind == "v" for token in rhs]):
+    if len(lhs) == 3 and len(rhs) == 1:
+        simple = _simple_claim(lhs[0], lhs[1], lhs[2], rhs[0])
+        if simple is not None and not _is_bare(left, text):
+            return simple
+    if "v" in [token.kind for token in lhs] or "v" in [token.kind for token in rhs]:
         held = judge_unknowns(lhs, rhs)
         return None if held == "sometimes" else _claim("confirmed" if held == "always" else "wrong", lhs, rhs)
     is_bare = _is_bare(left, text)
@@ -132,6 +133,19 @@ def _judge(left: Island, right: Island, text: str) -> Claim | None:
         return None if is_bare else _claim("confirmed", lhs, rhs, exact)
     is_ambiguous = left.is_garbled or _is_compound(rhs, text)
     return _claim("unreadable" if is_ambiguous else "wrong", lhs, rhs, exact)
+
+
+def _simple_claim(left: Token, operator: Token, right: Token, result: Token) -> Claim | None:
+    """The claim of a right `a + b = c`, which most claims are; None when it needs a closer look."""
+    if left.kind != "n" or right.kind != "n" or result.kind != "n" or operator.kind not in OPERATORS:
+        return None
+    if left.is_percent or right.is_percent or result.is_percent:
+        return None
+    value = result.value
+    exact = apply(operator.kind, left.value, right.value)
+    if exact is None or exact[0] * value[1] != value[0] * exact[1]:
+        return None
+    return Claim("confirmed", (result.start, result.end), (left, right), value, exact)
 
 
 def _is_compound(rhs: list[Token], text: str) -> bool:

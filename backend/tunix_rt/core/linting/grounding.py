@@ -22,7 +22,11 @@ _COMMON_KNOWLEDGE = frozenset(
 )
 """Units of time, length, money and percentage, and their usual fractions; pi and gravity."""
 _QUANTITIES = NUMBER_WORDS | MULTIPLE_WORDS | FRACTION_WORDS
-_NUMBER = re.compile(r"((?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,40})(?:\.\d{1,40})?|\.\d{1,40})(?:/(\d{1,40}))?")
+_QUANTITY_WORDS = frozenset(_QUANTITIES)
+# It begins with a set of characters, so that the search skips all others at once.
+_NUMBER = re.compile(
+    r"([\d.](?:(?<=\.)\d{1,40}|(?<=\d)(?:\d{0,2}(?:,\d{3})+(?!\d)|\d{0,39})(?:\.\d{1,40})?))(?:/(\d{1,40}))?"
+)
 _WHOLE_BEFORE = re.compile(r"(?<!\d)(\d{1,6}) (?:and )?$")
 _MAX_PAIRS = 40
 MAX_UNEXPLAINED = 50
@@ -35,7 +39,7 @@ class KnownNumbers:
     def __init__(self, prompt: str, prompt_words: Iterable[str]) -> None:
         self.values: dict[Ratio, None] = dict.fromkeys(written_numbers(prompt))
         self.num_unexplained = 0
-        for word in _QUANTITIES.keys() & set(prompt_words):
+        for word in _QUANTITY_WORDS.intersection(prompt_words):
             self.add(_QUANTITIES[word])
 
     def add(self, value: Ratio) -> None:

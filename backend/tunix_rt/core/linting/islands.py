@@ -1,6 +1,6 @@
 """Groups tokens into expressions: runs of operands and operators with at most a few unit words between."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tunix_rt.core.linting.tokens import BREAK, Token
 
@@ -16,7 +16,7 @@ EQUALITIES = "=~i"
 class Island:
     """An expression, and the equality that stands before it (None when nothing joins it to the left)."""
 
-    tokens: list[Token] = field(default_factory=list)
+    tokens: list[Token]
     equality: Token | None = None
     words_before_equality: int = 0
     follows_word: bool = False
@@ -31,7 +31,7 @@ def find_islands(tokens: list[Token]) -> list[Island]:
         "3 + 4 = 7 cats, 2 dogs" -> [3 + 4], [= 7], [2]
     """
     islands: list[Island] = []
-    current = Island()
+    current = Island([])
     for index, token in enumerate(tokens):
         kind = token.kind
         if kind in EQUALITIES:
@@ -39,11 +39,21 @@ def find_islands(tokens: list[Token]) -> list[Island]:
             continue
         if token.name == "word" and _is_passing_word(current, tokens, index):
             continue
-        if not _joins(current, token):
-            _close(islands, current)
-            current = Island(is_garbled=_is_garbled(current, token))
-        _append(current, token)
-    _close(islands, current)
+        members = current.tokens
+        if not members:
+            if not _may_begin(current, token):
+                current = Island([])
+            _begin(current, token)
+        elif _joins(members[-1], token):
+            if kind in "+-*/^)" and members[-1].kind in "+-*/^(" and token.gap % BREAK:
+                members.append(_unknown(token))  # "5 + apples + 3"
+            members.append(token)
+        else:
+            islands.append(current)
+            current = Island([], is_garbled=token.gap == 0 and members[-1].name != "word")
+            _begin(current, token)
+    if current.tokens:
+        islands.append(current)
     return islands
 
 
@@ -54,49 +64,41 @@ def _is_passing_word(island: Island, tokens: list[Token], index: int) -> bool:
     return index + 1 < len(tokens) and tokens[index + 1].kind not in "+-*/^"
 
 
-def _close(islands: list[Island], island: Island) -> None:
-    if island.tokens:
-        islands.append(island)
-
-
 def _close_at_equality(islands: list[Island], current: Island, equality: Token) -> Island:
     if not current.tokens and current.equality is not None and equality.gap <= 1:
         current.equality = equality  # "is equal to", "= ≈"
         return current
     if current.tokens and current.tokens[-1].kind in "+-*/^" and equality.gap < BREAK:
         current.tokens.append(_unknown(equality))  # "5 + apples = 12"
-    _close(islands, current)
-    if not current.tokens or equality.gap > MAX_RESULT_WORDS:
-        return Island()
-    return Island(equality=equality, words_before_equality=equality.gap)
-
-
-def _is_garbled(island: Island, token: Token) -> bool:
-    return bool(island.tokens) and token.gap == 0 and island.tokens[-1].name != "word"
+    if not current.tokens:
+        return Island([])
+    islands.append(current)
+    gap = equality.gap
+    return Island([]) if gap > MAX_RESULT_WORDS else Island([], equality, gap)
 
 
 def _unknown(token: Token) -> Token:
     return Token("v", token.start, token.start, 0, name="word")
 
 
-def _joins(island: Island, token: Token) -> bool:
-    gap = token.gap
-    if not island.tokens:
-        return island.equality is None or gap <= MAX_LEAD_WORDS or token.kind in "+-*/^"
-    last = island.tokens[-1]
-    if last.kind in "nv)":
-        if token.kind in "+-*/^)":
-            return gap <= MAX_UNIT_WORDS
-        return token.kind in "v(" and gap == 0 and token.start == last.end
-    max_lead_words = 1 if last.name == "of" else MAX_LEAD_WORDS
-    return gap <= (max_lead_words if token.kind in "n(" else 0) or (token.kind in "+-*/^v)" and gap < BREAK)
+def _may_begin(island: Island, token: Token) -> bool:
+    """Whether a token may be the first after the equality of its island."""
+    return island.equality is None or token.gap <= MAX_LEAD_WORDS or token.kind in "+-*/^"
 
 
-def _append(island: Island, token: Token) -> None:
-    wants_operand = not island.tokens or island.tokens[-1].kind in "+-*/^("
-    num_words = token.gap % BREAK
-    if not island.tokens:
-        island.follows_word = num_words > 0
-    if token.kind in "+-*/^)" and wants_operand and num_words:
+def _begin(island: Island, token: Token) -> None:
+    island.follows_word = token.gap % BREAK > 0
+    if island.follows_word and token.kind in "+-*/^)":
         island.tokens.append(_unknown(token))  # "cost of apples + 5"
     island.tokens.append(token)
+
+
+def _joins(last: Token, token: Token) -> bool:
+    kind, gap = token.kind, token.gap
+    if last.kind in "nv)":
+        if kind in "+-*/^)":
+            return gap <= MAX_UNIT_WORDS
+        return kind in "v(" and gap == 0 and token.start == last.end
+    if kind in "n(":
+        return gap <= (1 if last.name == "of" else MAX_LEAD_WORDS)
+    return gap == 0 or (kind in "+-*/^v)" and gap < BREAK)

@@ -1,6 +1,5 @@
 """Reads what the steps of a trace say, and reports what is wrong with it."""
 
-from dataclasses import dataclass, field
 from math import prod
 
 from tunix_rt.core.linting import scoring
@@ -19,7 +18,7 @@ from tunix_rt.core.linting.prose import (
     verifies_nothing,
 )
 from tunix_rt.core.linting.ratios import as_text, reduced
-from tunix_rt.core.linting.words import content_words, is_gibberish, words_of
+from tunix_rt.core.linting.words import ContentWords, is_gibberish, words_of
 from tunix_rt.core.trace import Trace, TraceStep
 
 MAX_CHARS_READ = 200_000
@@ -44,31 +43,28 @@ def lint_trace(trace: Trace) -> LintReport:
     )
 
 
-@dataclass
 class _Lint:
     """What is known after the steps that were read so far."""
 
-    trace: Trace
-    findings: list[Finding] = field(default_factory=list)
-    readings: list[StepReading] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-    strengths: list[float] = field(default_factory=list)
-    keys: set[str] = field(default_factory=set)
-    equations: dict[str, Equation] = field(default_factory=dict)
-    """The first equation for each unknown: later ones must agree with it."""
-    made: set[tuple[object, ...]] = field(default_factory=set)
-    num_keyed: int = 0
-    num_chars: int = 0
-    size: int = 0
-    """Words and numbers read so far."""
-    support: Support = "undecidable"
-
-    def __post_init__(self) -> None:
-        prompt = self.trace.prompt
-        words = words_of(prompt)
-        self.known = KnownNumbers(prompt, words)
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.findings: list[Finding] = []
+        self.readings: list[StepReading] = []
+        self.claims: list[Claim] = []
+        self.strengths: list[float] = []
+        self.keys: set[str] = set()
+        self.equations: dict[str, Equation] = {}
+        """The first equation for each unknown: later ones must agree with it."""
+        self.made: set[tuple[object, ...]] = set()
+        self.num_keyed = 0
+        self.num_chars = 0
+        self.size = 0
+        """Words and numbers read so far."""
+        self.support: Support = "undecidable"
+        prompt_words = words_of(trace.prompt)
+        self.known = KnownNumbers(trace.prompt, prompt_words)
         self.anchors = set(self.known.values)
-        self.words = content_words(words) | content_words(words_of(self.trace.final_answer))
+        self.words = ContentWords(prompt_words, words_of(trace.final_answer))
 
     def add(
         self, code: str, step: TraceStep | None, text: str, span: tuple[int, int], expected: str | None
@@ -133,21 +129,24 @@ class _Lint:
         return self.made
 
     def _check_grounding(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
-        num_linked = sum([token.value in self.anchors for token in reading.numbers])
         unexplained = unexplained_numbers(reading, self.known)
         for token in unexplained:
             self.add("number-from-nowhere", step, step.content, (token.start, token.end), None)
-        results = {
+        num_numbers = len(reading.numbers)
+        results = [
             reduced(claim.result) for claim in reading.claims if claim.verdict == "confirmed" and claim.result
-        }
+        ]
         if results:
-            num_linked = len(reading.numbers) - len(unexplained)
-            self.anchors |= results
-        content = content_words(words)
-        size = len(words) + len(reading.numbers)
-        strength = scoring.link_strength(len(content & self.words) + num_linked, size)
+            num_linked = num_numbers - len(unexplained)
+            self.anchors.update(results)
+        else:
+            num_linked = sum([token.value in self.anchors for token in reading.numbers])
+        size = len(words) + num_numbers
+        strength = scoring.link_strength(num_linked, size)
+        if strength < 1:
+            strength = scoring.link_strength(num_linked + self.words.num_shared(words), size)
         if strength >= 1:
-            self.words |= content
+            self.words.add(words)
         self.strengths.append(strength)
         self.size += size
 

@@ -1,11 +1,11 @@
 """Text that would break the markup around it, and prompts that give the answer away."""
 
 import re
-from collections.abc import Iterator
 
 _UNSAFE = re.compile(
-    r"</?\s*(?:reasoning|answer|think|thinking|final_answer)\s*/?>"
-    r"|<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_turn>|</?s>|<(?:bos|eos|pad|unk)>",
+    r"<(?![<\d(])"  # not the start of `<<48/2=24>>`
+    r"(?:/?\s*(?:reasoning|answer|think|thinking|final_answer)\s*/?>"
+    r"|\|[^|<>\s]{1,40}\|>|(?:start|end)_of_turn>|/?s>|(?:bos|eos|pad|unk)>)",
     re.IGNORECASE,
 )
 _LEAK = re.compile(
@@ -14,11 +14,9 @@ _LEAK = re.compile(
 _LEAK_MARKS = ("answer", "solution", "####", "boxed")
 
 
-def unsafe_tags(text: str) -> Iterator[tuple[int, int]]:
+def unsafe_tags(text: str) -> list[tuple[int, int]]:
     """Where the text has tags of the reasoning markup or of chat templates."""
-    if "<" in text:
-        for match in _UNSAFE.finditer(text):
-            yield match.span()
+    return [match.span() for match in _UNSAFE.finditer(text)] if "<" in text else []
 
 
 def leaked_answer(prompt: str, final_answer: str) -> tuple[int, int] | None:
@@ -28,7 +26,7 @@ def leaked_answer(prompt: str, final_answer: str) -> tuple[int, int] | None:
         prompt "… The answer is 72.", answer "72" -> the span of "72"
     """
     lowered = prompt.lower()
-    if not any(mark in lowered for mark in _LEAK_MARKS) or len(lowered) != len(prompt):
+    if not any([mark in lowered for mark in _LEAK_MARKS]) or len(lowered) != len(prompt):
         return None
     answer = final_answer.strip().lower()
     for match in _LEAK.finditer(prompt):

@@ -13,7 +13,7 @@ _PLACEHOLDERS = frozenset(
     text""".split()
 )
 _LABEL = re.compile(r"^(?:step|part)\d*$")
-_OPEN_ENDS = tuple("-+/×÷=([{,:;^\\&")
+_OPEN_ENDS = frozenset("-+/×÷=([{,:;^\\&")
 _OPEN_WORDS = frozenset(
     "and or the of is are was so because then to an with by plus minus times equals".split()
 )
@@ -51,8 +51,10 @@ def is_empty(step: TraceStep) -> bool:
 
 def repetition_key(text: str) -> str:
     """What two steps have in common when one only repeats the other: the text without numbering and case."""
-    if text[0] in "0123456789sS":
+    if text[0] in "0123456789" or text[:4].lower() == "step":
         text = _NUMBERING.sub("", text)
+    if text.isprintable() and "  " not in text:  # then there are only single spaces
+        return text.casefold().strip(" ").rstrip(".!")
     return " ".join(text.casefold().split()).rstrip(".!")
 
 
@@ -61,7 +63,7 @@ def cut_off_span(text: str) -> tuple[int, int] | None:
     end = len(text.rstrip())
     last_word = text[max(end - _MAX_WORD_CHARS, 0) : end].split()[-1]
     is_open = (
-        last_word.endswith(_OPEN_ENDS)
+        last_word[-1] in _OPEN_ENDS
         or last_word == "*"
         or last_word.lower() in _OPEN_WORDS
         or (last_word.endswith(("...", "…")) and not last_word[0].isdigit())
@@ -72,7 +74,12 @@ def cut_off_span(text: str) -> tuple[int, int] | None:
 
 def says_it_verifies(step: TraceStep) -> bool:
     """Whether a step presents itself as a check of what came before."""
-    return step.type.lower() in _VERIFICATION_TYPES or _VERIFIES.match(step.content) is not None
+    if step.type.lower() in _VERIFICATION_TYPES:
+        return True
+    lowered = step.content.lower()
+    if lowered.isascii() and "check" not in lowered and "verif" not in lowered and "confirm" not in lowered:
+        return False  # most steps; the search below is slow
+    return _VERIFIES.match(step.content) is not None
 
 
 def verifies_nothing(step: TraceStep, reading: StepReading, made: set[tuple[object, ...]]) -> bool:

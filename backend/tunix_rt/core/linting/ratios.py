@@ -42,7 +42,8 @@ def apply(operator: str, left: Ratio, right: Ratio) -> Ratio | None:
         result = (a * d, b * c) if c > 0 else (-a * d, -b * c)
     else:
         return _power(left, right)
-    return result if _is_small(result) else None
+    is_small = result[0].bit_length() <= MAX_BITS and result[1].bit_length() <= MAX_BITS
+    return result if is_small else None
 
 
 def _power(base: Ratio, exponent: Ratio) -> Ratio | None:
@@ -56,10 +57,6 @@ def _power(base: Ratio, exponent: Ratio) -> Ratio | None:
         return base[0] ** numerator, base[1] ** numerator
     inverse = apply("/", (1, 1), base)
     return None if inverse is None else (inverse[0] ** -numerator, inverse[1] ** -numerator)
-
-
-def _is_small(value: Ratio) -> bool:
-    return value[0].bit_length() <= MAX_BITS and value[1].bit_length() <= MAX_BITS
 
 
 def as_text(value: Ratio) -> str:

@@ -5,18 +5,19 @@ Other words are not kept; each token only remembers how many stood before it (`g
 """
 
 from tunix_rt.core.linting.patterns import (
+    ASCII_SCANNER,
     COMPOUNDS,
-    GROUP_IMPLIED,
-    GROUP_NUMBER,
-    GROUP_PLAIN_WORDS,
-    GROUP_STOP,
-    GROUP_SYMBOL,
-    GROUP_TAIL,
-    GROUP_WORD,
+    IMPLIED_ENDS,
+    NUMBER,
     OPERAND_FOLLOWS,
+    PLAIN_WORDS_END,
     SCANNER,
+    STOP_ENDS,
+    SYMBOL_ENDS,
+    TAIL,
     TOUCHES_OPERATOR,
     UNIT_FOLLOWS,
+    WORD_ENDS,
     WORD_OPERAND_FOLLOWS,
 )
 from tunix_rt.core.linting.ratios import Ratio, reduced
@@ -24,6 +25,7 @@ from tunix_rt.core.linting.tokens import BREAK, Token, read_number
 from tunix_rt.core.linting.vocabulary import (
     CONJUNCTIONS,
     FRACTION_WORDS,
+    MULTIPLYING_WORDS,
     NUMBER_WORDS,
     OPERATOR_WORDS,
     SYMBOLS,
@@ -37,6 +39,7 @@ _SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
 _LABELS = ("step ", "part ", "case ", "question ", "problem ", "#")
 _MAX_INDENT = 12
 _ARTICLES = frozenset("ai")
+_NEW = tuple.__new__
 
 
 def tokenise(text: str) -> list[Token]:
@@ -60,43 +63,54 @@ class _Scan:
         self.gap = BREAK
 
     def run(self) -> list[Token]:
-        for match in SCANNER.finditer(self.text):
-            group = match.lastindex
-            if group == GROUP_PLAIN_WORDS:
+        text = self.text
+        for match in (ASCII_SCANNER if text.isascii() else SCANNER).finditer(text):
+            piece = match.lastindex
+            if piece == NUMBER:
+                self._number(match[NUMBER], match.start())
+            elif piece == PLAIN_WORDS_END:
                 self.gap += len(match[0].split())
-            elif group == GROUP_NUMBER or group == GROUP_TAIL:
-                self._number(match[GROUP_NUMBER], match[GROUP_TAIL], *match.span())
-            elif group == GROUP_SYMBOL:
-                self._symbol(match[0], *match.span())
-            elif group == GROUP_STOP:
+            elif piece == SYMBOL_ENDS:
+                start = match.start()
+                self._symbol(text[start], start, start + 1)
+            elif piece == WORD_ENDS:
+                start, end = match.start(), match.end(WORD_ENDS)
+                self._word(text[start:end], start, end)
+            elif piece == STOP_ENDS:
                 self.gap = BREAK
-            elif group == GROUP_WORD:
-                self._word(match[0], *match.span())
-            elif group is not None:
-                self._add("i" if group == GROUP_IMPLIED else "^", *match.span())
+            elif piece == TAIL:
+                self._number_with_tail(match[NUMBER], match[TAIL], match.start())
+            elif piece is not None:
+                self._add("i" if piece == IMPLIED_ENDS else "^", match.start(), match.end(piece))
         return self.tokens
 
     def _add(self, kind: str, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
-        self.tokens.append(Token(kind, start, end, self.gap, value, 0, False, name))
+        # Half the time of Token(...), which first goes through a function of its own.
+        self.tokens.append(_NEW(Token, (kind, start, end, self.gap, value, 0, False, name)))
         self.gap = 0
 
-    def _number(self, digits: str, tail: str | None, start: int, end: int) -> None:
-        if tail is not None and tail[0] in "snrt" and self._previous() not in ("/", "="):
+    def _number_with_tail(self, digits: str, tail: str, start: int) -> None:
+        if tail[0] in "snrt" and self._previous() not in ("/", "="):
             self.gap += 1  # "the 2nd day"
-            return
-        is_opaque = tail is not None and tail[-1].isdigit()  # a time, a ratio, a version, a decimal comma
-        if is_opaque or len(digits) > MAX_NUMBER_CHARS or self._continues_word(start):
+        elif tail[-1].isdigit():  # a time, a ratio, a version, a decimal comma
+            self._add("v", start, start + len(digits) + len(tail), name=f"opaque-{start}")
+        else:
+            self._number(digits, start, len(tail), is_percent=tail[-1] in "%t")
+
+    def _number(self, digits: str, start: int, tail_length: int = 0, *, is_percent: bool = False) -> None:
+        text, tokens, gap = self.text, self.tokens, self.gap
+        end = start + len(digits) + tail_length
+        if len(digits) > MAX_NUMBER_CHARS or self._continues_word(start):
             self._add("v", start, end, name=f"opaque-{start}")
             return
-        if self.gap and self.text.endswith(_LABELS, 0, start):
+        if gap and text.endswith(_LABELS, 0, start):
             self._add("v", start, end, name=f"label-{start}")  # "step 1" is a name
             return
         value, decimals = read_number(digits)
-        is_percent = tail is not None and tail[-1] in "%t"
-        self.tokens.append(Token("n", start, end, self.gap, value, decimals, is_percent))
+        tokens.append(_NEW(Token, ("n", start, end, gap, value, decimals, is_percent, "")))
         self.gap = 0
-        if len(self.tokens) > 1:
-            previous = self.tokens[-2].kind
+        if len(tokens) > 1:
+            previous = tokens[-2].kind
             if previous == "n" and len(digits) == 3:
                 self._merge_spaced_thousands()
             elif previous == "/":
@@ -137,24 +151,24 @@ class _Scan:
             self.tokens[-4:] = [Token("n", whole.start, bottom.end, whole.gap, value, 0, False, "fraction")]
 
     def _word(self, word: str, start: int, end: int) -> None:
-        if word in COMPOUNDS:
-            value = COMPOUNDS[word]
-            self._add("n", start, end, value, "word" if value[1] == 1 else "fraction")
-        elif word in NUMBER_WORDS:
-            self._number_word(NUMBER_WORDS[word], start, end)
-        elif word in OPERATOR_WORDS and self._is_operator_word(word, end):
-            self._add(OPERATOR_WORDS[word], start, end)
-        elif word == "of" and self._is_share():
-            self._add("*", start, end, name="of")
-        elif word in FRACTION_WORDS and self.text.startswith((" of ", " the "), end):
-            self._fraction_word(FRACTION_WORDS[word], start, end)
-        elif word in ("twice", "double", "triple") and OPERAND_FOLLOWS.match(self.text, end):
-            self._add("n", start, end, (3, 1) if word == "triple" else (2, 1))
-            self._add("*", end, end)
+        if len(word) == 1:
+            self._letter(word, start, end)
         elif word in CONJUNCTIONS:
             self.gap = BREAK
-        elif len(word) == 1:
-            self._letter(word, start, end)
+        elif word in NUMBER_WORDS:
+            self._number_word(NUMBER_WORDS[word], start, end)
+        elif word == "of" and self._is_share():
+            self._add("*", start, end, name="of")
+        elif word in OPERATOR_WORDS and self._is_operator_word(word, end):
+            self._add(OPERATOR_WORDS[word], start, end)
+        elif word in COMPOUNDS:
+            value = COMPOUNDS[word]
+            self._add("n", start, end, value, "word" if value[1] == 1 else "fraction")
+        elif word in FRACTION_WORDS and self.text.startswith((" of ", " the "), end):
+            self._fraction_word(FRACTION_WORDS[word], start, end)
+        elif word in MULTIPLYING_WORDS and OPERAND_FOLLOWS.match(self.text, end):
+            self._add("n", start, end, MULTIPLYING_WORDS[word])
+            self._add("*", end, end)
         else:
             self.gap += 1
 

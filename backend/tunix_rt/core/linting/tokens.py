@@ -1,5 +1,6 @@
 """The pieces that calculations are made of, and how a number is read."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from tunix_rt.core.linting.ratios import Ratio, reduced
@@ -26,6 +27,7 @@ class Token(NamedTuple):
     name: str = ""
 
 
+@lru_cache(maxsize=4096)  # a text says the same small numbers again and again
 def read_number(digits: str) -> tuple[Ratio, int]:
     """The value of a number as written, and how many decimals it was written with.
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_ASCII_WORD = re.compile(r"[a-z]{3,}")
+"""Finds the same in a lower-case ASCII text, in half the time."""
 _STEM_CHARS = 5
 MIN_LETTERS_TO_JUDGE = 40
 MIN_WORDS_TO_JUDGE = 20
@@ -24,7 +26,8 @@ _COMMON_WORDS = frozenset(
 
 def words_of(text: str) -> list[str]:
     """The words of three letters or more, in lower case."""
-    return _WORD.findall(text.lower())
+    lowered = text.lower()
+    return (_ASCII_WORD if lowered.isascii() else _WORD).findall(lowered)
 
 
 def content_words(words: Iterable[str]) -> set[str]:
@@ -34,6 +37,25 @@ def content_words(words: Iterable[str]) -> set[str]:
         the words of "The clips that Natalia sold" -> {"clips", "natal", "sold"}
     """
     return {word[:_STEM_CHARS] for word in words if word not in _COMMON_WORDS}
+
+
+class ContentWords:
+    """The content words of some texts; their stems are cut only when somebody asks for them."""
+
+    def __init__(self, *texts_words: Sequence[str]) -> None:
+        self._pending = list(texts_words)
+        self._stems: set[str] = set()
+
+    def add(self, words: Sequence[str]) -> None:
+        """Take the words of one more text."""
+        self._pending.append(words)
+
+    def num_shared(self, words: Sequence[str]) -> int:
+        """How many content words of another text are among them."""
+        for pending in self._pending:
+            self._stems |= content_words(pending)
+        self._pending.clear()
+        return len(content_words(words) & self._stems)
 
 
 def is_gibberish(text: str, words: Sequence[str]) -> bool:
