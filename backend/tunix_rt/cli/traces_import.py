@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -123,11 +123,11 @@ def export_command(
     with store() as opened:
         if criteria.needs_lint:
             score_unscored(opened.traces, criteria)
-        stored = opened.traces.iter_selected(criteria)
-        if output == "-":
-            write_lines(export_lines(stored, export_format), sys.stdout.buffer)
-            return
-        report = export_file(stored, Path(output), export_format)
+        with closing(opened.traces.iter_selected(criteria)) as stored:
+            if output == "-":
+                write_lines(export_lines(stored, export_format), sys.stdout.buffer)
+                return
+            report = export_file(stored, Path(output), export_format)
     print_json(report) if as_json else say(f"Wrote {report.num_exported:,} traces to {output}.")
 
 

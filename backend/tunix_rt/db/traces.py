@@ -1,6 +1,6 @@
 """The trace repository: stores, finds, lists, scores and deletes traces."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -98,8 +98,11 @@ class TraceRepository:
                 num_unscored=num_unscored,
             )
 
-    def iter_selected(self, criteria: TraceFilter) -> Iterator[StoredTrace]:
-        """Every chosen trace in the order of ids, streamed: memory does not grow with their number."""
+    def iter_selected(self, criteria: TraceFilter) -> Generator[StoredTrace, None, None]:
+        """Every chosen trace in the order of ids, streamed: memory does not grow with their number.
+
+        It holds a connection until it is used up or closed: see `contextlib.closing`.
+        """
         chosen, key = select_traces(criteria, self._engine.dialect.name)
         keys = chosen.add_columns(key.label("pk")).subquery()
         query = _with_body().join(keys, keys.c.pk == traces.c.pk).order_by(traces.c.id)

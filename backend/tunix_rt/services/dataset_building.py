@@ -1,6 +1,7 @@
 """Build a dataset: scan the chosen traces, select, check, split, write, publish."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,14 +71,14 @@ def build_from_store(
     """
     if spec.filters.needs_lint:
         score_unscored(store.traces, spec.filters)
-    chosen = store.traces.iter_selected(spec.filters)
-    return build_dataset(
-        spec,
-        chosen if only is None else (stored for stored in chosen if stored.id in only),
-        datasets_dir=store.settings.datasets_dir,
-        evalsets=load_evalsets(store.settings.evalsets_dir),
-        progress=progress,
-    )
+    with closing(store.traces.iter_selected(spec.filters)) as chosen:
+        return build_dataset(
+            spec,
+            chosen if only is None else (stored for stored in chosen if stored.id in only),
+            datasets_dir=store.settings.datasets_dir,
+            evalsets=load_evalsets(store.settings.evalsets_dir),
+            progress=progress,
+        )
 
 
 def build_dataset(
