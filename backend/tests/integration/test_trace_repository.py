@@ -69,6 +69,16 @@ def test_pages_cover_everything_once(store: Store) -> None:
     assert len({item.id for page in pages for item in page.data}) == 25
 
 
+@pytest.mark.parametrize("criteria", [TraceFilter(), TraceFilter(source="a")])
+def test_a_page_from_either_end_is_the_same_slice(store: Store, criteria: TraceFilter) -> None:
+    store.traces.add_many([make_item(f"question {n}", source="a") for n in range(25)])
+    everything = [item.id for item in store.traces.list(criteria, limit=100, offset=0).data]
+    for limit in (1, 4, 10):
+        for offset in range(0, 30, 3):
+            page = store.traces.list(criteria, limit=limit, offset=offset)
+            assert [item.id for item in page.data] == everything[offset : offset + limit]
+
+
 def test_filters_by_source_meta_and_tags_must_all_hold(store: Store) -> None:
     store.traces.add_many(
         [

@@ -82,12 +82,13 @@ class TraceRepository:
         """A page of traces, newest first."""
         dialect = self._engine.dialect.name
         chosen, key = select_traces(criteria, dialect)
-        # Keys first: skipping a long way then reads an index, not the rows.
-        keys = chosen.add_columns(key.label("pk")).order_by(key.desc()).limit(limit).offset(offset).subquery()
-        page = select(*_summary_columns()).join(keys, keys.c.pk == traces.c.pk).order_by(traces.c.pk.desc())
         with reading(self._engine) as connection:
-            rows = connection.execute(page).all()
             total, total_is_exact = _count(connection, chosen, None if criteria == TraceFilter() else key)
+            keys = chosen.add_columns(key.label("pk"))
+            keys = _window(keys, key, limit, offset, total=total if total_is_exact else None)
+            # Keys first: skipping a long way then reads an index, not the rows.
+            page = select(*_summary_columns()).join(keys.subquery("keys"), text("keys.pk = traces.pk"))
+            rows = connection.execute(page.order_by(traces.c.pk.desc())).all()
             num_unscored = 0
             if criteria.needs_lint:
                 num_unscored, _ = _count(connection, *unscored_like(criteria, dialect, None))
@@ -197,6 +198,16 @@ def _replace_reports(
         scores,
         [{"key": pk, "score": report.score, "version": report.linter_version} for pk, report in known],
     )
+
+
+def _window(
+    keys: Select[Any], key: ColumnElement[int], limit: int, offset: int, *, total: int | None
+) -> Select[Any]:
+    """The keys of one page, newest first; reached from the nearer end where the total is known."""
+    if total is None or offset <= total // 2:
+        return keys.order_by(key.desc()).limit(limit).offset(offset)
+    num_after = max(total - offset - limit, 0)
+    return keys.order_by(key).limit(max(min(limit, total - offset), 0)).offset(num_after)
 
 
 def _count(connection: Connection, chosen: Select[Any], key: ColumnElement[int] | None) -> tuple[int, bool]:
