@@ -29,10 +29,11 @@ class Claim(NamedTuple):
     expected: Ratio | None
 
 
-_ANNOTATION = re.compile(r"<<([^<>=]{1,200}(?:=[^<>=]{1,200})+)>>")
-_SIMPLE = re.compile(
-    r"(\d{1,15}|\d{0,9}\.\d{1,9})([-+*/])(\d{1,15}|\d{0,9}\.\d{1,9})=(\d{1,15}|\d{0,9}\.\d{1,9})"
+_NUMBER = r"(\d{1,15}|\d{0,9}\.\d{1,9})"
+_ANNOTATION = re.compile(
+    rf"<<(?:{_NUMBER}([-+*/]){_NUMBER}={_NUMBER}>>|([^<>=]{{1,200}}(?:=[^<>=]{{1,200}})+)>>)"
 )
+"""`<<48/2=24>>` in four groups, or any other annotation in the fifth."""
 _UNIT_AFTER = re.compile(r"\s*[^\W\d_]")
 _COMPOUND = re.compile(r"\s?[^\W\d_]+,? (?:and )?\d")
 
@@ -70,34 +71,33 @@ def read_step(text: str) -> StepReading:
 def _read_annotations(text: str) -> tuple[list[Claim], str]:
     """The claims in `<<48/2=24>>` annotations, and the text with spaces in their place."""
     claims: list[Claim] = []
+    parts: list[str] = []
+    position = 0
     for match in _ANNOTATION.finditer(text):
-        simple = _simple_annotation(match)
+        start, end = match.span()
+        parts += text[position:start], " " * (end - start)
+        position = end
+        simple = _simple_annotation(match, end - 2)
         if simple is not None:
             claims.append(simple)
             continue
-        inner, offset = match[1], match.start(1)
+        inner, offset = text[start + 2 : end - 2], start + 2
         for claim in _claims_between(find_islands(tokenise(inner)), inner):
-            start, end = claim.span
-            claims.append(claim._replace(span=(start + offset, end + offset), operands=()))
-    return claims, _ANNOTATION.sub(_as_spaces, text)
+            span = claim.span[0] + offset, claim.span[1] + offset
+            claims.append(claim._replace(span=span, operands=()))
+    return claims, "".join(parts) + text[position:]
 
 
-def _simple_annotation(annotation: re.Match[str]) -> Claim | None:
+def _simple_annotation(match: re.Match[str], end: int) -> Claim | None:
     """The claim of a right `<<a+b=c>>`, which most annotations are; None when it needs a closer look."""
-    match = _SIMPLE.fullmatch(annotation[1])
-    if match is None:
+    left, operator, right, stated, _ = match.groups()
+    if stated is None:
         return None
-    left, operator, right, stated = match.groups()
     result = read_number(stated)[0]
     exact = apply(operator, read_number(left)[0], read_number(right)[0])
     if exact is None or exact[0] * result[1] != result[0] * exact[1]:
         return None
-    end = annotation.end(1)
     return Claim("confirmed", (end - len(stated), end), (), result, exact)
-
-
-def _as_spaces(match: re.Match[str]) -> str:
-    return " " * len(match[0])
 
 
 def _claims_between(islands: list[Island], text: str) -> list[Claim]:

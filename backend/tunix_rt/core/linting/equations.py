@@ -33,8 +33,8 @@ def read_equations(islands: Sequence[Island]) -> Iterator[Equation]:
         "2x + 3 = 11, so x = 4" -> x is 4, x is 4
     """
     for left, right in pairwise(islands):
-        name = _only_unknown(left, right)
-        root = _root(left.tokens, right.tokens, name) if name and _is_stated(left, right) else None
+        name = _only_unknown(left, right) if _is_stated(left, right) else ""
+        root = _root(left.tokens, right.tokens, name) if name else None
         # A root of 0 comes from "C is equal to 2C + C", which defines something and solves nothing.
         if root is not None and root[0] != 0:
             decimals = right.tokens[0].decimals if len(right.tokens) == 1 else 0

@@ -99,12 +99,14 @@ def unexplained_numbers(reading: StepReading, known: KnownNumbers) -> list[Token
     """
     computed = {reduced(claim.result): None for claim in reading.claims if claim.result is not None}
     unexplained = []
+    values = known.values
     for token in reading.numbers:
-        if token.value not in known.values:
-            is_open = known.num_unexplained < MAX_UNEXPLAINED and token.value not in computed
+        value = token.value
+        if value not in values:
+            is_open = known.num_unexplained < MAX_UNEXPLAINED and value not in computed
             if is_open and not known.explains(token):
                 unexplained.append(token)
                 known.num_unexplained += 1
-            known.values[token.value] = None
-    known.values.update(computed)
+            values[value] = None
+    values.update(computed)
     return unexplained

@@ -41,8 +41,8 @@ def find_islands(tokens: list[Token]) -> list[Island]:
             continue
         members = current.tokens
         if not members:
-            if not _may_begin(current, token):
-                current = Island([])
+            if current.equality is not None and token.gap > MAX_LEAD_WORDS and kind not in "+-*/^":
+                current = Island([])  # the equality is too far away
             _begin(current, token)
         elif _joins(members[-1], token):
             if kind in "+-*/^)" and members[-1].kind in "+-*/^(" and token.gap % BREAK:
@@ -79,11 +79,6 @@ def _close_at_equality(islands: list[Island], current: Island, equality: Token) 
 
 def _unknown(token: Token) -> Token:
     return Token("v", token.start, token.start, 0, name="word")
-
-
-def _may_begin(island: Island, token: Token) -> bool:
-    """Whether a token may be the first after the equality of its island."""
-    return island.equality is None or token.gap <= MAX_LEAD_WORDS or token.kind in "+-*/^"
 
 
 def _begin(island: Island, token: Token) -> None:

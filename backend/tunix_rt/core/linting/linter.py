@@ -175,7 +175,7 @@ class _Lint:
     def components(self) -> dict[str, float]:
         codes = [finding.code for finding in self.findings]
         hollow_steps = {finding.step for finding in self.findings if finding.code in _HOLLOW}
-        num_confirmed = sum(claim.verdict == "confirmed" for claim in self.claims)
+        num_confirmed = [claim.verdict for claim in self.claims].count("confirmed")
         num_read = max(len(self.readings), 1)
         return {
             "arithmetic": scoring.arithmetic_factor(num_confirmed, codes.count("arithmetic-wrong")),

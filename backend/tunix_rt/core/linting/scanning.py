@@ -39,6 +39,15 @@ _SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
 _LABELS = ("step ", "part ", "case ", "question ", "problem ", "#")
 _MAX_INDENT = 12
 _ARTICLES = frozenset("ai")
+_MEANINGS: dict[str, str] = {
+    "of": "share",
+    **dict.fromkeys(CONJUNCTIONS, "conjunction"),
+    **dict.fromkeys(MULTIPLYING_WORDS, "multiple"),
+    **dict.fromkeys(FRACTION_WORDS, "fraction"),
+    **dict.fromkeys(OPERATOR_WORDS, "operator"),
+    **dict.fromkeys(NUMBER_WORDS, "number"),
+    **dict.fromkeys(COMPOUNDS, "compound"),
+}
 _NEW = tuple.__new__
 
 
@@ -100,7 +109,9 @@ class _Scan:
     def _number(self, digits: str, start: int, tail_length: int = 0, *, is_percent: bool = False) -> None:
         text, tokens, gap = self.text, self.tokens, self.gap
         end = start + len(digits) + tail_length
-        if len(digits) > MAX_NUMBER_CHARS or self._continues_word(start):
+        if len(digits) > MAX_NUMBER_CHARS or (
+            text[start - 1 : start].isalpha() and self._continues_word(start)
+        ):
             self._add("v", start, end, name=f"opaque-{start}")
             return
         if gap and text.endswith(_LABELS, 0, start):
@@ -151,22 +162,26 @@ class _Scan:
             self.tokens[-4:] = [Token("n", whole.start, bottom.end, whole.gap, value, 0, False, "fraction")]
 
     def _word(self, word: str, start: int, end: int) -> None:
-        if len(word) == 1:
-            self._letter(word, start, end)
-        elif word in CONJUNCTIONS:
+        meaning = _MEANINGS.get(word)
+        if meaning is None:
+            if len(word) == 1:
+                self._letter(word, start, end)
+            else:
+                self.gap += 1
+        elif meaning == "conjunction":
             self.gap = BREAK
-        elif word in NUMBER_WORDS:
+        elif meaning == "number":
             self._number_word(NUMBER_WORDS[word], start, end)
-        elif word == "of" and self._is_share():
-            self._add("*", start, end, name="of")
-        elif word in OPERATOR_WORDS and self._is_operator_word(word, end):
-            self._add(OPERATOR_WORDS[word], start, end)
-        elif word in COMPOUNDS:
+        elif meaning == "compound":
             value = COMPOUNDS[word]
             self._add("n", start, end, value, "word" if value[1] == 1 else "fraction")
-        elif word in FRACTION_WORDS and self.text.startswith((" of ", " the "), end):
+        elif meaning == "share" and self._is_share():
+            self._add("*", start, end, name="of")
+        elif meaning == "operator" and self._is_operator_word(word, end):
+            self._add(OPERATOR_WORDS[word], start, end)
+        elif meaning == "fraction" and self.text.startswith((" of ", " the "), end):
             self._fraction_word(FRACTION_WORDS[word], start, end)
-        elif word in MULTIPLYING_WORDS and OPERAND_FOLLOWS.match(self.text, end):
+        elif meaning == "multiple" and OPERAND_FOLLOWS.match(self.text, end):
             self._add("n", start, end, MULTIPLYING_WORDS[word])
             self._add("*", end, end)
         else:
@@ -227,7 +242,9 @@ class _Scan:
 
     def _symbol(self, symbol: str, start: int, end: int) -> None:
         kind = SYMBOLS.get(symbol)
-        if kind is None:
+        if kind == "=":
+            self._add(kind, start, end)
+        elif kind is None:
             self._special_symbol(symbol, start, end)
         elif kind in "-+*/" and self._is_not_an_operator(kind, start, end):
             self.gap += kind == "/"
