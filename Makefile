@@ -33,9 +33,9 @@ check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, 
 	$(NPM) run --silent check
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline
 
-bench: .venv/dev ## speed, size and linter accuracy, with intervals (about ten minutes)
-	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.linter_gsm8k
+bench: .venv/dev ## speed, size and linter accuracy, with intervals (about three minutes)
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.store
+	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.linter_gsm8k
 
 docs: .venv/dev ## the reference pages, made from the code
 	$(BIN)/python -m pytest -q backend/tests/unit/test_docs.py --update-golden

@@ -13,7 +13,6 @@ import argparse
 import gc
 import gzip
 import json
-import math
 import sys
 import time
 from collections import Counter
@@ -24,6 +23,7 @@ from typing import Any
 from tunix_rt.core.corruption import KINDS, NothingToCorruptError, corrupt
 from tunix_rt.core.formats.gsm8k import trace_from_gsm8k, without_annotations
 from tunix_rt.core.linting import lint_trace
+from tunix_rt.core.statistics import wilson_share
 from tunix_rt.core.trace import Trace
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -150,18 +150,9 @@ def _seconds_to_lint(traces: Sequence[Trace]) -> float:
 def described(rate: Rate) -> dict[str, float | int | list[float]]:
     """A rate with its n and its 95 % Wilson interval."""
     hits, n = rate
-    low, high = wilson_interval(hits, n)
+    share = wilson_share(hits, n)
+    low, high = share.low, share.high
     return {"n": n, "rate": round(hits / n if n else 0.0, 5), "interval_95": [round(low, 5), round(high, 5)]}
-
-
-def wilson_interval(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a proportion."""
-    if n == 0:
-        return 0.0, 1.0
-    p = hits / n
-    centre = p + z * z / (2 * n)
-    margin = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return (centre - margin) / (1 + z * z / n), (centre + margin) / (1 + z * z / n)
 
 
 def as_table(report: dict[str, Any]) -> str:
