@@ -296,3 +296,14 @@ def test_a_pipe_is_copied_so_that_it_can_be_read_twice(tmp_path: Path) -> None:
 )
 def test_data_is_called_after_its_file(name: str, source: str) -> None:
     assert source_name(name) == source
+
+
+def test_a_list_that_is_not_read_to_its_end_leaves_no_complaint(tmp_path: Path) -> None:
+    file = tmp_path / "list.json"
+    file.write_text('[{"a": 1}, {"a": 2}]')
+    with open_rows(file) as stream:
+        rows = iter(stream.rows)
+        next(rows)
+    rows.close()  # type: ignore[attr-defined]
+    with pytest.raises(StopIteration):
+        next(rows)

@@ -55,6 +55,11 @@ def test_a_trace_without_steps_is_refused() -> None:
     assert "steps" in invalid(steps=[])
 
 
+@pytest.mark.parametrize(("steps", "reason"), [("text", "steps: must be a list"), ([1], "must be an object")])
+def test_a_wrong_shape_is_explained_in_the_words_of_json(steps: object, reason: str) -> None:
+    assert reason in invalid(steps=steps)
+
+
 def test_more_than_a_thousand_steps_are_refused() -> None:
     assert "steps" in invalid(steps=[{"i": i, "content": "x"} for i in range(1001)])
 

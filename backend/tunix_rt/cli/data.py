@@ -8,12 +8,12 @@ from typing import Annotated, Any, cast, get_args
 import typer
 from pydantic import BaseModel
 
-from tunix_rt.cli import data_options, data_validate, data_view, filters
+from tunix_rt.cli import data_options, data_validate, data_view, filters, import_args
 from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, print_json, progress_bar, say
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.formats.registry import ROW_FORMATS
+from tunix_rt.core.formats.columns import parse_column_map
 from tunix_rt.services import datasets as dataset_service
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_comparing import diff_datasets
@@ -100,11 +100,11 @@ def ingest(
     ],
     name: data_options.OptionalName = None,
     version: data_options.OptionalVersion = None,
-    row_format: Annotated[
-        str | None, typer.Option("--format", help=f"Shape of the rows: {', '.join(ROW_FORMATS)}.")
-    ] = None,
-    source: Annotated[str | None, typer.Option(help="meta.source of every trace.")] = None,
-    skip_invalid: Annotated[bool, typer.Option("--skip-invalid", help="Take the good rows only.")] = False,
+    row_format: import_args.RowFormatName = None,
+    column: import_args.ColumnPairs = [],  # noqa: B006
+    source: import_args.SourceName = None,
+    skip_invalid: import_args.SkipInvalid = False,
+    rejects: import_args.Rejects = None,
     seed: data_options.Seed = 0,
     split: data_options.SplitPairs = [],  # noqa: B006
     dedup: data_options.Dedup = "exact",
@@ -126,7 +126,13 @@ def ingest(
         license=license,
         notes=[f"file={Path(file).name}"],
     )
-    options = import_options(row_format=row_format, source=source, skip_invalid=skip_invalid)
+    options = import_options(
+        row_format=row_format,
+        column_map=parse_column_map(column),
+        source=source,
+        skip_invalid=skip_invalid,
+        rejects_path=rejects,
+    )
     with store() as opened, progress_bar("reading traces") as progress:
         report = ingest_file(opened, named_file(file), options=options, spec=spec, on_build=progress)
     if as_json:

@@ -9,56 +9,17 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from tunix_rt.cli import filters
+from tunix_rt.cli import filters, import_args
 from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, err, note, print_json, say
 from tunix_rt.core.formats.columns import parse_column_map
 from tunix_rt.core.formats.export import EXPORT_FORMATS
-from tunix_rt.core.formats.registry import ROW_FORMATS
 from tunix_rt.services.exporting import export_file, export_lines, require_export_format, write_lines
 from tunix_rt.services.filtering import build_filter
 from tunix_rt.services.import_file import ImportProgress, OnProgress
 from tunix_rt.services.importing import ImportReport, import_options, import_traces
 from tunix_rt.services.linting import score_unscored
 
-InputFile = Annotated[
-    str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV or Parquet, also .gz; - reads standard input.")
-]
-RowFormatName = Annotated[
-    str | None,
-    typer.Option("--format", help=f"Shape of the rows: {', '.join(ROW_FORMATS)}. Default: by the first row."),
-]
-FileTypeName = Annotated[
-    str | None, typer.Option("--file-type", help="jsonl, csv, tsv or parquet. Default: by the file itself.")
-]
-ColumnPairs = Annotated[
-    list[str],
-    typer.Option(
-        "--map",
-        metavar="FIELD=COLUMN",
-        help="Column of prompt, completion, steps, final_answer or meta.NAME; repeatable.",
-    ),
-]
-SourceName = Annotated[
-    str | None,
-    typer.Option(help="meta.source of every trace. Default: what the row says, else the file's name."),
-]
-SkipInvalid = Annotated[
-    bool, typer.Option("--skip-invalid", help="Import the good rows of a file with bad ones.")
-]
-Rejects = Annotated[
-    Path | None, typer.Option("--rejects", metavar="FILE", help="Write rejected rows with line and reason.")
-]
-RequireMarker = Annotated[
-    bool, typer.Option("--require-marker", help="Reject rows whose answer would be their last line.")
-]
-DropExtraColumns = Annotated[
-    bool,
-    typer.Option("--drop-extra-columns", help="Leave other columns out; else they are kept in meta."),
-]
-KeepAnnotations = Annotated[
-    bool, typer.Option("--keep-annotations", help="Keep the <<48/2=24>> annotations of GSM8K.")
-]
 ExportFormatName = Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")]
 OutputFile = Annotated[
     str, typer.Option("--output", metavar="FILE", help="FILE, FILE.gz or FILE.parquet; - is standard output.")
@@ -66,16 +27,16 @@ OutputFile = Annotated[
 
 
 def import_command(
-    file: InputFile,
-    row_format: RowFormatName = None,
-    file_type: FileTypeName = None,
-    column: ColumnPairs = [],  # noqa: B006
-    source: SourceName = None,
-    skip_invalid: SkipInvalid = False,
-    rejects: Rejects = None,
-    require_marker: RequireMarker = False,
-    drop_extra_columns: DropExtraColumns = False,
-    keep_annotations: KeepAnnotations = False,
+    file: import_args.InputFile,
+    row_format: import_args.RowFormatName = None,
+    file_type: import_args.FileTypeName = None,
+    column: import_args.ColumnPairs = [],  # noqa: B006
+    source: import_args.SourceName = None,
+    skip_invalid: import_args.SkipInvalid = False,
+    rejects: import_args.Rejects = None,
+    require_marker: import_args.RequireMarker = False,
+    drop_extra_columns: import_args.DropExtraColumns = False,
+    keep_annotations: import_args.KeepAnnotations = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Store the traces of a file; a file with a bad row is refused unless --skip-invalid."""

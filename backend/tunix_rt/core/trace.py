@@ -25,6 +25,8 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 _PLAIN_REASONS = {
     "string_pattern_mismatch": "is empty, only white space, or contains a NUL character",
     "string_unicode": LONE_SURROGATE,
+    "tuple_type": "must be a list",
+    "model_type": "must be an object",
 }
 
 

@@ -28,7 +28,8 @@ def read_json_list(file: BinaryIO, *, max_item_chars: int = MAX_LINE_BYTES) -> I
     try:
         yield from _rows(_Buffer(text), max_item_chars)
     finally:
-        text.detach()  # the file belongs to the caller
+        if not file.closed:
+            text.detach()  # the file belongs to the caller
 
 
 def _rows(buffer: "_Buffer", max_item_chars: int) -> Iterator[FileRow]:

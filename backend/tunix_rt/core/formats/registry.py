@@ -97,10 +97,11 @@ def _converted(row: Row, reading: RowReading) -> Trace:
 
 def _from_trace(row: Row, reading: RowReading) -> Trace:
     steps, meta = row.get("steps"), row.get("meta")
-    if isinstance(steps, str) or isinstance(meta, str) or meta is None:
-        # Tables hold nested values as JSON text.
-        steps = parsed_json(steps, "steps") if isinstance(steps, str) else steps
-        row = {**row, "steps": steps, "meta": metadata_of(row, "meta")}
+    # Tables hold nested values as JSON text.
+    if isinstance(steps, str):
+        row = {**row, "steps": parsed_json(steps, "steps")}
+    if isinstance(meta, str) or meta is None:
+        row = {**row, "meta": metadata_of(row, "meta")}
     return Trace.model_validate(row)
 
 

@@ -39,7 +39,8 @@ class KnownNumbers:
     def __init__(self, prompt: str, prompt_words: Iterable[str]) -> None:
         self.values: dict[Ratio, None] = dict.fromkeys(written_numbers(prompt))
         self.num_unexplained = 0
-        for word in _QUANTITY_WORDS.intersection(prompt_words):
+        # Sorted: the order of a set differs from one process to the next, and the latest numbers count more.
+        for word in sorted(_QUANTITY_WORDS.intersection(prompt_words)):
             self.add(_QUANTITIES[word])
 
     def add(self, value: Ratio) -> None:
