@@ -1,10 +1,12 @@
 """Fixtures: a store on each database, builders, golden files."""
 
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
 from fastapi.testclient import TestClient
@@ -15,6 +17,15 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.services.store import Store, open_store
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# How long an example takes says nothing on a busy machine; CI must give the same verdict twice.
+hypothesis.settings.register_profile(
+    "tunix-rt",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("tunix-rt")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
