@@ -5,6 +5,9 @@ import sys
 import time
 from itertools import count, islice
 
+import pytest
+
+from tunix_rt.core.errors import TunixRTError
 from tunix_rt.services.parallel import worker_processes
 
 
@@ -16,6 +19,11 @@ def test_workers_give_results_in_the_order_of_the_items() -> None:
 def test_workers_take_only_a_few_items_ahead() -> None:
     with worker_processes() as mapper:
         assert list(islice(mapper(abs, count()), 3)) == [0, 1, 2]
+
+
+def test_a_worker_that_is_killed_is_an_error_with_a_next_step() -> None:
+    with worker_processes() as mapper, pytest.raises(TunixRTError, match="Free memory"):
+        list(mapper(os._exit, [1]))
 
 
 SLEEPING = """

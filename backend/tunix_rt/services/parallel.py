@@ -7,9 +7,15 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol, TypeVar
+
+from tunix_rt.core.errors import TunixRTError
+
+MAX_WORKERS = 8
+"""More would wait for the one process that writes."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -33,7 +39,7 @@ def worker_processes() -> Iterator[Mapper]:
 
     Only as many items as keep the workers busy are taken ahead, so memory stays bounded.
     """
-    num_workers = os.cpu_count() or 1
+    num_workers = min(os.cpu_count() or 1, MAX_WORKERS)
     # "spawn": the parent holds database connections and threads, which a forked child must not share.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(num_workers, mp_context=context, initializer=_start_worker) as pool:
@@ -44,10 +50,20 @@ def worker_processes() -> Iterator[Mapper]:
                 pool.submit(function, item) for item in islice(waiting, 2 * num_workers)
             )
             while running:
-                yield running.popleft().result()
+                yield _result_of(running.popleft())
                 running.extend(pool.submit(function, item) for item in islice(waiting, 1))
 
         yield ordered
+
+
+def _result_of(future: Future[R]) -> R:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise TunixRTError(
+            "A worker process was killed, most likely for lack of memory.",
+            next_step="Free memory and run the same command again; nothing is stored twice.",
+        ) from error
 
 
 def _start_worker() -> None:
