@@ -9,6 +9,9 @@ The CLI prints `detail` and `next_step` without a traceback and exits with `exit
     │   └── NotFoundError       2  the thing named does not exist
     ├── ConflictError           2  the thing exists in a state that forbids this
     ├── DataError               3  rows, datasets or eval sets that must not be used
+    ├── DeviceError             4  the device that was asked for is not there
+    ├── DoesNotFitError         5  the run needs more memory than the device has
+    ├── DivergedError           6  the loss or a gradient is no longer a finite number
     ├── StorageError            1  the disk or the database did not do its part
     └── MissingExtraError       2  an optional dependency is not installed
 """
@@ -62,6 +65,27 @@ class DataError(TunixRTError):
 
     code = "bad-data"
     exit_code = 3
+
+
+class DeviceError(TunixRTError):
+    """The device that was asked for is not there, or does not work."""
+
+    code = "device"
+    exit_code = 4
+
+
+class DoesNotFitError(TunixRTError):
+    """The run needs more memory than the device has, as planned or as met."""
+
+    code = "does-not-fit"
+    exit_code = 5
+
+
+class DivergedError(TunixRTError):
+    """The loss or a gradient is no longer a finite number; the last good state is kept."""
+
+    code = "diverged"
+    exit_code = 6
 
 
 class StorageError(TunixRTError):
