@@ -1,9 +1,10 @@
 """Files of a model on the Hugging Face Hub, with errors that say what to do."""
 
+import errno
 import re
 from pathlib import Path
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
+from tunix_rt.core.errors import InvalidInputError, NotFoundError, StorageError, TunixRTError
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -11,6 +12,8 @@ TOKENIZER_FILES = (
     "special_tokens_map.json",
     "chat_template.jinja",
 )
+CONFIG_FILES = ("config.json", "generation_config.json")
+WEIGHT_FILES = ("model*.safetensors", "model.safetensors.index.json")
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -20,27 +23,36 @@ def is_hub_id(text: str) -> bool:
     return _HUB_ID.fullmatch(text) is not None and ".." not in text and len(text) <= 96
 
 
-def download_files(hub_id: str, patterns: tuple[str, ...], *, online: bool = True) -> Path:
+def download_files(
+    hub_id: str, patterns: tuple[str, ...], *, revision: str | None = None, online: bool = True
+) -> Path:
     """The local directory that holds the named files of a hub repository; cached ones are not fetched again.
 
-    Without `online` only the cache is asked.
+    Its name is the commit. Without `online` only the cache is asked.
 
     Raises:
-        NotFoundError: The hub does not know the repository.
+        NotFoundError: The hub does not know the repository or the revision.
         InvalidInputError: The repository is gated, or the hub cannot be reached.
+        StorageError: The disk is full.
     """
     # Imported here: nothing else needs it, and it is slow to import.
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    # The HTTP library's own error, whichever library this version of the hub client is built on.
+    from huggingface_hub.errors import HFValidationError, HTTPError  # type: ignore[attr-defined]
 
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=list(patterns), local_files_only=not online))
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        raise _explained(hub_id, error) from error
+        return Path(
+            snapshot_download(
+                hub_id, revision=revision, allow_patterns=list(patterns), local_files_only=not online
+            )
+        )
+    except (HTTPError, HFValidationError, OSError) as error:
+        raise _explained(hub_id, revision, error) from error
 
 
-def _explained(hub_id: str, error: Exception) -> TunixRTError:
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+def _explained(hub_id: str, revision: str | None, error: Exception) -> TunixRTError:
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
     if isinstance(error, GatedRepoError):
         return InvalidInputError(
@@ -52,8 +64,18 @@ def _explained(hub_id: str, error: Exception) -> TunixRTError:
             f"The Hugging Face Hub has no repository {hub_id} that you may see.",
             next_step="Check the spelling; for a private repository set HF_TOKEN.",
         )
+    if isinstance(error, RevisionNotFoundError):
+        return NotFoundError(
+            f"{hub_id} has no branch, tag or commit {revision!r}.",
+            next_step="Correct model.revision, or leave it out to take the default branch.",
+        )
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return StorageError(
+            f"The disk is full: {hub_id} could not be downloaded.",
+            next_step="Free space, or point HF_HOME to a larger disk; then run the command again.",
+        )
     return InvalidInputError(
         f"{hub_id} is not in the local cache and the hub cannot be reached ({type(error).__name__}).",
         next_step="Connect to the internet and unset HF_HUB_OFFLINE, or pass a local directory "
-        "or the built-in model 'tiny'.",
+        "or the name of something built in.",
     )

@@ -1,13 +1,17 @@
-"""What ships inside the package: datasets, eval sets and the tiny tokenizer, found by name.
+"""What ships inside the package: datasets, eval sets, the tiny tokenizer and models, found by name.
 
 assets/datasets/<name>/traces.jsonl
 assets/evalsets/<name>.jsonl
 assets/tokenizers/<name>/{tokenizer.json,tokenizer_config.json}
+assets/models/<name>/config.json    the shape of a built-in model, which starts from random weights
+assets/models/known.json            the shapes of models on the hub, so that planning needs no network
 """
 
+import json
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from tunix_rt.core.errors import NotFoundError
 
@@ -50,6 +54,24 @@ def shipped_tokenizer_names() -> list[str]:
 def shipped_tokenizer_dir(name: str) -> Path:
     """The directory of a shipped tokenizer, in the layout that Hugging Face libraries load."""
     return _known("tokenizer", name, shipped_tokenizer_names(), f"tokenizers/{name}")
+
+
+def shipped_model_names() -> list[str]:
+    """The names of the built-in models, sorted."""
+    return sorted(path.parent.name for path in ASSETS_DIR.glob("models/*/config.json"))
+
+
+def shipped_model_config(name: str) -> dict[str, Any]:
+    """The `config.json` of a built-in model, e.g. `tiny-gemma`."""
+    path = _known("model", name, shipped_model_names(), f"models/{name}/config.json")
+    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return config
+
+
+def known_model_configs() -> dict[str, dict[str, Any]]:
+    """Hub id to `config.json`, of the models whose shape ships with the package."""
+    entries = json.loads((ASSETS_DIR / "models" / "known.json").read_text(encoding="utf-8"))
+    return {hub_id: entry["config"] for entry in entries for hub_id in entry["hub_ids"]}
 
 
 def _known(kind: str, name: str, known_names: list[str], relative: str) -> Path:
