@@ -25,7 +25,10 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+    # Strict: `true` is no number and "8" is no count, whoever wrote it.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 class ModelSection(_Section):
@@ -143,9 +146,12 @@ class TrainingSection(_Section):
     @model_validator(mode="before")
     @classmethod
     def _optimizer_by_name(cls, values: Any) -> Any:
-        """`optimizer: adafactor` is short for `optimizer: {name: adafactor}`."""
-        if isinstance(values, dict) and isinstance(values.get("optimizer"), str):
-            return values | {"optimizer": {"name": values["optimizer"]}}
+        """`optimizer: adafactor` is short for `optimizer: {name: adafactor}`; without a name it is AdamW."""
+        optimizer = values.get("optimizer") if isinstance(values, dict) else None
+        if isinstance(optimizer, str):
+            return values | {"optimizer": {"name": optimizer}}
+        if isinstance(optimizer, dict):
+            return values | {"optimizer": {"name": "adamw", **optimizer}}
         return values
 
     @model_validator(mode="after")
@@ -177,7 +183,8 @@ class LoraSection(_Section):
     """Strength: the adapter's output is multiplied by alpha / rank."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of the adapter's inputs that are zeroed while training."""
-    targets: Annotated[tuple[LoraTarget, ...], Field(min_length=1)] = (
+    # Not strict: YAML has lists, no tuples.
+    targets: Annotated[tuple[LoraTarget, ...], Field(min_length=1, strict=False)] = (
         "q",
         "k",
         "v",
