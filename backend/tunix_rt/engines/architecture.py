@@ -86,8 +86,21 @@ class Architecture:
     @property
     def num_matrix_parameters_per_layer(self) -> int:
         """Weights of the seven matrices of one layer."""
-        attention = self.hidden_size * self.head_dim * (2 * self.num_heads + 2 * self.num_kv_heads)
-        return attention + 3 * self.hidden_size * self.intermediate_size
+        return sum(inputs * outputs for inputs, outputs in self.matrix_shapes.values())
+
+    @property
+    def matrix_shapes(self) -> dict[str, tuple[int, int]]:
+        """[in, out] of the seven matrices of one layer: what LoRA adapts and QLoRA quantises."""
+        queries, keys = self.num_heads * self.head_dim, self.num_kv_heads * self.head_dim
+        return {
+            "q": (self.hidden_size, queries),
+            "k": (self.hidden_size, keys),
+            "v": (self.hidden_size, keys),
+            "o": (queries, self.hidden_size),
+            "gate": (self.hidden_size, self.intermediate_size),
+            "up": (self.hidden_size, self.intermediate_size),
+            "down": (self.intermediate_size, self.hidden_size),
+        }
 
 
 def architecture_from_config(config: Mapping[str, Any]) -> Architecture:

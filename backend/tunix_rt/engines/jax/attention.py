@@ -1,4 +1,4 @@
-"""Causal attention within segments, and which kernel computes it.
+"""Causal attention within segments, by any kernel. engines/attention_kernel.py says which one.
 
 A token sees the earlier tokens of its own segment, itself included; with a window of w, the last w of them.
 Padding is segment 0 and sees only padding, so that no row of the softmax is empty and nothing becomes NaN.
@@ -10,14 +10,62 @@ Padding is segment 0 and sees only padding, so that no row of the softmax is emp
                                        . . . . _
 """
 
+from functools import partial
 from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.sharding import NamedSharding
+
+from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.attention_kernel import Kernel
+from tunix_rt.engines.jax.splash import splash_attention
 
 Windows: TypeAlias = tuple[int | None, ...]
 """Reach of each kind of layer, in tokens, itself included; None reaches back to the start."""
+
+
+def attend(
+    heads: tuple[Array, Array, Array],
+    segment_ids: Array,
+    architecture: Architecture,
+    *,
+    windows: Windows,
+    kind: Array,
+    kernel: Kernel,
+    sharding: NamedSharding | None,
+) -> Array:
+    """Attention of whole rows to themselves, [B, T, N, H].
+
+    Args:
+        heads: Queries [B, T, N, H], keys and values [B, T, K, H].
+        segment_ids: int32 [B, T].
+        architecture: Gives the scale and the soft cap.
+        windows: The windows that layers of this model have.
+        kind: Which of them this layer has, as a number on the device: one program serves every layer.
+        kernel: What computes it.
+        sharding: Of the hidden states [B, T, D].
+    """
+    scale, softcap = architecture.attention_scale, architecture.attention_softcap
+    if kernel == "splash":
+        # The kernel is built around its mask, so that each window is a program of its own.
+        each = [
+            partial(splash_attention, scale=scale, window=window, softcap=softcap, sharding=sharding)
+            for window in windows
+        ]
+        attended: Array = jax.lax.switch(kind, each, *heads, segment_ids)
+        return attended
+    mask = causal_mask(segment_ids, _window_of(windows, kind, segment_ids.shape[1]))
+    if kernel == "cudnn":
+        return cudnn_attention(*heads, mask, scale=scale)
+    return dense_attention(*heads, mask, scale=scale, softcap=softcap)
+
+
+def _window_of(windows: Windows, kind: Array, row_length: int) -> Array | None:
+    if windows == (None,):
+        return None
+    return jnp.asarray([row_length if window is None else window for window in windows])[kind]
 
 
 def causal_mask(segment_ids: Array, window: int | Array | None) -> Array:
@@ -46,3 +94,11 @@ def dense_attention(
     scores = jnp.where(mask[:, None, None], scores, jnp.finfo(jnp.float32).min)
     weights = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
     return jnp.einsum("bkgts,bskh->btkgh", weights, v).reshape(q.shape)
+
+
+def cudnn_attention(q: Array, k: Array, v: Array, mask: Array, *, scale: float) -> Array:
+    """As dense_attention, fused by cuDNN; the mask must be a causal one."""
+    # Causal as well as masked: cuDNN then leaves out the half of the blocks that the mask would empty.
+    return jax.nn.dot_product_attention(
+        q, k, v, mask=mask[:, None], scale=scale, is_causal=True, implementation="cudnn"
+    )

@@ -7,18 +7,18 @@ The head is not applied here: the loss multiplies by `output_embedding` in chunk
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.sharding import NamedSharding
 from jax.typing import DTypeLike
 
 from tunix_rt.config.recipe import Remat
 from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.jax.attention import Windows, causal_mask, dense_attention
+from tunix_rt.engines.attention_kernel import Kernel
+from tunix_rt.engines.jax.attention import Windows, attend
 from tunix_rt.engines.jax.layers import Layer, finish_layer, project_heads, rms_norm
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.rope import Rotation, frequencies, rotation
@@ -38,7 +38,7 @@ class ForwardOptions:
 
     compute_dtype: DTypeLike
     remat: Remat = "none"
-    attention: Literal["dense", "cudnn", "splash"] = "dense"
+    attention: Kernel = "dense"
     adapter_scale: float = 1.0
     adapter_dropout: float = 0.0
     activation_sharding: NamedSharding | None = None
@@ -74,10 +74,15 @@ def hidden_states(
         layer = Layer(
             architecture, weights, layer_adapters, options.adapter_scale, options.adapter_dropout, key
         )
-        q, k, v = project_heads(layer, x, jax.tree.map(lambda angles: angles[kind], rotations))
-        mask = causal_mask(inputs.segment_ids, None if windows == (None,) else _reach(windows, x)[kind])
-        attended = dense_attention(
-            q, k, v, mask, scale=architecture.attention_scale, softcap=architecture.attention_softcap
+        heads = project_heads(layer, x, jax.tree.map(lambda angles: angles[kind], rotations))
+        attended = attend(
+            heads,
+            inputs.segment_ids,
+            architecture,
+            windows=windows,
+            kind=kind,
+            kernel=options.attention,
+            sharding=options.activation_sharding,
         )
         return _constrained(finish_layer(layer, x, attended), options), None
 
@@ -126,10 +131,6 @@ def _rotations(architecture: Architecture, windows: Windows, positions: Array) -
     ]
     cos, sin = zip(*by_kind, strict=True)
     return Rotation(jnp.stack(cos), jnp.stack(sin))
-
-
-def _reach(windows: Windows, x: Array) -> Array:
-    return jnp.asarray(np.array([x.shape[1] if window is None else window for window in windows]))
 
 
 def _constrained(x: Array, options: ForwardOptions) -> Array:

@@ -31,26 +31,10 @@ def param_shapes(architecture: Architecture) -> Shapes:
     vocab_size, hidden_size = architecture.vocab_size, architecture.hidden_size
     layers = {
         name: (architecture.num_layers, *shape)
-        for name, shape in (matrix_shapes(architecture) | _norm_shapes(architecture)).items()
+        for name, shape in (architecture.matrix_shapes | _norm_shapes(architecture)).items()
     }
     shapes = {"embedding": (vocab_size, hidden_size), "layers": layers, "final_norm": (hidden_size,)}
     return shapes if architecture.is_embedding_tied else shapes | {"head": (vocab_size, hidden_size)}
-
-
-def matrix_shapes(architecture: Architecture) -> dict[str, tuple[int, int]]:
-    """[in, out] of the seven matrices of one layer: what adapters attach to and quantisation replaces."""
-    hidden_size, width = architecture.hidden_size, architecture.intermediate_size
-    query_size = architecture.num_heads * architecture.head_dim
-    key_size = architecture.num_kv_heads * architecture.head_dim
-    return {
-        "q": (hidden_size, query_size),
-        "k": (hidden_size, key_size),
-        "v": (hidden_size, key_size),
-        "o": (query_size, hidden_size),
-        "gate": (hidden_size, width),
-        "up": (hidden_size, width),
-        "down": (width, hidden_size),
-    }
 
 
 def abstract_params(architecture: Architecture, dtype: DTypeLike) -> Params:

@@ -47,7 +47,7 @@ def _unscaled(theta: float, head_dim: int) -> NDArray[np.float32]:
 def _scaled(unscaled: NDArray[np.float32], scaling: RopeScaling | None) -> NDArray[np.float32]:
     if scaling is None:
         return unscaled
-    slow = unscaled / np.float32(scaling.factor)
+    slow: NDArray[np.float32] = unscaled / np.float32(scaling.factor)
     if scaling.kind == "linear":
         return slow
     # llama3: fast pairs stay, slow ones are stretched, and those between are mixed.
