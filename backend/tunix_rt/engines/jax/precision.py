@@ -1,0 +1,51 @@
+"""Number formats: the copy of the weights that computes, and rounding that small updates survive.
+
+- full, weights float32: master weights. One copy a step, in the compute format, does the computing.
+- full, weights bfloat16: the stored weights compute. A new weight is rounded to the nearest bfloat16, so an
+  update below 1/512 of a weight is lost, every time.
+- the same with stochastic_rounding: it is rounded up or down at random, which is right on average.
+- lora, qlora: float32 adapters; frozen weights are cast layer by layer.
+"""
+
+import zlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import keystr
+
+from tunix_rt.engines.jax.trees import KeyPath, is_norm
+
+_DROPPED_BITS = 16
+"""bfloat16 is the upper half of float32."""
+
+
+def for_compute(weights: Any, dtype: Any) -> Any:
+    """The matrices in the format that computes; norms stay as stored, since they are computed in float32."""
+    return jax.tree.map_with_path(
+        lambda path, leaf: leaf if is_norm(path) else leaf.astype(dtype),
+        weights,
+    )
+
+
+def round_stochastically(values: Array, key: Array) -> Array:
+    """Round float32 to one of the two neighbours in bfloat16, each as likely as it is near.
+
+    Example:
+        1.00195 lies a quarter of the way from 1.0 to 1.0078: it becomes 1.0078 in one draw out of four.
+    """
+    bits = jax.lax.bitcast_convert_type(values, jnp.uint32)
+    noise = jax.random.bits(key, values.shape, jnp.uint16).astype(jnp.uint32)
+    rounded = jax.lax.bitcast_convert_type((bits + noise) >> _DROPPED_BITS << _DROPPED_BITS, jnp.float32)
+    return jnp.where(jnp.isfinite(values), rounded, values).astype(jnp.bfloat16)
+
+
+def rounded(path: KeyPath, values: Array, dtype: Any, key: Array | None) -> Array:
+    """`values` in `dtype`: stochastically when a key is given and bits are lost, else to the nearest.
+
+    Every tensor draws its own noise, made from its path.
+    """
+    if key is None or dtype != jnp.bfloat16:
+        return values.astype(dtype)
+    return round_stochastically(values, jax.random.fold_in(key, zlib.crc32(keystr(path).encode())))

@@ -1,0 +1,159 @@
+"""The mesh of devices, and which part of every tensor each of them holds.
+
+    data     whole copies of the model, each with its rows of the batch
+    fsdp     weights, gradients and optimizer state in parts, each with its rows of the batch
+    tensor   every matrix product in parts: outputs of q, k, v, gate, up; inputs of o, down; the vocabulary
+
+A matrix that is a stack over the layers is never split along them: a layer is gathered when it is computed,
+and freed after.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import mesh_utils
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from tunix_rt.config.recipe import ShardingSection, TrainingSection
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.jax.quantization import QuantizedMatrix
+from tunix_rt.engines.jax.trees import KeyPath, is_norm, names_of, num_matrix_axes
+from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
+
+AXES = ("data", "fsdp", "tensor")
+ROW_AXES = ("data", "fsdp")
+
+_INPUTS, _OUTPUTS = -2, -1
+_TENSOR_AXIS: Mapping[str, int] = {
+    "q": _OUTPUTS,
+    "k": _OUTPUTS,
+    "v": _OUTPUTS,
+    "o": _INPUTS,
+    "gate": _OUTPUTS,
+    "up": _OUTPUTS,
+    "down": _INPUTS,
+}
+_VOCABULARY = ("embedding", "head")
+# Of an adapter's pair, `a` has the inputs of its matrix and `b` the outputs.
+_ADAPTER_SIDE = {"a": _INPUTS, "b": _OUTPUTS}
+
+
+def make_mesh(section: ShardingSection, devices: Sequence[Any]) -> Mesh:
+    """The mesh that the recipe asks for; fewer devices than there are is a valid wish.
+
+    Raises:
+        InvalidInputError: The sizes ask for more devices, or do not divide their number.
+    """
+    shape = mesh_shape(section, len(devices))
+    sizes = (shape.data, shape.fsdp, shape.tensor)
+    if shape.num_devices < len(devices):
+        _refuse_idle_hosts(shape.num_devices, devices)
+        grid = np.asarray(devices[: shape.num_devices]).reshape(sizes)
+    else:
+        grid = mesh_utils.create_device_mesh(sizes, devices)
+    return Mesh(grid, AXES, axis_types=(AxisType.Auto,) * len(AXES))
+
+
+def _refuse_idle_hosts(num_used: int, devices: Sequence[Any]) -> None:
+    if len({device.process_index for device in devices}) > 1:
+        raise InvalidInputError(
+            f"The sharding uses {num_used} of {len(devices)} devices, and a process would have none.",
+            next_step="With several processes, choose sizes that use every device.",
+        )
+
+
+def check_divisible(mesh: Mesh, architecture: Architecture, training: TrainingSection) -> None:
+    """Refuse what cannot be split evenly.
+
+    Raises:
+        InvalidInputError: Rows do not divide over the devices, or heads over the tensor axis.
+    """
+    num_parts = training.gradient_accumulation_steps
+    rows_per_device(
+        training.batch_size // num_parts,
+        MeshShape(**mesh.shape),
+        what=f"training.batch_size {training.batch_size} in {num_parts} part(s)",
+    )
+    if architecture.num_heads % mesh.shape["tensor"]:
+        raise InvalidInputError(
+            f"{architecture.num_heads} attention heads cannot be split over {mesh.shape['tensor']} devices.",
+            next_step=f"Set sharding.tensor to a number that divides {architecture.num_heads}.",
+        )
+
+
+def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:
+    """Where every leaf of a state, or of its weights alone, lives: a NamedSharding per leaf.
+
+    Adapters, moments of the optimizer and quantised matrices go with the weight whose name they carry.
+    """
+    return jax.tree.map_with_path(
+        lambda path, leaf: _of_leaf(path, leaf, mesh, architecture),
+        tree,
+        is_leaf=lambda node: isinstance(node, QuantizedMatrix),
+    )
+
+
+def _of_leaf(path: KeyPath, leaf: Any, mesh: Mesh, architecture: Architecture) -> Any:
+    if isinstance(leaf, QuantizedMatrix):
+        # An axis that divides the scales keeps whole blocks together, so one spec serves scales and codes.
+        sharding = NamedSharding(mesh, _spec(path, leaf.scales.shape, mesh, architecture))
+        return jax.tree.map(lambda _: sharding, leaf)
+    return NamedSharding(mesh, _spec(path, leaf.shape, mesh, architecture))
+
+
+def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Architecture) -> PartitionSpec:
+    """Split matrices, first over `tensor`, then over `fsdp` along the longest axis left; copy the rest."""
+    names = names_of(path)
+    if is_norm(path) or not names or len(shape) != num_matrix_axes(names):
+        return PartitionSpec()
+    if names[-1] in _VOCABULARY:
+        return _vocabulary_spec(shape[0], mesh)
+    axes: list[str | None] = [None] * len(shape)
+    tensor_axis = _tensor_axis(names, architecture, mesh.shape["tensor"])
+    if tensor_axis is not None and shape[tensor_axis] % mesh.shape["tensor"] == 0:
+        axes[tensor_axis] = "tensor"
+    free = [
+        axis for axis in (_INPUTS, _OUTPUTS) if axes[axis] is None and shape[axis] % mesh.shape["fsdp"] == 0
+    ]
+    if free:
+        axes[max(free, key=lambda axis: shape[axis])] = "fsdp"
+    return PartitionSpec(*axes)
+
+
+def _vocabulary_spec(vocab_size: int, mesh: Mesh) -> PartitionSpec:
+    """Split [V, D] along the vocabulary only: then the loss sends hidden states around, never the embedding.
+
+    Split along D, the compiler gathers it whole, and sums its gradient whole, on every device.
+    """
+    for axes in (("fsdp", "tensor"), ("fsdp",), ("tensor",)):
+        if vocab_size % math.prod(mesh.shape[axis] for axis in axes) == 0:
+            return PartitionSpec(axes)
+    return PartitionSpec()
+
+
+def _tensor_axis(names: tuple[str, ...], architecture: Architecture, num_parts: int) -> int | None:
+    """The axis that `tensor` splits, if any: heads stay whole, and of an adapter only one side is split."""
+    target, side = (names[-2], names[-1]) if names[-1] in _ADAPTER_SIDE else (names[-1], None)
+    if target in ("k", "v") and architecture.num_kv_heads % num_parts:
+        return None
+    axis = _TENSOR_AXIS[target]
+    return axis if side is None or _ADAPTER_SIDE[side] == axis else None
+
+
+def batch_sharding(mesh: Mesh) -> NamedSharding:
+    """[accumulation, rows, tokens]: rows over data and fsdp."""
+    return NamedSharding(mesh, PartitionSpec(None, ROW_AXES))
+
+
+def activation_sharding(mesh: Mesh) -> NamedSharding:
+    """[rows, tokens, hidden]: rows over data and fsdp, so that it is the weights that travel."""
+    return NamedSharding(mesh, PartitionSpec(ROW_AXES))
+
+
+def replicated(mesh: Mesh) -> NamedSharding:
+    """A copy on every device."""
+    return NamedSharding(mesh, PartitionSpec())
