@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 import jax
 import jax.numpy as jnp
 
-from tunix_rt.engines.jax.quantization import QuantizedMatrix, dequantize
+from tunix_rt.engines.jax.quantization import QuantizedMatrix, plain_matrix
 
 
 class Adapter(TypedDict):
@@ -53,7 +53,7 @@ def matmul(x: jax.Array, weight: jax.Array | QuantizedMatrix) -> jax.Array:
     copy of every layer for it: a second model in memory. The weight's gradient is summed in float32 and
     rounded once, to the dtype that the weight is stored in.
     """
-    return x @ _in_dtype(weight, x.dtype)
+    return x @ plain_matrix(weight, x.dtype)
 
 
 def _matmul_forward(x: jax.Array, weight: Any) -> tuple[jax.Array, tuple[jax.Array, Any]]:
@@ -62,7 +62,7 @@ def _matmul_forward(x: jax.Array, weight: Any) -> tuple[jax.Array, tuple[jax.Arr
 
 def _matmul_backward(saved: tuple[jax.Array, Any], grad: jax.Array) -> tuple[jax.Array, jax.Array | None]:
     x, weight = saved
-    x_grad = grad @ _in_dtype(weight, grad.dtype).T
+    x_grad = grad @ plain_matrix(weight, grad.dtype).T
     if isinstance(weight, QuantizedMatrix):
         return x_grad, None
     weight_grad = jnp.einsum("...i,...o->io", x, grad, preferred_element_type=jnp.float32)
@@ -70,7 +70,3 @@ def _matmul_backward(saved: tuple[jax.Array, Any], grad: jax.Array) -> tuple[jax
 
 
 matmul.defvjp(_matmul_forward, _matmul_backward)
-
-
-def _in_dtype(weight: jax.Array | QuantizedMatrix, dtype: Any) -> jax.Array:
-    return dequantize(weight, dtype) if isinstance(weight, QuantizedMatrix) else weight.astype(dtype)

@@ -11,13 +11,16 @@ codes and its scales. A mesh axis that divides the scales' axis keeps whole bloc
 """
 
 import dataclasses
+import itertools
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
-from tunix_rt.config.recipe import QuantizationFormat
+from tunix_rt.config.recipe import QuantizationFormat, QuantizationSection
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.engines.jax.params import Params
 
 # The levels of bitsandbytes: quantiles of a normal distribution, with an exact zero and both ends at ±1.
 NF4_LEVELS = (
@@ -62,7 +65,85 @@ class QuantizedMatrix:
         return (*leading, num_blocks * self.block_size, num_outputs)
 
 
-def dequantize(matrix: QuantizedMatrix, dtype: Any) -> jax.Array:
+def quantize(params: Params, section: QuantizationSection) -> Params:
+    """The same tree with the matrices of the layers quantised, one after the other; the rest is shared.
+
+    Raises:
+        InvalidInputError: The block size does not divide the inputs of a matrix.
+    """
+    layers = {
+        name: quantize_matrix(weight, section, name) if _is_matrix(weight) else weight
+        for name, weight in params["layers"].items()
+    }
+    return params | {"layers": layers}
+
+
+def _is_matrix(weight: jax.Array) -> bool:
+    """Matrices are [L, in, out], norms [L, D]."""
+    return weight.ndim == 3
+
+
+def abstract_quantized(params: Params, section: QuantizationSection) -> Params:
+    """Shapes and formats of what `quantize` makes; nothing is allocated."""
+    quantized: Params = jax.eval_shape(lambda weights: quantize(weights, section), params)
+    return quantized
+
+
+def quantize_matrix(weight: jax.Array, section: QuantizationSection, name: str) -> QuantizedMatrix:
+    """Codes and scales of a stack of matrices [L, in, out]; `name` is for the error.
+
+    Raises:
+        InvalidInputError: The block size does not divide the inputs.
+    """
+    _check_block_size(weight.shape[-2], section, name)
+    codes, scales = _codes_and_scales(weight, section.format, section.block_size)
+    return QuantizedMatrix(codes, scales, section.format, section.block_size)
+
+
+def _check_block_size(num_inputs: int, section: QuantizationSection, name: str) -> None:
+    block_size = section.block_size
+    if num_inputs % block_size == 0 and block_size % 2 == 0:
+        return
+    usable = [size for size in (64, 32, 16, 8) if num_inputs % size == 0]
+    raise InvalidInputError(
+        f"quantization.block_size {block_size} must be even and divide the {num_inputs} inputs of {name}.",
+        next_step=f"Set it to {usable[0]}." if usable else "Use training.mode lora for this model.",
+    )
+
+
+@partial(jax.jit, static_argnames=("format", "block_size"))
+def _codes_and_scales(
+    weight: jax.Array, format: QuantizationFormat, block_size: int
+) -> tuple[jax.Array, jax.Array]:
+    """Layer by layer: a float32 copy of more than one layer never exists."""
+
+    def quantize_layer(layer: jax.Array) -> tuple[jax.Array, jax.Array]:
+        num_inputs, num_outputs = layer.shape
+        blocks = layer.astype(jnp.float32).reshape(num_inputs // block_size, block_size, num_outputs)
+        largest = jnp.max(jnp.abs(blocks), axis=-2)
+        scales = largest if format == "nf4" else largest / INT8_MAX
+        ratios = blocks / jnp.where(scales > 0, scales, 1.0)[:, None, :]
+        codes = _nf4_codes(ratios) if format == "nf4" else jnp.round(ratios).astype(jnp.int8)
+        return codes.reshape(-1, num_outputs), scales
+
+    codes, scales = jax.lax.map(quantize_layer, weight)
+    return codes, scales
+
+
+def _nf4_codes(ratios: jax.Array) -> jax.Array:
+    """[..., block_size, out] within ±1 to [..., block_size / 2, out] bytes: the nearest level of each."""
+    midpoints = [(low + high) / 2 for low, high in itertools.pairwise(NF4_LEVELS)]
+    codes = sum(((ratios > midpoint).astype(jnp.uint8) for midpoint in midpoints), jnp.uint8(0))
+    low, high = jnp.split(codes, 2, axis=-2)
+    return low | (high << 4)
+
+
+def plain_matrix(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
+    """The numbers of a matrix, however it is stored."""
+    return dequantize(weight, dtype) if isinstance(weight, QuantizedMatrix) else weight.astype(dtype)
+
+
+def dequantize(matrix: QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
     """The numbers that the codes stand for, [..., in, out]."""
     *leading, num_blocks, num_outputs = matrix.scales.shape
     blocked_codes = matrix.codes.reshape(*leading, num_blocks, -1, num_outputs)
