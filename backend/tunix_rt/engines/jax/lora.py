@@ -60,19 +60,21 @@ def merge(params: Params, adapters: Adapters, scale: float) -> Params:
     return params | {"layers": layers}
 
 
+def merge_matrix(weight: Array | QuantizedMatrix, adapter: Adapter, scale: float, dtype: DTypeLike) -> Array:
+    """One matrix [in, out] with its adapter added."""
+    update = jnp.matmul(adapter["a"], adapter["b"], precision=jax.lax.Precision.HIGHEST)
+    return (plain_matrix(weight, jnp.float32) + scale * update).astype(dtype)
+
+
 def _merged(
-    weight: Array | QuantizedMatrix, adapter: Adapter | None, scale: float, dtype: DTypeLike
+    weights: Array | QuantizedMatrix, adapters: Adapter | None, scale: float, dtype: DTypeLike
 ) -> Array:
-    if adapter is None:
-        return plain_matrix(weight, dtype)
-
-    def merge_layer(layer: tuple[Array | QuantizedMatrix, Adapter]) -> Array:
-        weight, adapter = layer
-        update = jnp.matmul(adapter["a"], adapter["b"], precision=jax.lax.Precision.HIGHEST)
-        return (plain_matrix(weight, jnp.float32) + scale * update).astype(dtype)
-
-    # Layer by layer: a float32 copy of more than one layer never exists.
-    merged: Array = jax.lax.map(merge_layer, (weight, adapter))
+    """A stack of matrices, layer by layer: a float32 copy of more than one layer never exists."""
+    if adapters is None:
+        return plain_matrix(weights, dtype)
+    merged: Array = jax.lax.map(
+        lambda layer: merge_matrix(*layer, scale=scale, dtype=dtype), (weights, adapters)
+    )
     return merged
 
 
