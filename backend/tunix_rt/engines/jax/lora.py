@@ -72,9 +72,11 @@ def _merged(
     """A stack of matrices, layer by layer: a float32 copy of more than one layer never exists."""
     if adapters is None:
         return plain_matrix(weights, dtype)
-    merged: Array = jax.lax.map(
-        lambda layer: merge_matrix(*layer, scale=scale, dtype=dtype), (weights, adapters)
-    )
+
+    def merge_layer(layer: tuple[Array | QuantizedMatrix, Adapter]) -> Array:
+        return merge_matrix(*layer, scale, dtype)
+
+    merged: Array = jax.lax.map(merge_layer, (weights, adapters))
     return merged
 
 
