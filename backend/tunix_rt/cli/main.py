@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from tunix_rt import __version__
-from tunix_rt.cli import data, data_xray, demo, server, traces
+from tunix_rt.cli import data, data_xray, demo, plan, server, traces
 from tunix_rt.cli.output import note, print_error, say
 from tunix_rt.core.errors import TunixRTError
 
@@ -47,6 +47,7 @@ app = typer.Typer(
 app.add_typer(traces.app, name="traces", help="Collect and check reasoning traces.")
 data.app.command("xray")(data_xray.xray)
 app.add_typer(data.app, name="data", help="Build and inspect datasets.")
+app.command("plan")(plan.plan)
 app.command("demo")(demo.demo)
 app.command("up")(server.up)
 

@@ -51,6 +51,11 @@ class Settings(BaseSettings):
         return self.home_dir / "runs"
 
     @property
+    def plans_dir(self) -> Path:
+        """Where what the compiler said about a step is kept."""
+        return self.home_dir / "plans"
+
+    @property
     def evalsets_dir(self) -> Path:
         """Where a user's own eval sets live; the shipped ones are inside the package."""
         return self.home_dir / EVALSETS

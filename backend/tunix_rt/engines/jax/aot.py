@@ -1,0 +1,147 @@
+"""Compiles a train step ahead of time, for devices that need not be there, and says what memory it needs.
+
+    python -m tunix_rt.engines.jax.aot ANSWER.json < request.json
+
+Nothing is allocated: weights, optimizer state and batch are shapes with shardings. For a TPU the compiler is
+the real one, from the libtpu wheel; a step that does not fit fails here as it would on the machine, and the
+size is in its message. The process must be started with the environment that `compile_child` prepares.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.experimental import topologies
+
+from tunix_rt.engines.architecture import architecture_from_config
+from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
+from tunix_rt.engines.jax.program import Program, build_program
+from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.planning.cache import compiler_versions
+from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest, StoredBytes
+
+_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
+_SIZE = r"([\d.]+)([KMGT]?)B?"
+_TOO_LARGE = (
+    re.compile(rf"Used {_SIZE} of {_SIZE} hbm"),
+    re.compile(rf"temporaries \({_SIZE}\) exceeds available HBM \({_SIZE}\)"),
+)
+# The schedule is a constant of the program; its length changes no buffer.
+_ANY_NUM_STEPS = 1_000
+
+
+def compile_step(request: CompileRequest) -> CompiledStep:
+    """Compile the step of the request and read the compiler's memory analysis."""
+    program = build_program(
+        request.recipe,
+        architecture_from_config(request.architecture_config),
+        make_mesh(request.recipe.sharding, _devices(request)),
+        num_steps=request.recipe.training.num_steps or _ANY_NUM_STEPS,
+        platform=request.platform,
+    )
+    return compile_program(program)[0]
+
+
+def compile_program(program: Program) -> tuple[CompiledStep, Any]:
+    """Compile the train step of a program.
+
+    Returns:
+        What the compiler says about memory, and the executable; None when it refused the step for its size.
+
+    Raises:
+        JaxRuntimeError: The compiler failed for another reason than memory.
+    """
+    started = time.monotonic()
+    arguments = (program.abstract_state, program.abstract_frozen, program.abstract_batch)
+    lowered = program.train_step.lower(*arguments)  # type: ignore[attr-defined]  # a jitted function
+    executable, figures = None, {}
+    try:
+        executable = lowered.compile()
+        figures = _figures(executable.memory_analysis())
+    except jax.errors.JaxRuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        figures = {"fits": False, "total_bytes": needed_bytes(str(error)), "message": _first_lines(error)}
+    step = CompiledStep(
+        **figures,
+        stored=_stored_bytes(program),
+        attention=f"{program.attention.kernel}, {program.attention.reason}",
+        compile_seconds=round(time.monotonic() - started, 1),
+        compiler=compiler_versions(),
+    )
+    return step, executable
+
+
+def _devices(request: CompileRequest) -> Sequence[Any]:
+    if request.topology is None:
+        return jax.devices()[: request.num_devices]
+    described = topologies.get_topology_desc(
+        platform=request.platform,
+        topology_name=request.topology.name,
+        chips_per_host_bounds=list(request.topology.chips_per_host_bounds),
+    )
+    devices: Sequence[Any] = described.devices
+    return devices
+
+
+def _figures(memory: Any) -> dict[str, Any]:
+    undonated = memory.output_size_in_bytes - memory.alias_size_in_bytes
+    parts = {
+        "argument_bytes": memory.argument_size_in_bytes,
+        "undonated_bytes": undonated,
+        "temporary_bytes": memory.temp_size_in_bytes,
+        "program_bytes": memory.generated_code_size_in_bytes,
+    }
+    return {"fits": True, "total_bytes": sum(parts.values()), **parts}
+
+
+def needed_bytes(message: str) -> int:
+    """The size in a compiler's complaint that a program does not fit.
+
+    Example:
+        "RESOURCE_EXHAUSTED: … Used 28.08G of 15.75G hbm. …" -> 30150670417
+
+    Raises:
+        ValueError: It is another complaint.
+    """
+    for pattern in _TOO_LARGE:
+        if found := pattern.search(message):
+            return int(float(found[1]) * _UNITS[found[2]])
+    raise ValueError(message)
+
+
+def _first_lines(error: Exception) -> str:
+    return "\n".join(str(error).splitlines()[:40])
+
+
+def _stored_bytes(program: Program) -> StoredBytes:
+    state = program.abstract_state
+    return StoredBytes(
+        weights=_bytes_per_device((state.trainable, program.abstract_frozen)),
+        optimizer_state=_bytes_per_device(state.optimizer_state),
+        batch=_bytes_per_device(program.abstract_batch),
+    )
+
+
+def _bytes_per_device(tree: Any) -> int:
+    total = 0
+    for leaf in jax.tree.leaves(tree):
+        num_elements = 1
+        for size in leaf.sharding.shard_shape(leaf.shape):
+            num_elements *= size
+        total += num_elements * leaf.dtype.itemsize
+    return total
+
+
+def main() -> None:
+    """Answer the request on standard input in the file that the argument names."""
+    request = CompileRequest.model_validate_json(sys.stdin.read())
+    Path(sys.argv[1]).write_text(compile_step(request).model_dump_json(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""The sizes that decide what one training step needs on one device."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tunix_rt.config.recipe import FloatFormat, Recipe
+from tunix_rt.core.targets import Platform, Target
+from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.attention_kernel import Choice, Setting, resolve_kernel
+from tunix_rt.engines.flops import num_adapter_parameters
+from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
+
+NUM_BYTES: dict[FloatFormat, int] = {"float32": 4, "bfloat16": 2}
+
+
+@dataclass(frozen=True)
+class StepShape:
+    """One recipe on one mesh; everything is counted per device."""
+
+    recipe: Recipe
+    architecture: Architecture
+    mesh: MeshShape
+    platform: Platform
+    rows: int
+    """Rows that are computed at one time."""
+    attention: Choice
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that are computed at one time."""
+        return self.rows * self.recipe.data.row_length
+
+    @cached_property
+    def scored_tokens(self) -> int:
+        """Tokens whose logits exist at one time: whole columns of the batch, as the loss walks them."""
+        chunk = self.recipe.training.loss_chunk_tokens
+        if chunk is None:
+            return self.tokens
+        all_rows = self.rows * self.mesh.num_batch_parts
+        return self.rows * min(max(1, chunk // all_rows), self.recipe.data.row_length)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all weights are trained, not adapters."""
+        return self.recipe.training.mode == "full"
+
+    @property
+    def num_weight_parts(self) -> int:
+        """Devices that share one copy of the weights."""
+        return self.mesh.fsdp * self.mesh.tensor
+
+    @property
+    def compute_bytes(self) -> int:
+        """Bytes of an activation."""
+        return NUM_BYTES[self.recipe.training.precision.compute]
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of a stored weight that is not quantised."""
+        return NUM_BYTES[self.recipe.training.precision.weights]
+
+    @cached_property
+    def num_embedding(self) -> int:
+        """Weights of the embedding and, where it is another matrix, the head; over all devices."""
+        copies = 1 if self.architecture.is_embedding_tied else 2
+        return copies * self.architecture.vocab_size * self.architecture.hidden_size
+
+    @cached_property
+    def num_layer_matrices(self) -> int:
+        """Weights of the matrices of all layers, over all devices."""
+        return self.architecture.num_layers * self.architecture.num_matrix_parameters_per_layer
+
+    @cached_property
+    def num_trained(self) -> int:
+        """Weights that change, over all devices."""
+        if self.is_full:
+            return self.architecture.num_parameters
+        return num_adapter_parameters(self.architecture, self.recipe)
+
+    @cached_property
+    def num_factors(self) -> int:
+        """Numbers that Adafactor keeps: a row and a column per matrix, a number per weight of a norm."""
+        if not self.is_full:
+            rank = self.recipe.lora.rank if self.recipe.lora else 0
+            targets = self.recipe.lora.targets if self.recipe.lora else ()
+            shapes = [self.architecture.matrix_shapes[target] for target in targets]
+            return self.architecture.num_layers * sum(sum(shape) + 2 * rank for shape in shapes)
+        shapes = list(self.architecture.matrix_shapes.values())
+        norms = self.architecture.num_parameters - self.num_embedding - self.num_layer_matrices
+        embedding = self.num_embedding // self.architecture.hidden_size + self.architecture.hidden_size
+        return self.architecture.num_layers * sum(map(sum, shapes)) + embedding + norms
+
+
+def step_shape(recipe: Recipe, architecture: Architecture, target: Target) -> StepShape:
+    """The step of a recipe on a target.
+
+    Raises:
+        InvalidInputError: The mesh or the rows do not go into the target's devices, or the attention kernel
+            that the recipe names cannot serve there.
+    """
+    mesh = mesh_shape(recipe.sharding, target.num_devices)
+    training = recipe.training
+    parts = training.gradient_accumulation_steps
+    what = f"batch_size {training.batch_size}" + (f" in {parts} parts" if parts > 1 else "")
+    rows = rows_per_device(training.batch_size // parts, mesh, what=what)
+    setting = Setting(
+        architecture=architecture,
+        platform=target.platform,
+        row_length=recipe.data.row_length,
+        compute=training.precision.compute,
+        compute_capability=target.compute_capability,
+        num_tensor_shards=mesh.tensor,
+    )
+    attention = resolve_kernel(training.attention, setting)
+    return StepShape(recipe, architecture, mesh, target.platform, rows, attention)

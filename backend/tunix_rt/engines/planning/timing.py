@@ -1,0 +1,63 @@
+"""How long a step takes: work over speed, with the share of the peak that is assumed to be reached."""
+
+from dataclasses import dataclass
+
+from tunix_rt.core.targets import Platform, Target
+from tunix_rt.engines.flops import executed_flops_per_token
+from tunix_rt.engines.planning.components import optimizer_state_bytes
+from tunix_rt.engines.planning.step_shape import StepShape
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """Share of the peak that large matrix products reach inside a training step, and how that is known."""
+
+    share_of_peak: float
+    source: str
+
+
+EFFICIENCIES: dict[Platform, Efficiency] = {
+    "tpu": Efficiency(0.50, "assumed, not measured"),
+    "gpu": Efficiency(0.45, "assumed, not measured"),
+    "cpu": Efficiency(0.50, "assumed, not measured"),
+}
+
+
+def flops_per_step(step: StepShape) -> float:
+    """Operations of one optimizer step over all devices, recomputation included."""
+    training, row_length = step.recipe.training, step.recipe.data.row_length
+    return executed_flops_per_token(step.architecture, step.recipe) * training.batch_size * row_length
+
+
+def step_seconds(step: StepShape, target: Target) -> float:
+    """Products and communication side by side, then the update, which only moves memory."""
+    computing = flops_per_step(step) / step.mesh.num_devices
+    computing /= target.peak_flops * EFFICIENCIES[target.platform].share_of_peak
+    return max(computing, _communication_seconds(step, target)) + _update_seconds(step, target)
+
+
+def _communication_seconds(step: StepShape, target: Target) -> float:
+    """FSDP: weights are gathered forward and backward in every part, gradients are reduced once."""
+    if step.mesh.fsdp * step.mesh.data == 1 or not target.link_bytes_per_s:
+        return 0.0
+    parts = step.recipe.training.gradient_accumulation_steps
+    weights = step.architecture.num_parameters * step.compute_bytes / step.mesh.tensor
+    gathers = 2 * parts * weights * (step.mesh.fsdp > 1)
+    reductions = 2 * step.num_trained * step.compute_bytes / step.mesh.tensor
+    return (gathers + reductions) / target.link_bytes_per_s
+
+
+def _update_seconds(step: StepShape, target: Target) -> float:
+    """Read and write every trained weight and moment, read every gradient."""
+    trained = step.num_trained / step.num_weight_parts
+    weights = trained * (step.weight_bytes if step.is_full else 4)
+    return (2 * weights + 2 * optimizer_state_bytes(step) + weights) / target.bytes_per_s
+
+
+def timing_assumption(target: Target) -> str:
+    """What the step time rests on, in one sentence."""
+    efficiency = EFFICIENCIES[target.platform]
+    return (
+        f"Step time: {efficiency.share_of_peak:.0%} of {target.peak_flops / 1e12:,.4g} TFLOP/s a device "
+        f"({efficiency.source}; peak: {target.speed_source})."
+    )

@@ -1,0 +1,140 @@
+"""Compiles the steps that the planner's component model is fitted to, and writes what the compiler said.
+
+    python -m benchmarks.compile_steps [NAME ...]
+
+Needs the extras jax and tpu-plan, no accelerator. Each step takes one to five CPU-minutes; figures that are
+already in the file are kept unless the step is named.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.recipe_loading import validate_recipe
+from tunix_rt.core.targets import GIB, known_target
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.compile_child import compile_in_child, topology_request
+from tunix_rt.engines.planning.protocol import CompileRequest
+from tunix_rt.files.atomic import write_json_atomically
+
+RESULTS = Path(__file__).parent / "results" / "compiled_steps.json"
+
+_BF16 = {"weights": "bfloat16", "optimizer_state": "bfloat16"}
+_NAIVE = {"remat": "none", "loss_chunk_tokens": None, "attention": "dense"}
+_ONE_CHIP = {"data": 1, "fsdp": 1, "tensor": 1}
+_GEMMA = "google/gemma-2b"
+_GEMMA2 = "google/gemma-2-2b"
+_GEMMA3 = "google/gemma-3-1b-pt"
+
+
+def case(model: str, rows: int, row_length: int, *, sharding: Any = None, **training: Any) -> dict[str, Any]:
+    """A recipe as plain values."""
+    values = {
+        "model": {"name": model, "weights": "random"},
+        "data": {"row_length": row_length},
+        "training": {"num_steps": 100, "batch_size": rows, **training},
+    }
+    return values | ({"sharding": sharding} if sharding else {})
+
+
+def seed(**training: Any) -> dict[str, Any]:
+    """The step of the seeds, with one thing after the other put right."""
+    return case(_GEMMA, 1, 64, sharding=_ONE_CHIP, **{**_NAIVE, **training})
+
+
+def lora(model: str, rows: int, row_length: int, **training: Any) -> dict[str, Any]:
+    """Adapters on bfloat16 weights."""
+    return case(model, rows, row_length, **{"mode": "lora", "precision": _BF16, **training})
+
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "seed: adamw bf16, not donated": ("v5e-8", seed(precision=_BF16, donate_buffers=False)),
+    "seed on v3": ("v3-8", seed(precision=_BF16, donate_buffers=False)),
+    "seed, donated": ("v5e-8", seed(precision=_BF16)),
+    "seed, adafactor, not donated": (
+        "v5e-8",
+        seed(precision=_BF16, optimizer="adafactor", donate_buffers=False),
+    ),
+    "seed, adafactor, donated": ("v5e-8", seed(precision=_BF16, optimizer="adafactor")),
+    "seed, adafactor f32, not donated": ("v5e-8", seed(optimizer="adafactor", donate_buffers=False)),
+    "seed, adafactor f32, donated": ("v5e-8", seed(optimizer="adafactor")),
+    "seed, adamw f32, donated": ("v5e-8", seed()),
+    "gemma-2b adafactor bf16 512 x 4, one chip": (
+        "v5e-1",
+        case(_GEMMA, 4, 512, optimizer="adafactor", precision=_BF16),
+    ),
+    "gemma-2b adafactor bf16 512 x 8": (
+        "v5e-8",
+        case(_GEMMA, 8, 512, optimizer="adafactor", precision=_BF16),
+    ),
+    "gemma-2b adamw 512 x 8": ("v5e-8", case(_GEMMA, 8, 512)),
+    "gemma-2b adamw 512 x 8, dense logits, no remat": ("v5e-8", case(_GEMMA, 8, 512, **_NAIVE)),
+    "gemma-2b adamw 512 x 64": ("v5e-8", case(_GEMMA, 64, 512)),
+    "gemma-2b adamw 512 x 64 in 4 parts": (
+        "v5e-8",
+        case(_GEMMA, 64, 512, gradient_accumulation_steps=4),
+    ),
+    "gemma-2b adamw 2048 x 8": ("v5e-8", case(_GEMMA, 8, 2048)),
+    "gemma-2b adamw 2048 x 16": ("v5e-8", case(_GEMMA, 16, 2048)),
+    "gemma-2b adamw 2048 x 16, dense logits": ("v5e-8", case(_GEMMA, 16, 2048, loss_chunk_tokens=None)),
+    "gemma-2b adamw 512 x 16, dots": ("v5e-8", case(_GEMMA, 16, 512, remat="dots")),
+    "gemma-2b adamw 512 x 8, tensor 2": (
+        "v5e-8",
+        case(_GEMMA, 8, 512, sharding={"fsdp": "auto", "tensor": 2}),
+    ),
+    "gemma-2b lora 512 x 4, one chip": ("v5e-1", lora(_GEMMA, 4, 512)),
+    "gemma-2b lora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA, 4, 1024)),
+    "gemma-2b lora 1024 x 4, dense logits": ("v5e-1", lora(_GEMMA, 4, 1024, loss_chunk_tokens=None)),
+    "gemma-2b lora 1024 x 4, dense logits, no remat": (
+        "v5e-1",
+        lora(_GEMMA, 4, 1024, loss_chunk_tokens=None, remat="none"),
+    ),
+    "gemma-2b qlora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA, 4, 1024, mode="qlora")),
+    "gemma-2-2b adamw 2048 x 8": ("v5e-8", case(_GEMMA2, 8, 2048)),
+    "gemma-2-2b adamw 2048 x 16": ("v5e-8", case(_GEMMA2, 16, 2048)),
+    "gemma-2-2b lora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA2, 4, 1024)),
+    "gemma-3-1b adamw 2048 x 8": ("v5e-8", case(_GEMMA3, 8, 2048)),
+    "gemma-3-1b adamw 2048 x 16": ("v5e-8", case(_GEMMA3, 16, 2048)),
+    "gemma-3-1b lora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA3, 4, 1024)),
+    "smollm2-135m adamw 1024 x 8, one chip": ("v5e-1", case("HuggingFaceTB/SmolLM2-135M", 8, 1024)),
+    "llama-3.2-1b adamw 1024 x 16": ("v5e-8", case("meta-llama/Llama-3.2-1B", 16, 1024)),
+    "qwen3-0.6b lora 1024 x 8, v6e": ("v6e-1", lora("Qwen/Qwen3-0.6B", 8, 1024)),
+}
+
+
+def main(names: list[str]) -> None:
+    """Compile what is missing or named."""
+    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
+    for name in names or [name for name in CASES if name not in known]:
+        target_name, values = CASES[name]
+        known[name] = {"target": target_name, "recipe": values, "compiled": compiled(target_name, values)}
+        ordered = {case_name: known[case_name] for case_name in CASES if case_name in known}
+        write_json_atomically(RESULTS, ordered)
+        total = known[name]["compiled"]["total_bytes"] / GIB
+        print(f"{name:50} {total:6.2f} GiB, {known[name]['compiled']['compile_seconds']:.0f} s", flush=True)
+
+
+def compiled(target_name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """What the compiler says about one step."""
+    target, recipe = known_target(target_name), recipe_of(values)
+    request = CompileRequest(
+        recipe=recipe,
+        architecture_config=dict(resolve_model(recipe.model, needs_weights=False).config),
+        platform=target.platform,
+        num_devices=target.num_devices,
+        topology=topology_request(target),
+    )
+    return compile_in_child(request, target, lambda elapsed_s: None).model_dump(
+        mode="json", exclude={"message"}, exclude_none=True
+    )
+
+
+def recipe_of(values: dict[str, Any]) -> Recipe:
+    """The recipe of a case."""
+    return validate_recipe(values)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
