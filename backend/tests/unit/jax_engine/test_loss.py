@@ -1,0 +1,185 @@
+"""The chunked cross-entropy against the dense one, and what the compiler says that it costs."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax import Array
+
+from tunix_rt.engines.jax.loss import cross_entropy
+
+NUM_ROWS, NUM_COLUMNS, HIDDEN, VOCABULARY = 3, 11, 8, 50
+
+
+class Case(NamedTuple):
+    hidden: Array
+    embedding: Array
+    targets: Array
+    mask: Array
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    keys = jax.random.split(jax.random.key(0), 4)
+    shape = (NUM_ROWS, NUM_COLUMNS)
+    return Case(
+        hidden=jax.random.normal(keys[0], (*shape, HIDDEN)),
+        embedding=jax.random.normal(keys[1], (VOCABULARY, HIDDEN)),
+        targets=jax.random.randint(keys[2], shape, 0, VOCABULARY),
+        mask=jax.random.bernoulli(keys[3], 0.5, shape).astype(jnp.uint8),
+    )
+
+
+@partial(jax.jit, static_argnames="softcap")
+def dense_loss(case: Case, hidden: Array, embedding: Array, softcap: float | None = None) -> Array:
+    logits = jnp.einsum("btd,vd->btv", hidden, embedding, preferred_element_type=jnp.float32)
+    if softcap is not None:
+        logits = softcap * jnp.tanh(logits / softcap)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, case.targets)
+    return jnp.sum(losses * case.mask)
+
+
+@partial(jax.jit, static_argnames=("chunk_tokens", "softcap"))
+def chunked_loss(
+    case: Case,
+    hidden: Array,
+    embedding: Array,
+    *,
+    chunk_tokens: int | None = 6,
+    softcap: float | None = None,
+) -> Array:
+    loss_sum, _ = cross_entropy(
+        hidden, embedding, case.targets, case.mask, chunk_tokens=chunk_tokens, softcap=softcap
+    )
+    return loss_sum
+
+
+@pytest.mark.parametrize("softcap", [None, 3.0])
+@pytest.mark.parametrize("chunk_tokens", [None, 1, 6, 13, 1000])
+def test_value_and_gradients_equal_the_dense_ones(
+    case: Case, chunk_tokens: int | None, softcap: float | None
+) -> None:
+    expected = jax.value_and_grad(dense_loss, argnums=(1, 2))(case, case.hidden, case.embedding, softcap)
+
+    found = jax.value_and_grad(chunked_loss, argnums=(1, 2))(
+        case, case.hidden, case.embedding, chunk_tokens=chunk_tokens, softcap=softcap
+    )
+
+    for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_the_loss_alone_equals_the_loss_beside_its_gradients(case: Case) -> None:
+    beside_gradients, _ = jax.value_and_grad(chunked_loss, argnums=1)(case, case.hidden, case.embedding)
+
+    assert chunked_loss(case, case.hidden, case.embedding) == pytest.approx(float(beside_gradients), rel=1e-6)
+
+
+def test_gradients_are_scaled_by_what_follows_the_loss(case: Case) -> None:
+    once, thrice = (
+        jax.grad(lambda hidden, factor=factor: factor * chunked_loss(case, hidden, case.embedding))(
+            case.hidden
+        )
+        for factor in (1.0, 3.0)
+    )
+
+    np.testing.assert_allclose(thrice, 3.0 * once, rtol=1e-6)
+
+
+def test_the_number_of_tokens_is_that_of_the_mask(case: Case) -> None:
+    _, num_tokens = cross_entropy(*case, chunk_tokens=6)
+
+    assert num_tokens == case.mask.sum()
+    assert num_tokens.dtype == jnp.float32
+
+
+def test_masked_rows_cost_nothing_and_move_nothing(case: Case) -> None:
+    masked = case._replace(mask=case.mask.at[1].set(0))
+
+    hidden_grad = jax.grad(chunked_loss, argnums=1)(masked, case.hidden, case.embedding)
+    nothing, num_tokens = cross_entropy(*case._replace(mask=jnp.zeros_like(case.mask)), chunk_tokens=6)
+
+    assert not hidden_grad[1].any()
+    assert hidden_grad[0].any()
+    assert (nothing, num_tokens) == (0, 0)
+
+
+def test_bfloat16_states_are_judged_in_float32(case: Case) -> None:
+    hidden, embedding = case.hidden.astype(jnp.bfloat16), case.embedding.astype(jnp.bfloat16)
+    exact = dense_loss(case, hidden.astype(jnp.float32), embedding.astype(jnp.float32))
+
+    loss, (hidden_grad, embedding_grad) = jax.value_and_grad(chunked_loss, argnums=(1, 2))(
+        case, hidden, embedding
+    )
+
+    assert loss == pytest.approx(float(exact), rel=1e-5)
+    assert (hidden_grad.dtype, embedding_grad.dtype) == (jnp.bfloat16, jnp.bfloat16)
+
+
+def test_a_float32_embedding_gets_a_float32_gradient_from_bfloat16_states(case: Case) -> None:
+    hidden = case.hidden.astype(jnp.bfloat16)
+    expected = jax.grad(dense_loss, argnums=2)(case, hidden.astype(jnp.float32), case.embedding)
+
+    gradient = jax.grad(chunked_loss, argnums=2)(case, hidden, case.embedding)
+
+    assert gradient.dtype == jnp.float32
+    np.testing.assert_allclose(gradient, expected, atol=0.02 * float(jnp.abs(expected).max()))
+
+
+def compiled_loss(
+    *, vocabulary: int, hidden: int, chunk_tokens: int | None, is_embedding_frozen: bool = False
+) -> jax.stages.Compiled:
+    """Value and gradients for 4 rows of 512 tokens, compiled from shapes alone."""
+    shape = (4, 512)
+    step = jax.value_and_grad(
+        lambda states, embedding, targets, mask: cross_entropy(
+            states, embedding, targets, mask, chunk_tokens=chunk_tokens
+        )[0],
+        argnums=0 if is_embedding_frozen else (0, 1),
+    )
+    return (
+        jax.jit(step)
+        .lower(
+            jax.ShapeDtypeStruct((*shape, hidden), jnp.float32),
+            jax.ShapeDtypeStruct((vocabulary, hidden), jnp.float32),
+            jax.ShapeDtypeStruct(shape, jnp.int32),
+            jax.ShapeDtypeStruct(shape, jnp.uint8),
+        )
+        .compile()
+    )
+
+
+def temp_bytes(compiled: jax.stages.Compiled) -> int:
+    return int(compiled.memory_analysis().temp_size_in_bytes)
+
+
+def test_logits_of_all_tokens_never_exist() -> None:
+    all_logits = 4 * 512 * 256_000 * 4
+
+    chunked = compiled_loss(vocabulary=256_000, hidden=64, chunk_tokens=64)
+    dense = compiled_loss(vocabulary=256_000, hidden=64, chunk_tokens=None)
+
+    assert temp_bytes(dense) > all_logits
+    assert temp_bytes(chunked) < all_logits / 8
+
+
+def test_a_frozen_embedding_costs_no_gradient() -> None:
+    embedding_bytes = 16_384 * 256 * 4
+
+    frozen = compiled_loss(vocabulary=16_384, hidden=256, chunk_tokens=16, is_embedding_frozen=True)
+    trained = compiled_loss(vocabulary=16_384, hidden=256, chunk_tokens=16)
+
+    assert trained.memory_analysis().output_size_in_bytes > embedding_bytes
+    assert temp_bytes(frozen) + frozen.memory_analysis().output_size_in_bytes < 0.6 * embedding_bytes
+
+
+def test_logits_are_computed_once() -> None:
+    product_flops = 2 * 4 * 512 * 4096 * 64
+
+    cost = compiled_loss(vocabulary=4096, hidden=64, chunk_tokens=None).cost_analysis()
+
+    assert cost["flops"] < 3.2 * product_flops
