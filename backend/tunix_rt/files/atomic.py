@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,6 +70,55 @@ def write_json_atomically(path: Path, value: Any, *, what: str = "writing a file
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     with write_atomically(path, what=what) as file:
         file.write(f"{text}\n".encode())
+
+
+@contextmanager
+def write_directory_atomically(path: Path, *, what: str = "writing a directory") -> Iterator[Path]:
+    """A directory that appears under `path` only when everything in it is on the disk.
+
+    Files go to a temporary directory beside it, which replaces whatever is at `path` at the end; on any error
+    it is removed and `path` stays as it was. What a killed process left behind is removed first.
+    """
+    with storage_errors(what):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name}.tmp-"))
+        try:
+            yield temporary
+            _sync_tree(temporary)
+            os.chmod(temporary, 0o755)
+            _replace_directory(temporary, path)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+
+def _replace_directory(new: Path, path: Path) -> None:
+    old = path.with_name(f"{path.name}.old")
+    if path.exists():
+        path.rename(old)
+    new.rename(path)
+    sync_directory(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_leftovers(path: Path) -> None:
+    old = path.with_name(f"{path.name}.old")
+    if old.exists() and not path.exists():
+        # Killed between the two renames: the old directory is still the valid one.
+        old.rename(path)
+    for leftover in [old, *path.parent.glob(f"{path.name}.tmp-*")]:
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _sync_tree(directory: Path) -> None:
+    for child in directory.rglob("*"):
+        descriptor = os.open(child, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    sync_directory(directory)
 
 
 def sync_directory(directory: Path) -> None:

@@ -1,0 +1,56 @@
+"""`config.json` and `generation_config.json` of a trained model."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.engines.models import ModelSource
+from tunix_rt.files.atomic import write_json_atomically
+
+_WHAT = "writing the model's configuration"
+# What older versions of transformers call `dtype`.
+_OLD_DTYPE = "torch_dtype"
+
+
+def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncoder, *, dtype: str) -> None:
+    """Write both files, for weights of the given format, so that generation ends where training taught it to.
+
+    The ids of the control tokens are those of the tokenizer that was trained with.
+    """
+    token_ids = _control_ids(encoder)
+    config = _text_config(source.config) | token_ids | {"dtype": dtype}
+    config.pop(_OLD_DTYPE, None)
+    write_json_atomically(directory / "config.json", config, what=_WHAT)
+    generation = _generation_config(source.directory) | token_ids
+    write_json_atomically(directory / "generation_config.json", generation, what=_WHAT)
+
+
+def _text_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of the text model alone: of a Gemma 3 that sees images, only the text is trained."""
+    if config.get("model_type") != "gemma3":
+        return dict(config)
+    return {**config["text_config"], "model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"]}
+
+
+def _control_ids(encoder: TraceEncoder) -> dict[str, int | list[int]]:
+    """The ids under the names that configs use; the end of the turn comes first of the ends."""
+    tokenizer = encoder.tokenizer
+    named = {key: tokenizer.token_id(text) for key, text in tokenizer.named_tokens.items()}
+    ends = [token_id for token_id in (encoder.end_of_turn_id, named.get("eos_token")) if token_id is not None]
+    ids: dict[str, int | list[int]] = {"eos_token_id": list(dict.fromkeys(ends))} if ends else {}
+    for key in ("bos_token", "pad_token"):
+        token_id = named.get(key)
+        if token_id is not None:
+            ids[f"{key}_id"] = token_id
+    return ids
+
+
+def _generation_config(directory: Path | None) -> dict[str, Any]:
+    """How the base model samples, where it says so."""
+    path = directory / "generation_config.json" if directory is not None else None
+    if path is None or not path.is_file():
+        return {}
+    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return settings
