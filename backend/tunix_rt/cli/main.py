@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from tunix_rt import __version__
-from tunix_rt.cli import data, data_xray, demo, plan, server, traces
+from tunix_rt.cli import data, data_xray, demo, plan, server, traces, train
 from tunix_rt.cli.output import note, print_error, say
 from tunix_rt.core.errors import TunixRTError
 
@@ -48,6 +48,7 @@ app.add_typer(traces.app, name="traces", help="Collect and check reasoning trace
 data.app.command("xray")(data_xray.xray)
 app.add_typer(data.app, name="data", help="Build and inspect datasets.")
 app.command("plan")(plan.plan)
+app.command("train")(train.train)
 app.command("demo")(demo.demo)
 app.command("up")(server.up)
 

@@ -1,9 +1,162 @@
-"""Run directories, as far as datasets care: which runs use one."""
+"""Run directories: the layout, lines that are appended and cut back, and who writes at a time.
 
+runs/<run_id>/recipe.resolved.json  plan.json  environment.json
+runs/<run_id>/metrics.jsonl  events.jsonl  log.txt     appended line by line
+runs/<run_id>/checkpoints/<step>/  model/              whole directories
+runs/<run_id>/run_manifest.json                        written last
+"""
+
+import fcntl
+import hashlib
 import json
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from tunix_rt.core.errors import ConflictError
+from tunix_rt.files.atomic import storage_errors, write_atomically
 
 RECIPE_FILE = "recipe.resolved.json"
+MANIFEST_FILE = "run_manifest.json"
+_LOCK_FILE = ".lock"
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class RunDir:
+    """The paths of one run."""
+
+    path: Path
+
+    @property
+    def run_id(self) -> str:
+        """The run's name: that of its directory."""
+        return self.path.name
+
+    @property
+    def recipe(self) -> Path:
+        """What ran: every value, every override."""
+        return self.path / RECIPE_FILE
+
+    @property
+    def plan(self) -> Path:
+        """What was predicted."""
+        return self.path / "plan.json"
+
+    @property
+    def environment(self) -> Path:
+        """On what it ran."""
+        return self.path / "environment.json"
+
+    @property
+    def metrics(self) -> Path:
+        """One line a logged step or validation."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def events(self) -> Path:
+        """What happened, numbered."""
+        return self.path / "events.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """What the process printed."""
+        return self.path / "log.txt"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Resumable states, one directory a step."""
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """The exported weights."""
+        return self.path / "model"
+
+    @property
+    def manifest(self) -> Path:
+        """Written last."""
+        return self.path / MANIFEST_FILE
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the directory and keep every other process from writing a run into it.
+
+        Raises:
+            ConflictError: Another process has it.
+        """
+        with storage_errors("making the run directory"):
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            _lock(descriptor, self.path)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def is_empty(self) -> bool:
+        """Whether nothing of a run is there."""
+        return not self.path.exists() or all(path.name == _LOCK_FILE for path in self.path.iterdir())
+
+    def remove_if_empty(self) -> None:
+        """Leave no trace of a run that never began."""
+        if self.path.exists() and self.is_empty():
+            (self.path / _LOCK_FILE).unlink(missing_ok=True)
+            self.path.rmdir()
+
+    def file_hashes(self) -> dict[str, str]:
+        """SHA-256 of every file but the manifest, by its path inside the directory."""
+        left_out = {self.manifest, self.path / _LOCK_FILE}
+        files = sorted(path for path in self.path.rglob("*") if path.is_file() and path not in left_out)
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            hashes = list(pool.map(_sha256, files))
+        return {
+            path.relative_to(self.path).as_posix(): digest for path, digest in zip(files, hashes, strict=True)
+        }
+
+
+class JsonLines:
+    """A file of JSON lines that one process appends to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with storage_errors(f"opening {path.name}"):
+            self._file = path.open("ab")
+
+    def append(self, value: dict[str, Any]) -> None:
+        """Hand one line to the operating system; it survives the end of this process, however sudden."""
+        line = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
+        with storage_errors(f"writing {self._path.name}"):
+            self._file.write(line.encode())
+            self._file.flush()
+
+    def sync(self) -> None:
+        """Make the lines survive a power cut."""
+        with storage_errors(f"writing {self._path.name}"):
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """No more lines."""
+        self._file.close()
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file that a process may have died while writing: a torn last line is left out."""
+    if not path.exists():
+        return []
+    *whole, _torn = path.read_bytes().split(b"\n")
+    return [json.loads(line) for line in whole]
+
+
+def keep_json_lines(path: Path, is_kept: Callable[[dict[str, Any]], bool]) -> None:
+    """Rewrite the file with the lines that are kept, whole or not at all."""
+    kept = [line for line in read_json_lines(path) if is_kept(line)]
+    with write_atomically(path, what=f"cutting back {path.name}") as file:
+        file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept)
 
 
 def runs_using_dataset(runs_dir: Path, key: str) -> list[str]:
@@ -19,3 +172,22 @@ def _dataset_of(recipe: Path) -> str | None:
         return None  # being written, or removed meanwhile
     data = value.get("data") if isinstance(value, dict) else None
     return data.get("dataset") if isinstance(data, dict) else None
+
+
+def _lock(descriptor: int, run: Path) -> None:
+    """Lock an open file; the lock goes with the process, however it ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ConflictError(
+            f"Another process is writing the run {run}.",
+            next_step="Wait for it or stop it, or choose another directory with --output.",
+        ) from error
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,117 @@
+"""The command lines of `training/run_train_jax.py` and `train_jax.py`: `tunix-rt train` by other flags."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunix_rt.cli.output import print_error
+from tunix_rt.cli.train import TrainRequest, parse_resume_from, resolve, run_request
+from tunix_rt.config.recipe_loading import Flag
+from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
+from tunix_rt.engines.base import DeviceName, DeviceRequest
+
+Config = Annotated[Path, typer.Option("--config", help="Recipe (YAML).")]
+Output = Annotated[Path, typer.Option("--output", help="Directory of the run.")]
+Dataset = Annotated[str | None, typer.Option("--dataset", help="Key of the dataset.")]
+Data = Annotated[
+    Path | None, typer.Option("--data", help="File of traces to train on, in place of --dataset.")
+]
+Device = Annotated[DeviceName, typer.Option("--device", help="Where to run.")]
+DeviceIndex = Annotated[
+    int | None, typer.Option("--device_index", min=0, help="Use this one device. Default: all of them.")
+]
+SmokeSteps = Annotated[int | None, typer.Option("--smoke_steps", min=1, help="End after this many steps.")]
+SmokeConfig = Annotated[
+    Path | None, typer.Option("--smoke_config", help="Recipe that --smoke_steps runs in place of --config.")
+]
+CheckpointDir = Annotated[
+    Path | None,
+    typer.Option("--checkpoint_dir", help="Where checkpoints go. Default: checkpoints in --output."),
+]
+ResumeFrom = Annotated[
+    str | None,
+    typer.Option("--resume_from", help="Step of a checkpoint, or latest (none yet: from the start)."),
+]
+SaveEverySteps = Annotated[
+    int | None, typer.Option("--save_every_steps", min=1, help="Steps between two checkpoints.")
+]
+
+
+def train_jax_command(
+    config: Config,
+    output: Output,
+    dataset: Dataset = None,
+    data: Data = None,
+    device: Device = "auto",
+    device_index: DeviceIndex = None,
+    smoke_steps: SmokeSteps = None,
+    smoke_config: SmokeConfig = None,
+    checkpoint_dir: CheckpointDir = None,
+    resume_from: ResumeFrom = None,
+    save_every_steps: SaveEverySteps = None,
+    eval_after_train: Annotated[bool, typer.Option("--eval_after_train", hidden=True)] = False,
+    eval_set: Annotated[str | None, typer.Option("--eval_set", hidden=True)] = None,
+) -> None:
+    """Train with the JAX engine; the same as `tunix-rt train`. docs/training.md explains the exit codes."""
+    _refuse_evaluation(eval_after_train, eval_set)
+    recipe_path = _recipe_path(config, smoke_config, smoke_steps)
+    flags = _flags(dataset, data, save_every_steps)
+    request = TrainRequest(
+        resolved=resolve(recipe_path, [], flags, smoke_steps, smoke_reason="--smoke_steps"),
+        recipe_path=recipe_path,
+        data_file=data,
+        device=DeviceRequest(device, device_index),
+        output=output,
+        resume_from=parse_resume_from(resume_from, "--resume_from"),
+        checkpoint_dir=checkpoint_dir,
+    )
+    run_request(request, as_json=False)
+
+
+def train_jax() -> None:
+    """Run the command line; an error becomes its message, its next step and its exit code."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(train_jax_command)
+    try:
+        app()
+    except TunixRTError as error:
+        print_error(error, as_json=False)
+        sys.exit(error.exit_code)
+
+
+def _recipe_path(config: Path, smoke_config: Path | None, smoke_steps: int | None) -> Path:
+    if not config.is_file():
+        raise NotFoundError(f"There is no recipe {config}.", next_step="Check the path after --config.")
+    if smoke_config is None:
+        return config
+    if smoke_steps is None:
+        raise InvalidInputError(
+            "--smoke_config is given without --smoke_steps.",
+            next_step="Add --smoke_steps 2, or leave both out to train with --config.",
+        )
+    if not smoke_config.is_file():
+        raise NotFoundError(
+            f"There is no recipe {smoke_config}.", next_step="Check the path after --smoke_config."
+        )
+    return smoke_config
+
+
+def _flags(dataset: str | None, data: Path | None, save_every_steps: int | None) -> dict[str, Flag]:
+    if dataset is not None and data is not None:
+        raise InvalidInputError("--dataset and --data are both given.", next_step="Keep one of them.")
+    flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
+    if data is not None:
+        flags["data.dataset"] = Flag(None, "--data")
+    if save_every_steps is not None:
+        flags["output.save_every_steps"] = Flag(save_every_steps, "--save_every_steps")
+    return flags
+
+
+def _refuse_evaluation(eval_after_train: bool, eval_set: str | None) -> None:
+    if eval_after_train or eval_set is not None:
+        raise InvalidInputError(
+            "Training does not evaluate answers: --eval_after_train and --eval_set are not available.",
+            next_step="Leave them out; eval.every_steps in the recipe gives the validation loss.",
+        )

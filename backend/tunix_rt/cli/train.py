@@ -1,0 +1,159 @@
+"""`tunix-rt train`: run a recipe on the devices of this machine."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunix_rt.cli.output import JsonFlag, err, print_json, say
+from tunix_rt.cli.train_view import TrainingView, summary
+from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
+from tunix_rt.config.settings import load_settings
+from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.base import (
+    LATEST,
+    DeviceName,
+    DeviceRequest,
+    Engine,
+    ResumePoint,
+    TrainingJob,
+)
+from tunix_rt.engines.run import run
+from tunix_rt.services.training import dataset_rows, file_rows, new_run_dir, smoke_flags
+
+RecipeFile = Annotated[
+    Path, typer.Argument(metavar="RECIPE", help="YAML file; docs/recipes.md lists its keys.")
+]
+Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the recipe's.")]
+Device = Annotated[DeviceName, typer.Option(help="auto takes a TPU, else a GPU, else the CPU, and says why.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Directory of the run. Default: a new one in the home directory."),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on from the newest checkpoint in --output, if there is one.")
+]
+ResumeFrom = Annotated[
+    str | None,
+    typer.Option(
+        metavar="STEP|latest", help="Go on from the checkpoint of this step; later ones are dropped."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Run even though the plan says that it does not fit.")]
+SmokeSteps = Annotated[
+    int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
+]
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """What was asked for on a command line, whichever one it was."""
+
+    resolved: ResolvedRecipe
+    recipe_path: Path
+    data_file: Path | None = None
+    device: DeviceRequest = field(default_factory=DeviceRequest)
+    output: Path | None = None
+    resume_from: ResumePoint | None = None
+    checkpoint_dir: Path | None = None
+    is_forced: bool = False
+
+
+def train(
+    recipe: RecipeFile,
+    dataset: Dataset = None,
+    device: Device = "auto",
+    output: Output = None,
+    resume: Resume = False,
+    resume_from: ResumeFrom = None,
+    sets: Set = None,
+    force: Force = False,
+    smoke_steps: SmokeSteps = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Train a model. docs/training.md explains the run directory, resuming and the exit codes."""
+    if resume and resume_from is not None:
+        raise InvalidInputError("--resume and --resume-from are both given.", next_step="Keep one of them.")
+    flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
+    request = TrainRequest(
+        resolved=resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps"),
+        recipe_path=recipe,
+        device=DeviceRequest(device),
+        output=output,
+        resume_from=LATEST if resume else parse_resume_from(resume_from, "--resume-from"),
+        is_forced=force,
+    )
+    run_request(request, as_json=as_json)
+
+
+def resolve(
+    path: Path, sets: list[str], flags: dict[str, Flag], smoke_steps: int | None, *, smoke_reason: str
+) -> ResolvedRecipe:
+    """The recipe with everything that the command line says about it."""
+    resolved = load_recipe(path, sets=sets, flags=flags)
+    if smoke_steps is None:
+        return resolved
+    smoke = smoke_flags(resolved.recipe, smoke_steps, reason=smoke_reason)
+    return load_recipe(path, sets=sets, flags={**flags, **smoke})
+
+
+def parse_resume_from(text: str | None, flag: str) -> ResumePoint | None:
+    """A step, `latest`, or nothing."""
+    if text is None:
+        return None
+    if text == LATEST:
+        return LATEST
+    if not text.isdecimal():
+        raise InvalidInputError(
+            f"{flag} {text} is neither a step nor 'latest'.", next_step=f"Write {flag} 200 or {flag} latest."
+        )
+    return int(text)
+
+
+def run_request(request: TrainRequest, *, as_json: bool) -> None:
+    """Train, print how it ended, and exit with the code that says so."""
+    settings = load_settings()
+    if request.resume_from is not None and request.output is None:
+        raise InvalidInputError(
+            "There is no run to go on with.", next_step="Name its directory with --output DIR."
+        )
+    recipe = request.resolved.recipe
+    run_dir = new_run_dir(settings, request.recipe_path, request.output)
+    job = TrainingJob(
+        resolved=request.resolved,
+        data=dataset_rows(settings, recipe)
+        if request.data_file is None
+        else file_rows(request.data_file, recipe),
+        run_dir=run_dir,
+        device=request.device,
+        resume_from=request.resume_from,
+        checkpoint_dir=request.checkpoint_dir,
+        is_forced=request.is_forced,
+    )
+    with TrainingView(err) as view:
+        manifest = run(_engine(), job, view)
+    _print(manifest, run_dir.path, as_json=as_json)
+    if manifest.exit_code:
+        raise typer.Exit(manifest.exit_code)
+
+
+def _print(manifest: RunManifest, directory: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"directory": str(directory), **manifest.to_json()})
+    else:
+        say(summary(manifest, str(directory)))
+
+
+def _engine() -> Engine:
+    try:
+        # Imported here: no other command needs an accelerator library.
+        from tunix_rt.engines.jax.train import JaxEngine
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("Training with the JAX engine", extra="jax") from error
+    return JaxEngine()

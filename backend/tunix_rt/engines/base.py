@@ -1,0 +1,88 @@
+"""What every engine takes and gives. The run directory is where all of them write."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from tunix_rt.config.recipe_loading import ResolvedRecipe
+from tunix_rt.core.run_record import RunFigures
+from tunix_rt.core.store_types import StoredTrace
+from tunix_rt.engines.records import RunRecords
+from tunix_rt.files.run_dirs import RunDir
+
+DeviceName = Literal["auto", "cpu", "gpu", "tpu"]
+
+LATEST: Literal["latest"] = "latest"
+ResumePoint = int | Literal["latest"]
+"""The step of a checkpoint, or the newest one if there is any."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one split, streamed as often as they are asked for."""
+
+    split: str
+    read: Callable[[], Iterator[StoredTrace]]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What is trained and validated on."""
+
+    name: str
+    """Key of the dataset, or name of the file."""
+    content_hash: str
+    train: Rows
+    validation: Rows | None
+    """None when the recipe never validates."""
+
+
+@dataclass(frozen=True)
+class DeviceRequest:
+    """Which device the run should use."""
+
+    name: DeviceName = "auto"
+    index: int | None = None
+    """One device of several. None: all of them."""
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """Everything that an engine must know to run a recipe."""
+
+    resolved: ResolvedRecipe
+    data: TrainingData
+    run_dir: RunDir
+    device: DeviceRequest = DeviceRequest()
+    resume_from: ResumePoint | None = None
+    """None: from the start, in a directory that is empty."""
+    checkpoint_dir: Path | None = None
+    """Where checkpoints are kept. None: inside the run directory."""
+    is_forced: bool = False
+    """Run although the plan says that it does not fit."""
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where this run's checkpoints are kept."""
+        return self.checkpoint_dir or self.run_dir.checkpoints
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a run that did not fail ended."""
+
+    figures: RunFigures
+    stop_signal: int | None = None
+    """The signal that ended it early, with everything saved. None: it ran to its end."""
+
+
+class Engine(Protocol):
+    """One way to train. An engine writes through `records` and raises errors of `core.errors`."""
+
+    @property
+    def name(self) -> str:
+        """As the manifest names it."""
+
+    def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
+        """Run the recipe to its end, or to a signal."""

@@ -1,0 +1,76 @@
+"""On what a run runs: versions, machine, driver and the state of the code."""
+
+import os
+import platform
+import shutil
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import tunix_rt
+from tunix_rt.core.run_record import RunEnvironment
+
+_PACKAGES = (
+    "jax",
+    "jaxlib",
+    "jax-cuda12-plugin",
+    "jax-cuda13-plugin",
+    "libtpu",
+    "numpy",
+    "optax",
+    "orbax-checkpoint",
+    "pydantic",
+    "safetensors",
+    "tensorstore",
+    "tokenizers",
+    "tunix-rt",
+)
+_VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_", "XLA_PYTHON_CLIENT_", "CUDA_VISIBLE_DEVICES")
+_NVIDIA_VERSION = Path("/proc/driver/nvidia/version")
+_GIT_TIMEOUT_S = 10
+
+
+def run_environment(
+    engine: str, *, device: str, devices: tuple[str, ...], device_memory_bytes: int | None
+) -> RunEnvironment:
+    """Everything that may explain a difference between two runs of one recipe."""
+    commit = _git("rev-parse", "HEAD")
+    return RunEnvironment(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        num_cpus=os.cpu_count() or 1,
+        packages={name: version for name in _PACKAGES if (version := _version(name)) is not None},
+        variables={name: value for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLES)},
+        engine=engine,
+        device=device,
+        devices=devices,
+        device_memory_bytes=device_memory_bytes,
+        driver=_nvidia_driver(),
+        commit=commit,
+        is_dirty=None if commit is None else bool(_git("status", "--porcelain")),
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _nvidia_driver() -> str | None:
+    return _NVIDIA_VERSION.read_text().splitlines()[0] if _NVIDIA_VERSION.exists() else None
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says about the checkout that this code runs from; None when it is not one."""
+    directory = Path(tunix_rt.__file__).parent
+    if shutil.which("git") is None:
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(directory), *arguments], capture_output=True, text=True, timeout=_GIT_TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,230 @@
+"""Checkpoints: written by Orbax beside the training, whole or not at all, and proved when read.
+
+checkpoints/<step>/state/     every array of the state, in any number of parts: it loads on any mesh
+checkpoints/<step>/record/    what it belongs to, and a checksum of every array
+
+Orbax notices a file that is cut off, but not one whose bits have changed. The checksums do. They are computed
+where the arrays live and do not depend on how these are split over devices.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import orbax.checkpoint as ocp
+from orbax.checkpoint.checkpoint_managers import PreservationContext, PreservationPolicy
+from pydantic import ValidationError
+
+from tunix_rt.core.errors import DataError, NotFoundError, StorageError
+from tunix_rt.engines.checkpoint_record import CheckpointRecord
+from tunix_rt.engines.identity import RunIdentity
+from tunix_rt.engines.jax.checksums import tree_checksums
+from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
+from tunix_rt.engines.jax.state import TrainState
+from tunix_rt.files.atomic import storage_errors
+
+DAMAGED_DIR = "damaged"
+_FULL_DISK = ("No space left", "ENOSPC", "File too large", "EFBIG", "Disk quota", "EDQUOT")
+
+OnDamaged = Callable[[int, str], None]
+"""Told the step of a checkpoint that cannot be used, and why."""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A checkpoint that was read and proved."""
+
+    state: TrainState
+    record: CheckpointRecord
+
+
+class _Damaged(Exception):
+    """A checkpoint that must not be used."""
+
+
+@dataclass
+class _NewestAndBest(PreservationPolicy):  # type: ignore[misc]  # Orbax is not typed
+    """Keep the newest checkpoints, and the one with the best validation loss."""
+
+    num_newest: int
+    best_step: int | None = None
+
+    def should_preserve(self, checkpoints: Sequence[Any], *, context: PreservationContext) -> Sequence[bool]:
+        newest = {checkpoint.step for checkpoint in checkpoints[-self.num_newest :]}
+        return [checkpoint.step in newest | {self.best_step} for checkpoint in checkpoints]
+
+
+class Checkpoints:
+    """The checkpoints of one run."""
+
+    def __init__(self, directory: Path, *, num_newest: int) -> None:
+        self.directory = directory.absolute()
+        with storage_errors("making the checkpoint directory"):
+            self.directory.mkdir(parents=True, exist_ok=True)
+        self._policy = _NewestAndBest(num_newest)
+        options = ocp.CheckpointManagerOptions(preservation_policy=self._policy, cleanup_tmp_directories=True)
+        self._manager = ocp.CheckpointManager(self.directory, options=options)
+
+    def steps(self) -> list[int]:
+        """The steps that have a checkpoint, ascending."""
+        return sorted(self._manager.all_steps())
+
+    def save(self, state: TrainState, record: CheckpointRecord) -> None:
+        """Copy the state off the devices and write it while the training goes on.
+
+        Raises:
+            StorageError: This one, or the one before it, cannot be written. Earlier ones are whole.
+        """
+        self._policy.best_step = record.validation.best_step
+        items = ocp.args.Composite(
+            state=ocp.args.StandardSave(_named_leaves(state)),
+            record=ocp.args.JsonSave(record.model_dump(mode="json")),
+        )
+        with _writing(self.directory):
+            self._manager.save(record.step, args=items, force=True)
+
+    def wait(self) -> None:
+        """Wait until everything is on the disk. Raises StorageError when it cannot get there."""
+        with _writing(self.directory):
+            self._manager.wait_until_finished()
+
+    def close(self) -> None:
+        """Let go of the directory. What was not waited for may not get there."""
+        with suppress(StorageError), _writing(self.directory):
+            self._manager.close()
+
+    def restore(self, step: int, abstract: TrainState, identity: RunIdentity) -> Restored:
+        """Read the checkpoint of one step.
+
+        Raises:
+            NotFoundError: There is none.
+            ConflictError: It is of another training.
+            DataError: It is damaged.
+        """
+        if step not in self.steps():
+            kept = ", ".join(map(str, self.steps())) or "none"
+            raise NotFoundError(
+                f"There is no checkpoint of step {step} in {self.directory}.",
+                next_step=f"Resume from one of the steps that are kept: {kept}.",
+            )
+        try:
+            return self._read(step, abstract, identity)
+        except _Damaged as error:
+            raise DataError(
+                f"The checkpoint of step {step} is damaged: {error}.",
+                next_step="Resume from 'latest' to take the newest one that is whole.",
+            ) from error
+
+    def restore_newest(
+        self, abstract: TrainState, identity: RunIdentity, *, on_damaged: OnDamaged
+    ) -> Restored | None:
+        """Read the newest checkpoint that is whole; None when there are no checkpoints.
+
+        Damaged ones are told to `on_damaged` and moved aside, so that their step can be saved again.
+
+        Raises:
+            ConflictError: They are of another training.
+            DataError: There are checkpoints, and every one is damaged.
+        """
+        steps = self.steps()
+        for step in reversed(steps):
+            try:
+                return self._read(step, abstract, identity)
+            except _Damaged as error:
+                self._move_aside(step)
+                on_damaged(step, str(error))
+        if steps:
+            raise _none_left(steps, self.directory)
+        return None
+
+    def forget_after(self, step: int) -> None:
+        """Delete the checkpoints of steps that will be done again."""
+        for later in self.steps():
+            if later > step:
+                self._manager.delete(later)
+
+    def _read(self, step: int, abstract: TrainState, identity: RunIdentity) -> Restored:
+        record = self._read_record(step)
+        record.identity.require_same(identity)
+        target = ocp.args.Composite(state=ocp.args.StandardRestore(_named_leaves(abstract)))
+        leaves = self._reading(lambda: self._manager.restore(step, args=target)["state"])
+        state = jax.tree.unflatten(jax.tree.structure(abstract), [leaves[name] for name in _names(abstract)])
+        wrong = [name for name, value in checksums(state).items() if record.checksums.get(name) != value]
+        if wrong:
+            raise _Damaged(f"{wrong[0]} is not what was saved")
+        return Restored(state, record)
+
+    def _read_record(self, step: int) -> CheckpointRecord:
+        target = ocp.args.Composite(record=ocp.args.JsonRestore())
+        values = self._reading(lambda: self._manager.restore(step, args=target)["record"])
+        try:
+            return CheckpointRecord.model_validate(values)
+        except ValidationError as error:
+            raise _Damaged("its record cannot be read") from error
+
+    def _reading(self, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        # Orbax raises a bare Exception, a KeyError, a ValueError or a JSON error for what it cannot read.
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            raise _Damaged(_first_line(error)) from error
+
+    def _move_aside(self, step: int) -> None:
+        aside = self.directory / DAMAGED_DIR
+        aside.mkdir(exist_ok=True)
+        shutil.rmtree(aside / str(step), ignore_errors=True)
+        (self.directory / str(step)).rename(aside / str(step))
+        self._manager.reload()
+
+
+def checksums(state: TrainState) -> dict[str, int]:
+    """One number for each array of the state, by its name; the same on every mesh."""
+    values = np.asarray(tree_checksums(state))
+    return dict(zip(_names(state), map(int, values), strict=True))
+
+
+def _names(tree: Any) -> list[str]:
+    paths, _ = zip(*jax.tree_util.tree_leaves_with_path(tree), strict=True)
+    return [jax.tree_util.keystr(path, simple=True, separator=".") for path in paths]
+
+
+def _named_leaves(tree: Any) -> dict[str, Any]:
+    return dict(zip(_names(tree), jax.tree.leaves(tree), strict=True))
+
+
+@contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    """Explain what Orbax raises when a checkpoint cannot be written; what it began is removed."""
+    try:
+        yield
+    # A full disk comes as an OSError, a ValueError or a bare Exception, depending on which file it hit.
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        for unfinished in directory.glob("*orbax-checkpoint-tmp*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
+        is_full = any(sign in str(error) for sign in _FULL_DISK)
+        raise StorageError(
+            f"A checkpoint cannot be written to {directory}: "
+            + ("the disk is full." if is_full else f"{_first_line(error)}."),
+            next_step="Free space or choose another --output; the checkpoints before it are whole, and the "
+            "same command with --resume goes on from them.",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split(". See full")[0].split("\n")[0]
+
+
+def _none_left(steps: Sequence[int], directory: Path) -> DataError:
+    return DataError(
+        f"Every checkpoint in {directory} is damaged: {', '.join(map(str, steps))}.",
+        next_step="Start again with another --output, or restore the directory from a copy.",
+    )

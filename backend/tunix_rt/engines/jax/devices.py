@@ -1,0 +1,154 @@
+"""Which devices a run uses: asked for or found, proved by running something on each, and why."""
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+
+from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.core.targets import GPU_MEMORY_FRACTION
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.host_memory import available_memory_bytes, peak_process_bytes
+
+Platform = Literal["cpu", "gpu", "tpu"]
+
+# JAX's own names: `gpu` is an alias that it does not take everywhere.
+_JAX_PLATFORM: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
+
+_HOW_TO_GET: dict[Platform, str] = {
+    "cpu": "Unset JAX_PLATFORMS and run it again.",
+    "gpu": "On Kaggle: Settings > Accelerator > GPU T4 x2. Elsewhere: install the NVIDIA driver, then "
+    "pip install 'jax[cuda13]'. Or run with --device cpu.",
+    "tpu": "On Kaggle: Settings > Accelerator > TPU v5e-8. On a Cloud TPU VM: pip install 'jax[tpu]'. "
+    "Or run with --device auto.",
+}
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """The devices of a run, each of them tried."""
+
+    platform: Platform
+    devices: tuple[jax.Device, ...]
+    reason: str
+    memory_bytes: int | None
+    """What one device offers; None when it does not tell."""
+
+    @property
+    def kind(self) -> str:
+        """What the devices are, e.g. `TPU v5 lite`."""
+        return str(self.devices[0].device_kind)
+
+    def peak_memory_bytes(self) -> int | None:
+        """The most that one device of this process has used so far; on a CPU, the process."""
+        if self.platform == "cpu":
+            return peak_process_bytes()
+        stats = [
+            device.memory_stats() for device in self.devices if device.process_index == jax.process_index()
+        ]
+        return max((int(stat["peak_bytes_in_use"]) for stat in stats if stat), default=None)
+
+    def __str__(self) -> str:
+        memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.2f} GiB each"
+        return f"{self.platform}: {len(self.devices)} x {self.kind}{memory} ({self.reason})"
+
+
+def choose_device(request: DeviceRequest) -> DeviceChoice:
+    """Find the devices, try them, and say why these.
+
+    Raises:
+        DeviceError: What was asked for is not there or does not work.
+    """
+    # The default of 75 % leaves a quarter of every card unused.
+    os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", str(GPU_MEMORY_FRACTION))
+    if request.name == "auto":
+        platform, devices, reason = _first_that_works()
+    else:
+        platform, reason = request.name, f"--device {request.name}"
+        devices = _devices_of(platform)
+    chosen = _one_of(devices, request.index)
+    for device in chosen:
+        if device.process_index == jax.process_index():
+            _try_out(device, platform)
+    return DeviceChoice(platform, chosen, reason, _memory_bytes(platform, chosen))
+
+
+def _first_that_works() -> tuple[Platform, tuple[jax.Device, ...], str]:
+    """The fastest kind that is there; a kind without a trace of it is not started, which can take long."""
+    misses: list[str] = []
+    signs: dict[Platform, str | None] = {"tpu": _missing_for_tpu(), "gpu": _missing_for_gpu()}
+    for platform, missing in signs.items():
+        if missing is None:
+            try:
+                return platform, _devices_of(platform), f"auto: a {platform.upper()} is there"
+            except DeviceError as error:
+                missing = str(error.__cause__ or error.detail)
+        misses.append(f"no {platform.upper()}: {missing}")
+    return "cpu", _devices_of("cpu"), f"auto: {'; '.join(misses)}"
+
+
+def _missing_for_tpu() -> str | None:
+    if not any(Path("/dev").glob("accel[0-9]*")) and not any(Path("/dev/vfio").glob("[0-9]*")):
+        return "this machine has no TPU device file"
+    return None if importlib.util.find_spec("libtpu") else "libtpu is not installed"
+
+
+def _missing_for_gpu() -> str | None:
+    if not Path("/dev/nvidiactl").exists():
+        return "this machine has no NVIDIA device file"
+    plugins = ("jax_cuda12_plugin", "jax_cuda13_plugin")
+    return None if any(map(importlib.util.find_spec, plugins)) else "no CUDA plugin of JAX is installed"
+
+
+def _devices_of(platform: Platform) -> tuple[jax.Device, ...]:
+    name = _JAX_PLATFORM[platform]
+    # The host platform comes along, for what JAX does beside the accelerator.
+    jax.config.update("jax_platforms", name if name == "cpu" else f"{name},cpu")
+    try:
+        return tuple(jax.devices(name))
+    except RuntimeError as error:
+        raise DeviceError(
+            f"There is no {platform.upper()} that JAX can use on this machine.",
+            next_step=_HOW_TO_GET[platform],
+        ) from error
+
+
+def _one_of(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Device, ...]:
+    if index is None:
+        return devices
+    if index >= len(devices):
+        raise InvalidInputError(
+            f"There is no device {index}: this machine has {len(devices)}, counted from 0.",
+            next_step="Choose a smaller index, or leave it out to use all devices.",
+        )
+    return (devices[index],)
+
+
+def _try_out(device: jax.Device, platform: Platform) -> None:
+    """Multiply something small: a device that is listed may still be taken, broken or out of memory."""
+    try:
+        ones = jax.device_put(jnp.ones((8, 8), jnp.float32), device)
+        is_right = float((ones @ ones).sum()) == 512.0
+    except jax.errors.JaxRuntimeError as error:
+        raise DeviceError(
+            f"{device} is there but does not work: {error}",
+            next_step="Check that no other process holds it (nvidia-smi), then run it again. "
+            + _HOW_TO_GET[platform],
+        ) from error
+    if not is_right:
+        raise DeviceError(
+            f"{device} cannot multiply two matrices.", next_step="Use another device: this one is faulty."
+        )
+
+
+def _memory_bytes(platform: Platform, devices: tuple[jax.Device, ...]) -> int | None:
+    if platform == "cpu":
+        available = available_memory_bytes()
+        # Simulated devices share the memory of the host.
+        return None if available is None else available // len(devices)
+    stats = devices[0].memory_stats() or {}
+    return int(stats["bytes_limit"]) if "bytes_limit" in stats else None
