@@ -150,5 +150,5 @@ def target_of_device_kind(kind: str) -> Target | None:
     Example:
         "NVIDIA H100 80GB HBM3" -> h100
     """
-    matching = [target for target in _KNOWN if kind.startswith(target.device_kind)]
-    return max(matching, key=lambda target: len(target.device_kind), default=None)
+    words = kind.replace("-", " ")
+    return next((target for target in _KNOWN if f"{words} ".startswith(f"{target.device_kind} ")), None)

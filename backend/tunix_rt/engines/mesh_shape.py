@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from tunix_rt.config.recipe import ShardingSection
+from tunix_rt.config.recipe import ShardingSection, TrainingSection
 from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.engines.architecture import Architecture
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,27 @@ def mesh_shape(section: ShardingSection, num_devices: int) -> MeshShape:
     )
 
 
-def rows_per_device(rows: int, shape: MeshShape, *, what: str) -> int:
+def rows_per_device(shape: MeshShape, architecture: Architecture, training: TrainingSection) -> int:
     """Rows that each device computes at one time.
 
-    Args:
-        rows: rows over all devices.
-        shape: the mesh that they are split over.
-        what: what the rows are, for the error: "batch_size 6 in 2 parts".
+    Example:
+        batch_size 32 in 2 parts over data 1 x fsdp 8 -> 2
 
     Raises:
-        InvalidInputError: The rows cannot be split evenly.
+        InvalidInputError: The rows cannot be split evenly, or the heads over the tensor axis.
     """
-    if rows % shape.num_batch_parts == 0:
-        return rows // shape.num_batch_parts
-    raise InvalidInputError(
-        f"{what} gives {rows} rows at a time, which {shape.num_batch_parts} devices cannot share evenly.",
-        next_step=f"Make it a multiple of {shape.num_batch_parts} rows, or use fewer devices for the batch "
-        "(sharding.data times sharding.fsdp).",
-    )
+    num_parts = training.gradient_accumulation_steps
+    num_rows = training.batch_size // num_parts
+    if num_rows % shape.num_batch_parts:
+        raise InvalidInputError(
+            f"{num_rows} rows (training.batch_size {training.batch_size} in {num_parts} part(s)) cannot be "
+            f"split over {shape.num_batch_parts} devices (data {shape.data} x fsdp {shape.fsdp}).",
+            next_step=f"Set training.batch_size to a multiple of {shape.num_batch_parts * num_parts}, or use "
+            "fewer devices for the batch (sharding.data times sharding.fsdp).",
+        )
+    if architecture.num_heads % shape.tensor:
+        raise InvalidInputError(
+            f"{architecture.num_heads} attention heads cannot be split over {shape.tensor} devices.",
+            next_step=f"Set sharding.tensor to a number that divides {architecture.num_heads}.",
+        )
+    return num_rows // shape.num_batch_parts

@@ -72,17 +72,7 @@ def check_divisible(mesh: Mesh, architecture: Architecture, training: TrainingSe
     Raises:
         InvalidInputError: Rows do not divide over the devices, or heads over the tensor axis.
     """
-    num_parts = training.gradient_accumulation_steps
-    rows_per_device(
-        training.batch_size // num_parts,
-        MeshShape(**mesh.shape),
-        what=f"training.batch_size {training.batch_size} in {num_parts} part(s)",
-    )
-    if architecture.num_heads % mesh.shape["tensor"]:
-        raise InvalidInputError(
-            f"{architecture.num_heads} attention heads cannot be split over {mesh.shape['tensor']} devices.",
-            next_step=f"Set sharding.tensor to a number that divides {architecture.num_heads}.",
-        )
+    rows_per_device(MeshShape(**mesh.shape), architecture, training)
 
 
 def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:

@@ -99,17 +99,14 @@ def step_shape(recipe: Recipe, architecture: Architecture, target: Target) -> St
             that the recipe names cannot serve there.
     """
     mesh = mesh_shape(recipe.sharding, target.num_devices)
-    training = recipe.training
-    parts = training.gradient_accumulation_steps
-    what = f"batch_size {training.batch_size}" + (f" in {parts} parts" if parts > 1 else "")
-    rows = rows_per_device(training.batch_size // parts, mesh, what=what)
+    rows = rows_per_device(mesh, architecture, recipe.training)
     setting = Setting(
         architecture=architecture,
         platform=target.platform,
         row_length=recipe.data.row_length,
-        compute=training.precision.compute,
+        compute=recipe.training.precision.compute,
         compute_capability=target.compute_capability,
         num_tensor_shards=mesh.tensor,
     )
-    attention = resolve_kernel(training.attention, setting)
+    attention = resolve_kernel(recipe.training.attention, setting)
     return StepShape(recipe, architecture, mesh, target.platform, rows, attention)

@@ -1,0 +1,62 @@
+"""A compiled figure is kept for the same step and forgotten for any other."""
+
+from pathlib import Path
+
+import pytest
+from support.recipes import make_recipe
+
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.cache import cached_step, compiler_versions, keep_step
+from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest, StoredBytes
+
+STEP = CompiledStep(
+    fits=True,
+    total_bytes=7,
+    stored=StoredBytes(weights=1, optimizer_state=2, batch=3),
+    attention="dense, the recipe asks for it",
+    compile_seconds=1.0,
+    compiler=compiler_versions(),
+)
+
+
+def request_of(**keys: object) -> CompileRequest:
+    recipe = make_recipe("tiny-gemma", **keys)
+    config = dict(resolve_model(recipe.model, needs_weights=False).config)
+    return CompileRequest(
+        recipe=recipe, architecture_config=config, platform="cpu", num_devices=1, topology=None
+    )
+
+
+def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
+    assert cached_step(tmp_path, request_of()) is None
+    keep_step(tmp_path, request_of(), STEP)
+    assert cached_step(tmp_path, request_of()) == STEP
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "is_same"),
+    [
+        ("training.seed", 7, True),
+        ("training.num_steps", 7, True),
+        ("output.save_every_steps", 7, True),
+        ("data.dataset", "mine-v1", True),
+        ("data.row_length", 256, False),
+        ("training.batch_size", 16, False),
+        ("training.remat", "none", False),
+        ("training.optimizer", "adafactor", False),
+        ("training.mode", "lora", False),
+        ("sharding.tensor", 2, False),
+    ],
+)
+def test_only_keys_that_shape_the_step_make_it_another(
+    tmp_path: Path, key: str, value: object, is_same: bool
+) -> None:
+    keep_step(tmp_path, request_of(), STEP)
+    assert (cached_step(tmp_path, request_of(**{key: value})) is not None) == is_same
+
+
+def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
+    keep_step(tmp_path, request_of(), STEP)
+    [file] = tmp_path.iterdir()
+    file.write_text('{"fits": tr')
+    assert cached_step(tmp_path, request_of()) is None

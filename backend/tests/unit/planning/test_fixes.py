@@ -1,0 +1,72 @@
+"""Suggested changes are recipes of their own: valid, fitting, minimal and ranked."""
+
+import shlex
+
+import pytest
+from support.recipes import SEED_KEYS, make_recipe
+
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.core.targets import known_target
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.changes import changed_recipe, possible_changes
+from tunix_rt.engines.planning.components import estimate_components
+from tunix_rt.engines.planning.fixes import FixedRecipe, find_fixes
+from tunix_rt.engines.planning.step_shape import step_shape
+from tunix_rt.engines.planning.workload import Workload
+
+LARGE = make_recipe(**{"data.row_length": 4096, "training.batch_size": 64})
+
+
+def fixes_of(recipe: Recipe, target: str, workload: Workload = Workload()) -> list[FixedRecipe]:  # noqa: B008
+    architecture = resolve_model(recipe.model, needs_weights=False).architecture
+    return find_fixes(recipe, architecture, known_target(target), workload)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "target"),
+    [(make_recipe(**SEED_KEYS), "v5e-8"), (LARGE, "v5e-1"), (LARGE, "rtx4090"), (make_recipe(), "t4")],
+)
+def test_every_suggestion_is_typed_by_the_user_and_fits(recipe: Recipe, target: str) -> None:
+    fixes = fixes_of(recipe, target)
+    assert len(fixes) >= 3
+    for fixed in fixes:
+        words = shlex.split(fixed.fix.change)
+        assert set(words[::2]) == {"--set"}
+        architecture = resolve_model(recipe.model, needs_weights=False).architecture
+        step = step_shape(fixed.recipe, architecture, known_target(target))
+        assert sum(estimate_components(step).values()) == fixed.fix.per_device_bytes
+        assert fixed.fix.per_device_bytes <= known_target(target).memory_bytes
+
+
+def test_suggestions_come_in_the_order_of_what_they_do_to_the_training() -> None:
+    ranks = [fixed.rank for fixed in fixes_of(LARGE, "v5e-1")]
+    assert ranks == sorted(ranks)
+
+
+def test_no_suggestion_contains_another() -> None:
+    kinds = [fixed.kinds for fixed in fixes_of(LARGE, "rtx4090")]
+    assert not any(a < b for a in kinds for b in kinds)
+
+
+def test_rows_are_shortened_only_when_every_example_still_fits() -> None:
+    target = known_target("v5e-1")
+    unknown = possible_changes(LARGE, target, Workload())
+    assert "row length" not in {change.kind for change in unknown}
+    [known] = [
+        change
+        for change in possible_changes(LARGE, target, Workload(longest_example=700))
+        if change.kind == "row length"
+    ]
+    assert known.values == {"data.row_length": 768}
+
+
+def test_a_change_to_bfloat16_weights_keeps_small_updates_alive() -> None:
+    changes = {change.kind: change for change in possible_changes(LARGE, known_target("t4"), Workload())}
+    changed = changed_recipe(LARGE, changes["weights"].values)
+    assert changed.training.precision.stochastic_rounding
+
+
+def test_a_recipe_that_has_it_all_is_offered_nothing_twice() -> None:
+    recipe = make_recipe(**{"training.mode": "qlora", "training.precision.weights": "bfloat16"})
+    kinds = {change.kind for change in possible_changes(recipe, known_target("h200"), Workload())}
+    assert not kinds & {"donation", "remat", "lora", "qlora", "weights", "devices"}
