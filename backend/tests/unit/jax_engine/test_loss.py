@@ -34,8 +34,7 @@ def case() -> Case:
     )
 
 
-@partial(jax.jit, static_argnames="softcap")
-def dense_loss(case: Case, hidden: Array, embedding: Array, softcap: float | None = None) -> Array:
+def dense_loss(hidden: Array, embedding: Array, case: Case, softcap: float | None = None) -> Array:
     logits = jnp.einsum("btd,vd->btv", hidden, embedding, preferred_element_type=jnp.float32)
     if softcap is not None:
         logits = softcap * jnp.tanh(logits / softcap)
@@ -43,12 +42,10 @@ def dense_loss(case: Case, hidden: Array, embedding: Array, softcap: float | Non
     return jnp.sum(losses * case.mask)
 
 
-@partial(jax.jit, static_argnames=("chunk_tokens", "softcap"))
 def chunked_loss(
-    case: Case,
     hidden: Array,
     embedding: Array,
-    *,
+    case: Case,
     chunk_tokens: int | None = 6,
     softcap: float | None = None,
 ) -> Array:
@@ -58,73 +55,70 @@ def chunked_loss(
     return loss_sum
 
 
-@pytest.mark.parametrize("softcap", [None, 3.0])
-@pytest.mark.parametrize("chunk_tokens", [None, 1, 6, 13, 1000])
+dense_gradients = jax.jit(jax.value_and_grad(dense_loss, argnums=(0, 1)), static_argnums=3)
+chunked_gradients = jax.jit(jax.value_and_grad(chunked_loss, argnums=(0, 1)), static_argnums=(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("chunk_tokens", "softcap"), [(None, None), (1, None), (6, None), (13, 3.0), (1000, 3.0)]
+)
 def test_value_and_gradients_equal_the_dense_ones(
     case: Case, chunk_tokens: int | None, softcap: float | None
 ) -> None:
-    expected = jax.value_and_grad(dense_loss, argnums=(1, 2))(case, case.hidden, case.embedding, softcap)
+    expected = dense_gradients(case.hidden, case.embedding, case, softcap)
 
-    found = jax.value_and_grad(chunked_loss, argnums=(1, 2))(
-        case, case.hidden, case.embedding, chunk_tokens=chunk_tokens, softcap=softcap
-    )
+    found = chunked_gradients(case.hidden, case.embedding, case, chunk_tokens, softcap)
 
     for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
 def test_the_loss_alone_equals_the_loss_beside_its_gradients(case: Case) -> None:
-    beside_gradients, _ = jax.value_and_grad(chunked_loss, argnums=1)(case, case.hidden, case.embedding)
+    beside_gradients, _ = chunked_gradients(case.hidden, case.embedding, case, 6, None)
 
-    assert chunked_loss(case, case.hidden, case.embedding) == pytest.approx(float(beside_gradients), rel=1e-6)
+    alone, num_tokens = jax.jit(partial(cross_entropy, chunk_tokens=6))(*case)
 
-
-def test_gradients_are_scaled_by_what_follows_the_loss(case: Case) -> None:
-    once, thrice = (
-        jax.grad(lambda hidden, factor=factor: factor * chunked_loss(case, hidden, case.embedding))(
-            case.hidden
-        )
-        for factor in (1.0, 3.0)
-    )
-
-    np.testing.assert_allclose(thrice, 3.0 * once, rtol=1e-6)
-
-
-def test_the_number_of_tokens_is_that_of_the_mask(case: Case) -> None:
-    _, num_tokens = cross_entropy(*case, chunk_tokens=6)
-
+    assert float(alone) == pytest.approx(float(beside_gradients), rel=1e-6)
     assert num_tokens == case.mask.sum()
     assert num_tokens.dtype == jnp.float32
 
 
-def test_masked_rows_cost_nothing_and_move_nothing(case: Case) -> None:
-    masked = case._replace(mask=case.mask.at[1].set(0))
+def test_gradients_are_scaled_by_what_follows_the_loss(case: Case) -> None:
+    _, (once, _) = chunked_gradients(case.hidden, case.embedding, case, 6, None)
 
-    hidden_grad = jax.grad(chunked_loss, argnums=1)(masked, case.hidden, case.embedding)
-    nothing, num_tokens = cross_entropy(*case._replace(mask=jnp.zeros_like(case.mask)), chunk_tokens=6)
+    thrice = jax.jit(jax.grad(lambda hidden: 3.0 * chunked_loss(hidden, case.embedding, case)))(case.hidden)
+
+    np.testing.assert_allclose(thrice, 3.0 * once, rtol=1e-6)
+
+
+def test_masked_rows_cost_nothing_and_move_nothing(case: Case) -> None:
+    one_row_less = case._replace(mask=case.mask.at[1].set(0))
+    nothing = case._replace(mask=jnp.zeros_like(case.mask))
+
+    _, (hidden_grad, _) = chunked_gradients(case.hidden, case.embedding, one_row_less, 6, None)
+    loss_of_nothing, grads_of_nothing = chunked_gradients(case.hidden, case.embedding, nothing, 6, None)
 
     assert not hidden_grad[1].any()
     assert hidden_grad[0].any()
-    assert (nothing, num_tokens) == (0, 0)
+    assert loss_of_nothing == 0
+    assert not any(grad.any() for grad in grads_of_nothing)
 
 
 def test_bfloat16_states_are_judged_in_float32(case: Case) -> None:
     hidden, embedding = case.hidden.astype(jnp.bfloat16), case.embedding.astype(jnp.bfloat16)
-    exact = dense_loss(case, hidden.astype(jnp.float32), embedding.astype(jnp.float32))
+    exact, _ = dense_gradients(hidden.astype(jnp.float32), embedding.astype(jnp.float32), case, None)
 
-    loss, (hidden_grad, embedding_grad) = jax.value_and_grad(chunked_loss, argnums=(1, 2))(
-        case, hidden, embedding
-    )
+    loss, (hidden_grad, embedding_grad) = chunked_gradients(hidden, embedding, case, 6, None)
 
-    assert loss == pytest.approx(float(exact), rel=1e-5)
+    assert float(loss) == pytest.approx(float(exact), rel=1e-5)
     assert (hidden_grad.dtype, embedding_grad.dtype) == (jnp.bfloat16, jnp.bfloat16)
 
 
 def test_a_float32_embedding_gets_a_float32_gradient_from_bfloat16_states(case: Case) -> None:
     hidden = case.hidden.astype(jnp.bfloat16)
-    expected = jax.grad(dense_loss, argnums=2)(case, hidden.astype(jnp.float32), case.embedding)
+    _, (_, expected) = dense_gradients(hidden.astype(jnp.float32), case.embedding, case, None)
 
-    gradient = jax.grad(chunked_loss, argnums=2)(case, hidden, case.embedding)
+    _, (_, gradient) = chunked_gradients(hidden, case.embedding, case, 6, None)
 
     assert gradient.dtype == jnp.float32
     np.testing.assert_allclose(gradient, expected, atol=0.02 * float(jnp.abs(expected).max()))
