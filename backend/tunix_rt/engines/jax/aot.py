@@ -1,14 +1,16 @@
 """Compiles a train step ahead of time, for devices that need not be there, and says what memory it needs.
 
-    python -m tunix_rt.engines.jax.aot ANSWER.json < request.json
+    python -m tunix_rt.engines.jax.aot ANSWER.json      (the request is a line of JSON on standard input)
 
 Nothing is allocated: weights, optimizer state and batch are shapes with shardings. For a TPU the compiler is
 the real one, from the libtpu wheel; a step that does not fit fails here as it would on the machine, and the
 size is in its message. The process must be started with the environment that `compile_child` prepares.
 """
 
+import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -137,9 +139,17 @@ def _bytes_per_device(tree: Any) -> int:
     return total
 
 
+def _end_with_the_caller() -> None:
+    """Standard input ends when the caller does, however it ended: then nobody waits for the answer."""
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
+    os._exit(1)
+
+
 def main() -> None:
     """Answer the request on standard input in the file that the argument names."""
-    request = CompileRequest.model_validate_json(sys.stdin.read())
+    request = CompileRequest.model_validate_json(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_caller, daemon=True).start()
     Path(sys.argv[1]).write_text(compile_step(request).model_dump_json(), encoding="utf-8")
 
 

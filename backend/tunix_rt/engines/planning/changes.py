@@ -1,7 +1,7 @@
 """Changes of a recipe that save memory, each with what it does to the training."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import JsonValue
@@ -34,7 +34,21 @@ class Change:
 
 def possible_changes(recipe: Recipe, target: Target, workload: Workload) -> list[Change]:
     """Everything that could be changed in this recipe, stronger variants of a change after weaker ones."""
-    return [change for kind in _KINDS for change in kind(recipe, target, workload)]
+    plain = recipe.model_dump(mode="json")
+    changes = [change for kind in _KINDS for change in kind(recipe, target, workload)]
+    return [replace(change, values=_different(change.values, plain)) for change in changes]
+
+
+def _different(values: Values, plain: dict[str, Any]) -> Values:
+    """Leave out keys that have the value already."""
+    return {key: value for key, value in values.items() if _value_at(plain, key) != value}
+
+
+def _value_at(plain: dict[str, Any], key: str) -> Any:
+    found: Any = plain
+    for name in key.split("."):
+        found = found[name]
+    return found
 
 
 def changed_recipe(recipe: Recipe, values: Values) -> Recipe:
@@ -59,7 +73,7 @@ def _as_yaml(value: JsonValue) -> str:
 
 def _donation(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if not recipe.training.donate_buffers:
-        yield Change("donation", {"training.donate_buffers": True}, "the same training, at no cost", harm=0)
+        yield Change("donation", {"training.donate_buffers": True}, "nothing is lost", harm=0)
 
 
 def _all_devices(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
@@ -68,10 +82,10 @@ def _all_devices(recipe: Recipe, target: Target, workload: Workload) -> Iterator
     use_all: dict[str, JsonValue] = {"sharding.fsdp": "auto"}
     rows = recipe.training.batch_size // recipe.training.gradient_accumulation_steps
     if rows % target.num_devices == 0:
-        yield Change("devices", use_all, f"the same training on {target.num_devices} devices", harm=0)
+        yield Change("devices", use_all, f"on {target.num_devices} devices", harm=0)
     else:
         by_tensor: Values = {"sharding.data": 1, "sharding.fsdp": 1, "sharding.tensor": "auto"}
-        cost = f"the same training; {target.num_devices} devices share every product"
+        cost = f"{target.num_devices} devices share every product"
         yield Change("tensor", by_tensor, cost, harm=0)
         batch = target.num_devices * recipe.training.gradient_accumulation_steps
         cost = f"{batch} rows a step instead of {recipe.training.batch_size}, on all devices"
@@ -82,13 +96,19 @@ def _loss_chunks(recipe: Recipe, target: Target, workload: Workload) -> Iterator
     now = recipe.training.loss_chunk_tokens
     for chunk in (1024, 256):
         if now is None or chunk < now:
-            cost = "the same training; logits of fewer tokens at one time"
+            cost = "logits of fewer tokens at one time"
             yield Change("chunks", {"training.loss_chunk_tokens": chunk}, cost, harm=0)
+
+
+def _attention(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    if recipe.training.attention == "dense" and target.platform != "cpu":
+        cost = "the fused attention of the device, where it can serve"
+        yield Change("attention", {"training.attention": "auto"}, cost, harm=0)
 
 
 def _remat(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if recipe.training.remat != "block":
-        cost = "the same training; layers are computed twice"
+        cost = "layers are computed twice"
         yield Change("remat", {"training.remat": "block"}, cost, harm=0)
 
 
@@ -97,7 +117,7 @@ def _accumulation(recipe: Recipe, target: Target, workload: Workload) -> Iterato
     for factor in (2, 4, 8, 16, 32):
         more = parts * factor
         if recipe.training.batch_size % more == 0:
-            cost = f"the same training; each batch in {more} parts"
+            cost = f"each batch in {more} parts"
             yield Change("accumulation", {"training.gradient_accumulation_steps": more}, cost, harm=0)
 
 
@@ -154,6 +174,7 @@ _KINDS: tuple[Callable[[Recipe, Target, Workload], Iterator[Change]], ...] = (
     _donation,
     _all_devices,
     _loss_chunks,
+    _attention,
     _remat,
     _accumulation,
     _row_length,

@@ -71,21 +71,22 @@ def _run(
             command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=environment
         )
         try:
-            _send(child, request.model_dump_json().encode())
+            _send(child, request.model_dump_json().encode() + b"\n")
             while child.poll() is None:
                 on_tick(time.monotonic() - started)
                 time.sleep(_TICK_S)
         finally:
             child.kill()
-            child.wait()
+            child.communicate()
     return child.returncode
 
 
 def _send(child: "subprocess.Popen[bytes]", request: bytes) -> None:
+    """Send the request and leave the pipe open: its end tells the child that nobody waits any more."""
     assert child.stdin is not None
     try:
         child.stdin.write(request)
-        child.stdin.close()
+        child.stdin.flush()
     except BrokenPipeError:
         return  # it died while starting; its log says why
 

@@ -1,26 +1,40 @@
-"""Memory of one step by component, from sizes alone. The coefficients are fitted on compiled steps.
+"""Memory of one step by component, from sizes alone.
 
-Stored things (weights, optimizer state) are counted exactly; what the compiler decides (how long gradients,
-activations and temporaries live side by side) is modelled, one line per cause.
+What is stored between steps is counted exactly. What the step makes lives in three phases, and the peak is
+the largest of them:
+
+    loss       kept activations, logits of one chunk, gradient of the embedding
+    backward   kept activations, gradients of all layers, one layer at work
+    update     gradients, the update of the largest matrix in float32
+
+How much of each is alive at one time is the compiler's choice; `calibration.py` holds what was fitted to it.
 """
 
 from tunix_rt.core.plan import Component
 from tunix_rt.engines.planning.calibration import CALIBRATIONS, Calibration
 from tunix_rt.engines.planning.step_shape import NUM_BYTES, StepShape
 
+Sizes = dict[Component, float]
+
 
 def estimate_components(step: StepShape) -> dict[Component, int]:
-    """Bytes per device by component."""
+    """Bytes per device by component, at the peak."""
     fitted = CALIBRATIONS[step.platform]
-    weights, optimizer_state = stored_weight_bytes(step), optimizer_state_bytes(step)
+    phases = (_loss_phase(step, fitted), _backward_phase(step, fitted), _update_phase(step, fitted))
+    peak = max(phases, key=lambda phase: sum(phase.values()))
+    undonated = undonated_bytes(step)
+    if fitted.reuses_undonated and undonated:
+        # The memory of the new state is free until the update writes it.
+        left = max(0.0, 1 - undonated / max(1.0, sum(peak.values())))
+        peak = {name: size * left for name, size in peak.items()}
     return {
-        "weights": int(weights),
-        "optimizer_state": int(optimizer_state),
-        "undonated_copies": int(undonated_bytes(step)),
-        "gradients": int(gradient_bytes(step, fitted)),
-        "activations": int(activation_bytes(step, fitted)),
-        "logits": int(logit_bytes(step, fitted)),
-        "temporaries": int(temporary_bytes(step, fitted)),
+        "weights": int(stored_weight_bytes(step)),
+        "optimizer_state": int(optimizer_state_bytes(step)),
+        "undonated_copies": int(undonated),
+        "gradients": int(peak.get("gradients", 0)),
+        "activations": int(peak.get("activations", 0)),
+        "logits": int(peak.get("logits", 0)),
+        "temporaries": int(peak.get("temporaries", 0)) + fitted.program_bytes,
     }
 
 
@@ -58,29 +72,65 @@ def undonated_bytes(step: StepShape) -> float:
     return trained + optimizer_state_bytes(step)
 
 
-def gradient_bytes(step: StepShape, fitted: Calibration) -> float:
-    """Gradients of the trained weights: of all layers at once, since the scan stacks them."""
+def _loss_phase(step: StepShape, fitted: Calibration) -> Sizes:
+    logits = 4.0 * step.scored_tokens * step.architecture.vocab_size / step.mesh.tensor
+    embedding = step.num_head / step.num_weight_parts
+    return {
+        "gradients": 4 * embedding * step.is_full,
+        "activations": _kept(step, fitted),
+        "logits": fitted.logits * logits,
+        "temporaries": _cast_layers(step, fitted) + step.compute_bytes * embedding,
+    }
+
+
+def _backward_phase(step: StepShape, fitted: Calibration) -> Sizes:
+    return {
+        "gradients": _gradients(step),
+        "activations": _kept(step, fitted) + fitted.layer_at_work * _one_layer(step),
+        "temporaries": _cast_layers(step, fitted) + _gathered(step, fitted),
+    }
+
+
+def _update_phase(step: StepShape, fitted: Calibration) -> Sizes:
+    if not step.is_full:
+        return {"gradients": _gradients(step)}
+    largest = step.num_largest_matrix / step.num_weight_parts
+    return {"gradients": _gradients(step), "temporaries": fitted.updated_at_once * 4 * largest}
+
+
+def _gradients(step: StepShape) -> float:
+    """Of all layers at once, since the scan stacks them; summed in float32 over the parts of a batch."""
+    if not step.is_full:
+        return 4.0 * step.num_trained / step.num_weight_parts
     is_summed = step.recipe.training.gradient_accumulation_steps > 1
-    size = 4 if is_summed or not step.is_full else step.weight_bytes
-    return fitted.gradients * size * step.num_trained / step.num_weight_parts
+    layers = step.num_layer_matrices * (step.compute_bytes + 4 * is_summed)
+    embedding = step.num_embedding * step.weight_bytes
+    return (layers + embedding) / step.num_weight_parts
 
 
-def activation_bytes(step: StepShape, fitted: Calibration) -> float:
-    """Kept activations of all layers plus one layer at work."""
-    model, layers = step.architecture, step.architecture.num_layers
-    per_token = step.compute_bytes * step.tokens
-    inputs = layers * model.hidden_size * per_token
-    wide = 3 * model.intermediate_size + 2 * (model.num_heads + model.num_kv_heads) * model.head_dim
-    one_layer = (wide + 6 * model.hidden_size) * per_token / step.mesh.tensor
-    scores = _score_bytes(step)
+def _kept(step: StepShape, fitted: Calibration) -> float:
+    """What all layers keep for the backward pass."""
+    layers = step.architecture.num_layers
+    inputs = layers * step.architecture.hidden_size * step.compute_bytes * step.tokens
     if step.recipe.training.remat == "block":
-        return inputs + fitted.layer_at_work * (one_layer + scores)
+        return inputs
     if step.recipe.training.remat == "dots":
-        return inputs + layers * fitted.kept_by_dots * one_layer + fitted.layer_at_work * scores
-    return inputs + layers * fitted.kept_by_none * (one_layer + scores)
+        return inputs + layers * fitted.kept_by_dots * _products(step)
+    return inputs + layers * fitted.kept_by_none * (_products(step) + _scores(step))
 
 
-def _score_bytes(step: StepShape) -> float:
+def _one_layer(step: StepShape) -> float:
+    """Everything that one layer makes on its way."""
+    return _products(step) + _scores(step)
+
+
+def _products(step: StepShape) -> float:
+    """Outputs of the seven matrices."""
+    outputs = sum(num_outputs for _, num_outputs in step.architecture.matrix_shapes.values())
+    return step.compute_bytes * step.tokens * outputs / step.mesh.tensor
+
+
+def _scores(step: StepShape) -> float:
     """[rows, heads, T, T] in float32, which only the dense kernel materialises."""
     if step.attention.kernel != "dense":
         return 0.0
@@ -88,19 +138,16 @@ def _score_bytes(step: StepShape) -> float:
     return 4.0 * step.rows * step.architecture.num_heads * length * length / step.mesh.tensor
 
 
-def logit_bytes(step: StepShape, fitted: Calibration) -> float:
-    """Float32 logits of the tokens scored at one time, and their gradient."""
-    return fitted.logits * 4 * step.scored_tokens * step.architecture.vocab_size / step.mesh.tensor
+def _cast_layers(step: StepShape, fitted: Calibration) -> float:
+    """The copy of the layers' matrices that computes, where they are stored in another format."""
+    if not step.is_full or step.weight_bytes == step.compute_bytes:
+        return 0.0
+    return fitted.cast_layers * step.compute_bytes * step.num_layer_matrices / step.num_weight_parts
 
 
-def temporary_bytes(step: StepShape, fitted: Calibration) -> float:
-    """Weights cast for compute, weights gathered from the other devices, and the program itself."""
-    cast = 0.0
-    if step.weight_bytes != step.compute_bytes:
-        cast = fitted.cast_weights * step.compute_bytes * step.architecture.num_parameters
-        cast /= step.num_weight_parts
-    gathered = 0.0
-    if step.mesh.fsdp > 1:
-        layer = step.architecture.num_matrix_parameters_per_layer
-        gathered = step.compute_bytes * (fitted.gathered_layers * layer + step.num_embedding)
-    return cast + gathered / step.mesh.tensor + fitted.program_bytes
+def _gathered(step: StepShape, fitted: Calibration) -> float:
+    """Layers whose weights are collected from the other devices at one time."""
+    if step.mesh.fsdp == 1:
+        return 0.0
+    layer = step.architecture.num_matrix_parameters_per_layer
+    return fitted.gathered_layers * step.compute_bytes * layer / step.mesh.tensor

@@ -56,16 +56,23 @@ def find_fixes(
         if len(search.found) >= _MIN_FIXES:
             break
     else:
-        search.try_all(search.without_needless(chosen) for chosen in _ladders(changes))
+        search.try_all(search.cheapened(chosen, changes) for chosen in _ladders(changes))
+        search.add_roomier(changes)
     return sorted(search.found, key=lambda fixed: fixed.rank)[:MAX_FIXES]
 
 
 def _ladders(changes: Sequence[Change]) -> Iterator[tuple[Change, ...]]:
-    """Everything that harms nothing, in its strongest variant, with one more drastic change on top."""
+    """Everything that harms nothing, in its strongest variant, with one or two drastic changes on top."""
     strongest = {change.kind: change for change in changes if change.harm == 0}
-    for drastic in changes:
-        if drastic.harm > 0:
-            yield (*strongest.values(), drastic)
+    drastic = [change for change in changes if change.harm > 0]
+    for count in (1, 2):
+        for added in combinations(drastic, count):
+            yield (*strongest.values(), *added)
+
+
+def _cost(chosen: Sequence[Change]) -> str:
+    is_same = all(change.harm == 0 for change in chosen)
+    return ("the same training; " if is_same else "") + "; ".join(change.cost for change in chosen)
 
 
 class _Search:
@@ -84,16 +91,28 @@ class _Search:
             if fixed is not None:
                 self.found.append(fixed)
 
-    def without_needless(self, chosen: tuple[Change, ...]) -> tuple[Change, ...]:
-        """Leave out, one after the other, what is not needed to fit."""
+    def add_roomier(self, changes: Sequence[Change]) -> None:
+        """Where there are few ways, the cheapest of them with one more change, for more room."""
+        cheapest = min(self.found, key=lambda fixed: fixed.rank, default=None)
+        for change in changes:
+            if cheapest is None or len(self.found) >= _MIN_FIXES:
+                return
+            more = self._fixed((*cheapest.changes, change))
+            if more is not None and more.fix.per_device_bytes < cheapest.fix.per_device_bytes:
+                self.found.append(more)
+
+    def cheapened(self, chosen: tuple[Change, ...], changes: Sequence[Change]) -> tuple[Change, ...]:
+        """Leave out, one after the other, what is not needed to fit, or take the weakest variant that does."""
         for change in chosen:
-            fewer = tuple(other for other in chosen if other is not change)
-            if fewer and self._fixed(fewer) is not None:
-                chosen = fewer
+            others = tuple(other for other in chosen if other is not change)
+            variants = [(*others, variant) for variant in changes if variant.kind == change.kind]
+            chosen = next((fewer for fewer in (others, *variants) if self._fixed(fewer)), chosen)
         return chosen
 
     def _fixed(self, chosen: tuple[Change, ...]) -> FixedRecipe | None:
         """The changed recipe, if it is one and fits."""
+        if not chosen:
+            return None
         values = {key: value for change in chosen for key, value in change.values.items()}
         if len(values) < sum(len(change.values) for change in chosen):
             return None  # two variants of one change
@@ -107,7 +126,7 @@ class _Search:
             return None
         fix = PlanFix(
             change=" ".join(change.flags for change in chosen),
-            cost="; ".join(change.cost for change in chosen),
+            cost=_cost(chosen),
             per_device_bytes=needed,
             step_seconds=step_seconds(step, self._target),
             source="estimated",

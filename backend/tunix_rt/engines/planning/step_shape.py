@@ -65,6 +65,17 @@ class StepShape:
         copies = 1 if self.architecture.is_embedding_tied else 2
         return copies * self.architecture.vocab_size * self.architecture.hidden_size
 
+    @property
+    def num_head(self) -> int:
+        """Weights of the matrix that makes the logits, over all devices."""
+        return self.architecture.vocab_size * self.architecture.hidden_size
+
+    @cached_property
+    def num_largest_matrix(self) -> int:
+        """Weights of the largest tensor: the embedding, or one matrix of all layers."""
+        stacks = [rows * columns for rows, columns in self.architecture.matrix_shapes.values()]
+        return max(self.num_head, self.architecture.num_layers * max(stacks))
+
     @cached_property
     def num_layer_matrices(self) -> int:
         """Weights of the matrices of all layers, over all devices."""
