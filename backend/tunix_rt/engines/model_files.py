@@ -12,6 +12,9 @@ from tunix_rt.files.atomic import write_json_atomically
 _WHAT = "writing the model's configuration"
 # What older versions of transformers call `dtype`.
 _OLD_DTYPE = "torch_dtype"
+# The oldest transformers that reads what we write. Without it, newer ones suspect an old Mistral tokenizer in
+# every model and warn of wrong tokens.
+_LAYOUT = {"transformers_version": "4.56.0"}
 
 
 def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncoder, *, dtype: str) -> None:
@@ -20,7 +23,7 @@ def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncod
     The ids of the control tokens are those of the tokenizer that was trained with.
     """
     token_ids = _control_ids(encoder)
-    config = _text_config(source.config) | token_ids | {"dtype": dtype}
+    config = _LAYOUT | _text_config(source.config) | token_ids | {"dtype": dtype}
     config.pop(_OLD_DTYPE, None)
     write_json_atomically(directory / "config.json", config, what=_WHAT)
     generation = _generation_config(source.directory) | token_ids

@@ -64,11 +64,10 @@ def load_adapters(directory: Path, architecture: Architecture) -> tuple[Adapters
             engine does not compute.
     """
     config = _read_config(directory / CONFIG_FILE)
-    path = directory / WEIGHTS_FILE
-    with open_tensor_file(path) as tensors:
+    with open_tensor_file(directory / WEIGHTS_FILE) as tensors:
         targets = tuple(name for name in get_args(LoraTarget) if _tensor_name(0, name, "a") in tensors)
         lora = _lora_section(directory / CONFIG_FILE, config, targets)
-        _check_tensors(path, tensors, architecture, lora)
+        _check_tensors(directory, tensors, architecture, lora)
         layers: dict[str, Adapter] = {
             target: {
                 "a": _stack(tensors, target, "a", architecture.num_layers),
@@ -146,21 +145,30 @@ def _lora_section(path: Path, config: Mapping[str, Any], targets: tuple[LoraTarg
 
 
 def _check_tensors(
-    path: Path, tensors: Mapping[str, StoredTensor], architecture: Architecture, lora: LoraSection
+    directory: Path, tensors: Mapping[str, StoredTensor], architecture: Architecture, lora: LoraSection
 ) -> None:
-    expected = {}
+    expected = dict(_expected_shapes(architecture, lora))
+    for name in sorted(expected.keys() ^ tensors.keys()):
+        raise _misfit(directory, name, "is missing" if name in expected else "is not of that model")
+    for name, shape in expected.items():
+        if tensors[name].shape != shape:
+            reason = f"has shape {list(tensors[name].shape)} instead of {list(shape)}"
+            raise _misfit(directory, name, reason)
+
+
+def _expected_shapes(architecture: Architecture, lora: LoraSection) -> Iterator[tuple[str, tuple[int, int]]]:
     for layer in range(architecture.num_layers):
         for target in lora.targets:
             num_inputs, num_outputs = architecture.matrix_shapes[target]
-            expected[_tensor_name(layer, target, "a")] = (lora.rank, num_inputs)
-            expected[_tensor_name(layer, target, "b")] = (num_outputs, lora.rank)
-    for name in sorted(expected.keys() ^ tensors.keys()):
-        raise damaged_file(path, f"the tensor {name} is {'missing' if name in expected else 'not expected'}")
-    for name, shape in expected.items():
-        if tensors[name].shape != shape:
-            raise damaged_file(
-                path, f"the tensor {name} has shape {list(tensors[name].shape)} instead of {list(shape)}"
-            )
+            yield _tensor_name(layer, target, "a"), (lora.rank, num_inputs)
+            yield _tensor_name(layer, target, "b"), (num_outputs, lora.rank)
+
+
+def _misfit(directory: Path, tensor_name: str, reason: str) -> DataError:
+    return DataError(
+        f"The adapter in {directory} does not fit the model: its tensor {tensor_name} {reason}.",
+        next_step=f"Use the base model that its {CONFIG_FILE} names.",
+    )
 
 
 def _stack(tensors: Mapping[str, StoredTensor], target: str, part: str, num_layers: int) -> Array:
