@@ -1,10 +1,12 @@
 """The reference pages of docs/, made from the objects that they describe."""
 
+import json
 from typing import Any
 
 import typer
 from typer.main import get_command
 
+from tunix_rt.config.recipe_keys import RecipeKey, recipe_keys
 from tunix_rt.config.settings import Settings
 
 HTTP_METHODS = ("get", "post", "put", "patch", "delete")
@@ -64,3 +66,23 @@ def settings_reference() -> str:
         default = "" if info.default is None else info.default
         lines.append(f"| `TUNIX_RT_{name.upper()}` | {info.description} | `{default}` |")
     return "\n".join(lines) + "\n"
+
+
+def recipe_reference() -> str:
+    """Every key of the recipe, a table a section."""
+    lines: list[str] = []
+    for section in (key for key in recipe_keys() if key.is_section and "." not in key.path):
+        lines += [f"## `{section.path}`", "", section.meaning, ""]
+        lines += ["| key | may be | default | meaning |", "|---|---|---|---|"]
+        keys = [key for key in recipe_keys() if key.path.startswith(f"{section.path}.")]
+        lines += [_recipe_row(key, section.path) for key in keys if not key.is_section]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _recipe_row(key: RecipeKey, section: str) -> str:
+    name = key.path.removeprefix(f"{section}.")
+    default = "**required**" if key.is_required else f"`{json.dumps(key.default, ensure_ascii=False)}`"
+    meaning = " ".join(key.meaning.split()).replace("None:", "null:")
+    only = f"Only {key.only_with}. " if key.only_with else ""
+    return f"| `{name}` | {key.allowed} | {default} | {only}{meaning} |"

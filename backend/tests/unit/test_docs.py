@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.references import cli_reference, http_reference, settings_reference
+from support.references import cli_reference, http_reference, recipe_reference, settings_reference
 
 from tunix_rt.api.openapi import openapi_document
 from tunix_rt.cli.main import app as cli
@@ -38,6 +38,13 @@ def test_every_setting_is_documented(assert_page: AssertPage) -> None:
     page = DOCS / "configuration.md"
     head, table = re.split(r"(?<=<!-- settings -->\n)", page.read_text(encoding="utf-8"))
     assert_page(page, head + settings_reference())
+    assert "None" not in table
+
+
+def test_every_key_of_the_recipe_is_documented(assert_page: AssertPage) -> None:
+    page = DOCS / "recipes.md"
+    head, table = re.split(r"(?<=<!-- keys -->\n)", page.read_text(encoding="utf-8"))
+    assert_page(page, head + recipe_reference())
     assert "None" not in table
 
 

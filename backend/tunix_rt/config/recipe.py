@@ -20,6 +20,9 @@ LoraTarget = Literal["q", "k", "v", "o", "gate", "up", "down"]
 QuantizationFormat = Literal["nf4", "int8"]
 AxisSize = Annotated[int, Field(ge=1)] | Literal["auto"]
 
+VALIDATION = "validation"
+"""The split that is validated on when the recipe names none."""
+
 Positive = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -124,7 +127,7 @@ class TrainingSection(_Section):
     schedule: Schedule = "cosine"
     """How the learning rate goes down after the warm-up."""
     warmup_steps: Annotated[int, Field(ge=0)] = 0
-    """Steps in which the learning rate rises linearly from zero."""
+    """Steps in which the learning rate rises linearly to its peak."""
     final_learning_rate_fraction: Fraction = 0.0
     """Share of the peak that is left at the last step."""
     optimizer: Optimizer = AdamW()
@@ -171,6 +174,10 @@ class TrainingSection(_Section):
             self.mode != "full" or self.precision.weights != "bfloat16"
         ):
             raise ValueError("stochastic_rounding needs mode: full and precision.weights: bfloat16")
+        if self.precision.optimizer_state == "bfloat16" and self.optimizer.name != "adamw":
+            raise ValueError(
+                f"precision.optimizer_state bfloat16 needs adamw: the state of {self.optimizer.name} is float32"
+            )
         return self
 
 
@@ -194,6 +201,12 @@ class LoraSection(_Section):
         "down",
     )
     """Matrices that get an adapter."""
+
+    @model_validator(mode="after")
+    def _targets_once(self) -> "LoraSection":
+        if len(set(self.targets)) < len(self.targets):
+            raise ValueError("targets names a matrix twice")
+        return self
 
 
 class QuantizationSection(_Section):
@@ -227,7 +240,7 @@ class EvalSection(_Section):
 
     every_steps: Positive | None = None
     """Steps between two validations. None: never."""
-    split: Annotated[str, Field(pattern=SPLIT_PATTERN)] = "validation"
+    split: Annotated[str, Field(pattern=SPLIT_PATTERN)] = VALIDATION
     """The split that is validated on."""
     max_batches: Positive | None = None
     """Batches per validation. None: the whole split."""
@@ -240,6 +253,8 @@ class EvalSection(_Section):
             raise ValueError("early_stop_patience needs every_steps")
         if self.max_batches is not None and self.every_steps is None:
             raise ValueError("max_batches needs every_steps")
+        if self.split != VALIDATION and self.every_steps is None:
+            raise ValueError("split needs every_steps")
         return self
 
 

@@ -59,20 +59,34 @@ def _keys_of(
     model: Mapping[str, Any], definitions: Mapping[str, Any], *, prefix: str, only_with: str | None
 ) -> Iterator[RecipeKey]:
     for name, field in model["properties"].items():
+        if "const" in field:
+            continue  # The name of a variant: one key for all of them, yielded with their section.
         path = f"{prefix}{name}"
         models = [definitions[reference] for reference in _references(field)]
         yield RecipeKey(
             path=path,
-            allowed=_in_words(field) if not models else "a section of keys",
+            allowed="a section of keys" if models else _in_words(field),
             is_required=name in model.get("required", ()),
             default=field.get("default"),
-            meaning=field.get("description") or " ".join(m["description"] for m in models[:1]),
+            meaning=field.get("description") or models[0]["description"],
             only_with=only_with,
             is_section=bool(models),
         )
-        for nested in models:
-            variant = nested["properties"].get("name", {}).get("const")
+        variants = [nested["properties"].get("name", {}).get("const") for nested in models]
+        if any(variants):
+            yield _variant_key(path, field, variants)
+        for nested, variant in zip(models, variants, strict=True):
             yield from _keys_of(nested, definitions, prefix=f"{path}.", only_with=variant)
+
+
+def _variant_key(path: str, field: Mapping[str, Any], variants: list[str]) -> RecipeKey:
+    return RecipeKey(
+        path=f"{path}.name",
+        allowed=_in_words({"enum": variants}),
+        is_required=False,
+        default=field["default"]["name"],
+        meaning="Which one.",
+    )
 
 
 def _references(field: Mapping[str, Any]) -> list[str]:
@@ -91,6 +105,6 @@ def _in_words(field: Mapping[str, Any]) -> str:
     if field["type"] == "array":
         return f"a list, each {_in_words(field['items'])}"
     if "pattern" in field:
-        return f"text like {field['pattern']}"
+        return f"text that matches {field['pattern']}"
     limits = [words.format(f"{field[limit]:,}") for limit, words in _LIMITS.items() if limit in field]
     return " ".join([_TYPE_NAMES[field["type"]], " and ".join(limits)]).strip()

@@ -1,0 +1,73 @@
+"""Every shipped recipe loads, says for which machine it is, and is planned there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.targets import TARGET_NAMES
+from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
+
+ROOT = Path(__file__).parents[3]
+CONFIGS = sorted((ROOT / "training" / "configs").iterdir())
+DOES_NOT_FIT = {"seed_m38_tpu.yaml"}
+NAMED_IN_THE_ISSUE = {
+    "demo.yaml",
+    "seed_m38_tpu.yaml",
+    "smoke_tiny.yaml",
+    "submission_gemma2_2b.yaml",
+    "submission_gemma3_1b.yaml",
+    "submission_gemma_flax.yaml",
+    "submission_local_gpu.yaml",
+    "submission_tpu.yaml",
+}
+
+each_config = pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+
+
+def target_of(path: Path) -> str:
+    """The target that a recipe's second line names."""
+    found = re.fullmatch(r"# Target: (\S+)", path.read_text(encoding="utf-8").splitlines()[1])
+    assert found is not None, f"{path.name} does not say for which target it is"
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Plan]:
+    settings = Settings(home=tmp_path_factory.mktemp("home"))
+    options = PlanOptions(is_fast=True, online=False)
+    return {
+        path: plan_recipe(settings, load_recipe(path).recipe, target_of(path), options, PlanProgress())
+        for path in CONFIGS
+    }
+
+
+def test_the_recipes_that_people_know_are_there() -> None:
+    assert {path.name for path in CONFIGS} >= NAMED_IN_THE_ISSUE
+
+
+@each_config
+def test_a_recipe_names_a_target_that_exists(path: Path) -> None:
+    assert target_of(path) in TARGET_NAMES
+
+
+@each_config
+def test_a_recipe_is_listed_in_the_docs(path: Path) -> None:
+    assert f"(../training/configs/{path.name})" in (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+
+
+@each_config
+def test_a_recipe_fits_the_target_it_is_for(path: Path, plans: dict[Path, Plan]) -> None:
+    assert plans[path].fits == (path.name not in DOES_NOT_FIT), plans[path].reason
+
+
+@each_config
+def test_a_recipe_has_time_to_warm_up_and_to_validate(path: Path, plans: dict[Path, Plan]) -> None:
+    recipe, num_steps = load_recipe(path).recipe, plans[path].num_steps
+    assert num_steps is not None
+    assert recipe.training.warmup_steps < num_steps / 2
+    assert (recipe.eval.every_steps or 0) <= num_steps
