@@ -12,6 +12,7 @@ from tunix_rt.config.recipe_loading import Flag, load_recipe
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.targets import TARGET_NAMES
+from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 RecipeFile = Annotated[
@@ -50,7 +51,7 @@ def plan(
     )
     with CompilingLine(err) as line:
         progress = PlanProgress(lambda estimate: print_estimate(estimate, err), line.update)
-        made = plan_recipe(load_settings(), resolved.recipe, on, options, progress)
+        made = plan_recipe(load_settings(), resolved.recipe, find_target(on), options, progress)
     print_json(made) if as_json else print_plan(made, out)
     if not made.fits or made.fits_session is False:
         raise typer.Exit(1)

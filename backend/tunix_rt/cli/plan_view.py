@@ -11,6 +11,8 @@ from tunix_rt.core.plan import COMPONENT_MEANINGS, Plan, PlanFix
 from tunix_rt.core.targets import GIB
 
 _BAR_WIDTH = 40
+_WIDE = 130
+"""Columns from which there is room to say what each component is."""
 
 
 class CompilingLine:
@@ -48,7 +50,7 @@ def print_estimate(plan: Plan, console: Console) -> None:
 def print_plan(plan: Plan, console: Console) -> None:
     """Verdict first, then memory, time, advice and what it all rests on."""
     console.print(_headline(plan))
-    console.print(_components(plan))
+    console.print(_components(plan, is_wide=console.width >= _WIDE))
     console.print(_time(plan), highlight=False)
     if not plan.fits:
         _print_fixes(plan, console)
@@ -63,15 +65,16 @@ def _headline(plan: Plan) -> Text:
     return Text.assemble((head, style), f":{rest}\n", (f"{plan.model} on {plan.target}, {devices}", "dim"))
 
 
-def _components(plan: Plan) -> Table:
+def _components(plan: Plan, *, is_wide: bool) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column("component")
-    table.add_column("size", justify="right")
+    table.add_column("component", no_wrap=True)
+    table.add_column("size", justify="right", no_wrap=True)
     table.add_column("bar", no_wrap=True)
-    table.add_column("meaning", style="dim")
+    table.add_column("meaning", style="dim", no_wrap=True)
     scale = max(plan.limit_bytes, plan.per_device_bytes)
     for name, size in plan.components.items():
-        table.add_row(name.replace("_", " "), _gib(size), _bar(size, scale), COMPONENT_MEANINGS[name])
+        meaning = COMPONENT_MEANINGS[name] if is_wide else ""
+        table.add_row(name.replace("_", " "), _gib(size), _bar(size, scale), meaning)
     table.add_row(
         f"total, {plan.source}", _gib(plan.per_device_bytes), _bar(plan.per_device_bytes, scale), ""
     )

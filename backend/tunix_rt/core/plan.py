@@ -16,9 +16,9 @@ COMPONENT_MEANINGS: dict[Component, str] = {
     "optimizer_state": "moments of the optimizer",
     "undonated_copies": "new weights and optimizer state beside the old ones",
     "gradients": "gradients of the trained weights",
-    "activations": "what the forward pass keeps for the backward pass, and one layer at work",
+    "activations": "kept for the backward pass, and one layer at work",
     "logits": "logits of the tokens that are scored at one time",
-    "temporaries": "weights cast or gathered for compute, the program and the rest",
+    "temporaries": "weights cast or gathered for compute, and the rest",
 }
 
 Bytes = Annotated[int, Field(ge=0)]

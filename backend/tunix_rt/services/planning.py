@@ -15,7 +15,6 @@ from tunix_rt.engines.planning.compile_child import compile_in_child, require_co
 from tunix_rt.engines.planning.fixes import FixedRecipe, find_fixes
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan, with_fixes
 from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest
-from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.services.planning_workload import count_workload
 
 
@@ -43,16 +42,15 @@ class PlanProgress:
 def plan_recipe(
     settings: Settings,
     recipe: Recipe,
-    target_name: str,
+    target: Target,
     options: PlanOptions,
     progress: PlanProgress,
 ) -> Plan:
     """Plan a recipe for a target.
 
     Raises:
-        InvalidInputError: There is no such target, or the recipe cannot be laid over its devices.
+        InvalidInputError: The recipe cannot be laid over the devices of the target.
     """
-    target = find_target(target_name)
     model = resolve_model(recipe.model, online=options.online, needs_weights=False)
     workload = count_workload(settings, recipe, model)
     question = PlanQuestion(recipe, model.architecture, target, workload, options.session_seconds)

@@ -12,12 +12,13 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import GIB, TARGETS
+from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 
 def fast_plan(recipe: Recipe, target: str, session_seconds: float | None = None) -> Plan:
     options = PlanOptions(is_fast=True, session_seconds=session_seconds)
-    return plan_recipe(Settings(), recipe, target, options, PlanProgress())
+    return plan_recipe(Settings(), recipe, find_target(target), options, PlanProgress())
 
 
 SEED = make_recipe(**SEED_KEYS)

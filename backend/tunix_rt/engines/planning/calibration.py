@@ -1,6 +1,6 @@
 """Coefficients of the component model, per platform."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tunix_rt.core.targets import Platform
 
@@ -40,4 +40,4 @@ _ALL = Calibration(
     reuses_undonated=True,
 )
 
-CALIBRATIONS: dict[Platform, Calibration] = {"cpu": _ALL, "gpu": _ALL, "tpu": _ALL}
+CALIBRATIONS: dict[Platform, Calibration] = {"cpu": replace(_ALL, program_bytes=0), "gpu": _ALL, "tpu": _ALL}

@@ -102,7 +102,7 @@ class _Search:
                 self.found.append(more)
 
     def cheapened(self, chosen: tuple[Change, ...], changes: Sequence[Change]) -> tuple[Change, ...]:
-        """Leave out, one after the other, what is not needed to fit, or take the weakest variant that does."""
+        """Leave out, one after the other, what is not needed, or take the weakest variant that fits."""
         for change in chosen:
             others = tuple(other for other in chosen if other is not change)
             variants = [(*others, variant) for variant in changes if variant.kind == change.kind]

@@ -15,6 +15,10 @@ from tunix_rt.engines.planning.timing import flops_per_step, step_seconds, timin
 from tunix_rt.engines.planning.workload import Workload
 
 ESTIMATE_NOTE = "Memory comes from the component model, not from a compiler."
+UNDONATED_NOTE = (
+    "Before the update writes the undonated copies, gradients and activations live in their memory: only what "
+    "does not fit there is counted beside them."
+)
 
 
 @dataclass(frozen=True)
@@ -94,5 +98,5 @@ def _plan(
             *workload.assumptions,
             f"Memory limit: {target.memory_source}.",
         ),
-        notes=(*notes, *target.notes),
+        notes=(*notes, *((UNDONATED_NOTE,) if components["undonated_copies"] else ()), *target.notes),
     )

@@ -1,0 +1,128 @@
+"""The real compilers, in child processes: the TPU's for a chip that is not there, and this machine's."""
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.children import environment, run_program, start_program
+from support.recipes import make_recipe
+
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.targets import GIB
+from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
+
+CONFIGS = Path(__file__).parents[4] / "training" / "configs"
+SEED = CONFIGS / "seed_m38_tpu.yaml"
+AOT_MODULE = "tunix_rt.engines.jax.aot"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path / "home")
+
+
+def plan_in_child(settings: Settings, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    done = run_program("plan", *arguments, "--json", settings=settings)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_the_tpu_compiler_refuses_the_seeds_step_and_the_second_answer_is_at_once(home: Settings) -> None:
+    code, plan = plan_in_child(home, SEED, "--on", "v5e-8")
+    assert (code, plan["fits"], plan["source"]) == (1, False, "compiled")
+    assert plan["per_device_bytes"] == pytest.approx(28.0 * GIB, rel=0.03)
+    assert plan["limit_bytes"] == 15.75 * GIB
+    assert sum(plan["components"].values()) == plan["per_device_bytes"]
+    assert "1 of 8 devices used" in plan["reason"]
+    assert len(plan["fixes"]) >= 3
+    assert {"change", "per_device_bytes", "step_seconds"} <= plan["fixes"][0].keys()
+
+    started = time.process_time()
+    again = cached_plan(home, SEED)
+    assert time.process_time() - started < 1.0
+    assert again.model_dump(mode="json") == plan
+
+
+def cached_plan(settings: Settings, recipe: Path) -> Plan:
+    def fail(what: str, elapsed_s: float) -> None:
+        raise AssertionError("the compiler was asked again")
+
+    progress = PlanProgress(on_compiling=fail)
+    return plan_recipe(settings, load_recipe(recipe).recipe, find_target("v5e-8"), PlanOptions(), progress)
+
+
+@pytest.mark.slow
+def test_our_full_fine_tune_of_the_same_model_fits_below_four_gib_a_chip(home: Settings) -> None:
+    code, plan = plan_in_child(home, CONFIGS / "submission_tpu.yaml", "--on", "v5e-8", "--session", "9h")
+    assert (code, plan["fits"], plan["source"]) == (0, True, "compiled")
+    assert plan["per_device_bytes"] < 4 * GIB
+    assert plan["fits_session"] is True
+    assert plan["fixes"] == []
+
+
+def test_this_machines_compiler_gives_exact_components(home: Settings) -> None:
+    recipe = make_recipe("tiny-gemma", **{"training.precision.compute": "float32", "data.row_length": 32})
+    plan = plan_recipe(home, recipe, find_target("cpu"), PlanOptions(), PlanProgress())
+    num_parameters = 524_000  # about; the test is about the bytes per weight
+    assert plan.source == "compiled"
+    assert plan.components["optimizer_state"] == pytest.approx(2 * plan.components["weights"], rel=0.01)
+    assert plan.components["weights"] == pytest.approx(4 * num_parameters, rel=0.2)
+    assert sum(plan.components.values()) == plan.per_device_bytes
+
+
+def test_verified_changes_carry_the_compilers_figure(home: Settings) -> None:
+    small = replace(find_target("cpu"), memory_bytes=12_000_000)
+    recipe = make_recipe(
+        "tiny-gemma",
+        **{"training.precision.compute": "float32", "data.row_length": 64, "training.donate_buffers": False},
+    )
+    plan = plan_recipe(home, recipe, small, PlanOptions(verifies_fixes=True), PlanProgress())
+    assert not plan.fits
+    assert {fix.source for fix in plan.fixes} <= {"compiled"}
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "killed"])
+def test_the_compiler_ends_with_the_command(home: Settings, how: signal.Signals) -> None:
+    process = start_program("plan", SEED, "--on", "v5e-8", environ=environment(home))
+    compiler = wait_for(lambda: child_of(process.pid))
+    process.send_signal(how)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL), messages
+    wait_for(lambda: not is_alive(compiler))
+
+
+def child_of(pid: int) -> int | None:
+    for line in children_listing().splitlines():
+        child, parent, command = line.split(maxsplit=2)
+        if int(parent) == pid and AOT_MODULE in command:
+            return int(child)
+    return None
+
+
+def children_listing() -> str:
+    command = ["ps", "-eo", "pid=", "-o", "ppid=", "-o", "args="]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def is_alive(pid: int) -> bool:
+    return any(
+        int(line.split()[0]) == pid and "defunct" not in line for line in children_listing().splitlines()
+    )
+
+
+def wait_for(happens: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if result := happens():
+            return result
+        time.sleep(0.05)
+    raise AssertionError("it did not happen within a minute")
