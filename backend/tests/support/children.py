@@ -74,7 +74,7 @@ class LiveServer:
 @contextmanager
 def live_server(settings: Settings, **more: str) -> Iterator[LiveServer]:
     """A server that lives as long as the context."""
-    port = _free_port()
+    port = free_port()
     process = start_program("up", "--port", str(port), environ=environment(settings, **more))
     with process:
         try:
@@ -98,7 +98,8 @@ def _wait_until_it_listens(process: subprocess.Popen[str], port: int) -> None:
     raise RuntimeError(f"the server did not start:\n{process.stderr.read()[-2000:]}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from jax import Array
 from safetensors.torch import load_file, save_file
 from support.tiny_models import CONFIGS, architecture_of, engine_params, tiny_model
 from transformers import Gemma3Config, Gemma3ForConditionalGeneration, PreTrainedModel
@@ -109,6 +112,19 @@ def test_of_a_model_that_sees_images_the_text_is_taken(tmp_path: Path) -> None:
         params["layers"]["down"][3].T, state["model.language_model.layers.3.mlp.down_proj.weight"].numpy()
     )
     np.testing.assert_array_equal(params["final_norm"], state["model.language_model.norm.weight"].numpy())
+
+
+def test_weights_are_converted_one_by_one_as_they_come_in(tmp_path: Path) -> None:
+    model = saved(tmp_path)
+    names: list[str] = []
+
+    def negated(name: str, array: Array) -> Array:
+        names.append(name)
+        return -array
+
+    params = load_params(tmp_path, architecture_of(model), "float32", convert=negated)
+    assert_same(jax.tree.map(jnp.negative, params), engine_params(model, architecture_of(model)))
+    assert sorted(names) == sorted([*params["layers"], "embedding", "final_norm"])
 
 
 def saved(directory: Path, name: str = "llama-llama3-scaling") -> PreTrainedModel:

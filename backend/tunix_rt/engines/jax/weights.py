@@ -1,6 +1,6 @@
 """Weights in: safetensors to a tree of arrays, each part straight to the device it belongs to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -31,7 +31,12 @@ _ROWS_PER_COPY = 256
 
 
 def load_params(
-    directory: Path, architecture: Architecture, dtype: DTypeLike, shardings: Any = None
+    directory: Path,
+    architecture: Architecture,
+    dtype: DTypeLike,
+    shardings: Any = None,
+    *,
+    convert: Callable[[str, Array], Any] = lambda _, array: array,
 ) -> Params:
     """Read the weights of a model directory.
 
@@ -43,6 +48,8 @@ def load_params(
         architecture: what its `config.json` says.
         dtype: format of the arrays; stored float32, bfloat16 and float16 are converted.
         shardings: a tree like the result with a sharding at every leaf. None: the first local device.
+        convert: what is kept of each weight, given its name (`q`, `embedding`, …); called before the next one
+            is read, so that a model which is quantised never lies on the devices whole.
 
     Raises:
         DataError: A file is damaged, or its tensors are not those of the architecture.
@@ -56,7 +63,8 @@ def load_params(
             sharding = place.leaf_of(shardings) if shardings is not None else None
             parts = [tensors[name] for name in place.hf_names]
             array = _load_array(parts, place, shape, dtype, sharding)
-            (params["layers"] if place.is_stacked else params)[place.name] = array
+            (params["layers"] if place.is_stacked else params)[place.name] = convert(place.name, array)
+            del array
     return params
 
 
