@@ -1,48 +1,53 @@
 """Every family gives the logits of transformers, which is the oracle: eager attention, float32."""
 
+from pathlib import Path
+
+import jax
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from support.tiny_models import CONFIGS, architecture_of, engine_params, tiny_model
+from support.rows import packed_rows
+from support.tiny_models import CONFIGS, architecture_of, tiny_model
 
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model import ForwardOptions, embed, logits
+from tunix_rt.engines.jax.weights import load_params
 
-OPTIONS = ForwardOptions("float32")
-LENGTHS = (11, 3, 8, 24)  # Longer and shorter than the windows; three fill a row, the last is padded.
-ROW = 24
-
-
-def _examples() -> list[NDArray[np.int32]]:
-    rng = np.random.default_rng(0)
-    return [rng.integers(1, 96, size=length, dtype=np.int32) for length in LENGTHS]
-
-
-def _packed(rows: list[list[NDArray[np.int32]]]) -> Inputs:
-    tokens, segment_ids, positions = (np.zeros((len(rows), ROW), np.int32) for _ in range(3))
-    for row, examples in enumerate(rows):
-        start = 0
-        for segment, ids in enumerate(examples, start=1):
-            place = slice(start, start + len(ids))
-            tokens[row, place], segment_ids[row, place] = ids, segment
-            positions[row, place] = np.arange(len(ids))
-            start = place.stop
-    return Inputs(tokens, segment_ids, positions)
+ROW_LENGTH = 24
+LENGTHS = (11, 3, 8, ROW_LENGTH)  # Shorter and longer than the windows of the models.
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_packed_and_padded_logits_are_those_of_each_example_alone(name: str) -> None:
+def test_packed_and_padded_logits_are_those_of_each_example_alone(name: str, tmp_path: Path) -> None:
     model = tiny_model(name)
+    model.save_pretrained(tmp_path)
     architecture = architecture_of(model)
-    params = engine_params(model, architecture)
-    first, second, third, long = _examples()
+    params = load_params(tmp_path, architecture, "float32")
+    rng = np.random.default_rng(0)
+    first, second, third, long = (rng.integers(1, 96, size=length, dtype=np.int32) for length in LENGTHS)
 
-    ours = np.asarray(
-        logits(params, None, architecture, _packed([[first, second, third], [long], [third]]), OPTIONS)
-    )
+    inputs = packed_rows([[first, second, third], [long], [third]], ROW_LENGTH)
+    ours = np.asarray(logits(params, None, architecture, inputs, ForwardOptions("float32")))
 
-    places = [(0, 0, first), (0, 11, second), (0, 14, third), (1, 0, long), (2, 0, third)]
-    for row, start, ids in places:
-        with torch.no_grad():
-            theirs = model(torch.from_numpy(ids[None]).long()).logits[0].numpy()
-        np.testing.assert_allclose(ours[row, start : start + len(ids)], theirs, atol=1e-4, rtol=1e-4)
+    for row, start, tokens in ((0, 0, first), (0, 11, second), (0, 14, third), (1, 0, long), (2, 0, third)):
+        theirs = _their_logits(model, tokens)
+        np.testing.assert_allclose(ours[row, start : start + len(tokens)], theirs, atol=1e-4, rtol=1e-4)
+
+
+def test_the_embedding_of_gemma_is_scaled_with_the_rounding_it_was_trained_with() -> None:
+    model = tiny_model("gemma").to(torch.bfloat16)
+    architecture = architecture_of(model)
+    tokens = np.arange(8, dtype=np.int32)[None]
+    with torch.no_grad():
+        theirs = model.get_input_embeddings()(torch.from_numpy(tokens).long()).float().numpy()
+
+    weight = model.get_input_embeddings().weight.detach().float().numpy()
+    ours = embed(jax.numpy.asarray(weight), architecture, tokens, "bfloat16")
+
+    np.testing.assert_array_equal(np.asarray(ours, np.float32), theirs)
+
+
+def _their_logits(model: torch.nn.Module, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+    with torch.no_grad():
+        result: NDArray[np.float32] = model(torch.from_numpy(tokens[None]).long()).logits[0].numpy()
+    return result

@@ -25,6 +25,9 @@ from tunix_rt.engines.jax.splash import splash_attention
 Windows: TypeAlias = tuple[int | None, ...]
 """Reach of each kind of layer, in tokens, itself included; None reaches back to the start."""
 
+# Finite, so that a gradient through it is zero and not NaN.
+_MASKED = -1e30
+
 
 def attend(
     heads: tuple[Array, Array, Array],
@@ -32,7 +35,7 @@ def attend(
     architecture: Architecture,
     *,
     windows: Windows,
-    kind: Array,
+    kind: Array | int,
     kernel: Kernel,
     sharding: NamedSharding | None,
 ) -> Array:
@@ -43,7 +46,7 @@ def attend(
         segment_ids: int32 [B, T].
         architecture: Gives the scale and the soft cap.
         windows: The windows that layers of this model have.
-        kind: Which of them this layer has, as a number on the device: one program serves every layer.
+        kind: Which of them this layer has; a number on the device where one program serves every layer.
         kernel: What computes it.
         sharding: Of the hidden states [B, T, D].
     """
@@ -54,6 +57,8 @@ def attend(
             partial(splash_attention, scale=scale, window=window, softcap=softcap, sharding=sharding)
             for window in windows
         ]
+        if isinstance(kind, int):
+            return each[kind](*heads, segment_ids)
         attended: Array = jax.lax.switch(kind, each, *heads, segment_ids)
         return attended
     mask = causal_mask(segment_ids, _window_of(windows, kind, segment_ids.shape[1]))
@@ -62,9 +67,9 @@ def attend(
     return dense_attention(*heads, mask, scale=scale, softcap=softcap)
 
 
-def _window_of(windows: Windows, kind: Array, row_length: int) -> Array | None:
-    if windows == (None,):
-        return None
+def _window_of(windows: Windows, kind: Array | int, row_length: int) -> Array | int | None:
+    if isinstance(kind, int) or len(windows) == 1:
+        return windows[kind if isinstance(kind, int) else 0]
     return jnp.asarray([row_length if window is None else window for window in windows])[kind]
 
 
@@ -91,7 +96,7 @@ def dense_attention(
     scores = jnp.einsum("btkgh,bskh->bkgts", grouped, k, preferred_element_type=jnp.float32) * scale
     if softcap is not None:
         scores = softcap * jnp.tanh(scores / softcap)
-    scores = jnp.where(mask[:, None, None], scores, jnp.finfo(jnp.float32).min)
+    scores = jnp.where(mask[:, None, None], scores, _MASKED)
     weights = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
     return jnp.einsum("bkgts,bskh->btkgh", weights, v).reshape(q.shape)
 

@@ -1,4 +1,4 @@
-"""The decoder: tokens to hidden states, scanned over layers. docs/jax-engine.md explains it.
+"""The decoder: tokens to hidden states, layer by layer. docs/jax-engine.md explains it.
 
 The head is not applied here: the loss multiplies by `output_embedding` in chunks, so that logits of shape
 [tokens, vocabulary] never exist.
@@ -7,7 +7,8 @@ The head is not applied here: the loss multiplies by `output_embedding` in chunk
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,11 @@ from tunix_rt.engines.jax.attention import Windows, attend
 from tunix_rt.engines.jax.layers import Layer, finish_layer, project_heads, rms_norm
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.rope import Rotation, frequencies, rotation
+
+_Weights: TypeAlias = tuple[Params, Params, Array | None]
+"""Weights, adapters and key of the dropout: of one layer, or stacked over all."""
+_ApplyLayer: TypeAlias = Callable[[Array, _Weights, Array | int], Array]
+"""Hidden states, the weights of a layer, and which kind of window it has -> hidden states."""
 
 
 class Inputs(NamedTuple):
@@ -43,6 +49,9 @@ class ForwardOptions:
     adapter_dropout: float = 0.0
     activation_sharding: NamedSharding | None = None
     """Where hidden states [B, T, D] live; None leaves it to the compiler."""
+    unrolls_layers: bool = False
+    """One program text per layer instead of a loop. Faster on GPU, where a loop copies what it keeps for the
+    backward pass into stacks; minutes slower to compile on TPU, which gains nothing."""
 
 
 def hidden_states(
@@ -64,17 +73,14 @@ def hidden_states(
         options: Formats, kernel and rematerialisation.
         dropout_key: Needed to drop inputs of adapters (training); None drops nothing.
     """
-    x = _constrained(_embed(params["embedding"], architecture, inputs.tokens, options), options)
+    x = _constrained(embed(params["embedding"], architecture, inputs.tokens, options.compute_dtype), options)
     windows, kinds = _layer_kinds(architecture)
     rotations = _rotations(architecture, windows, inputs.positions)
-    keys = None if dropout_key is None else jax.random.split(dropout_key, architecture.num_layers)
 
-    def apply(x: Array, scanned: tuple[Params, Params, Array, Array | None]) -> tuple[Array, None]:
-        weights, layer_adapters, kind, key = scanned
-        layer = Layer(
-            architecture, weights, layer_adapters, options.adapter_scale, options.adapter_dropout, key
-        )
-        heads = project_heads(layer, x, jax.tree.map(lambda angles: angles[kind], rotations))
+    def apply(x: Array, weights: _Weights, kind: Array | int) -> Array:
+        matrices, pairs, key = weights
+        layer = Layer(architecture, matrices, pairs, options.adapter_scale, options.adapter_dropout, key)
+        heads = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
         attended = attend(
             heads,
             inputs.segment_ids,
@@ -84,11 +90,19 @@ def hidden_states(
             kernel=options.attention,
             sharding=options.activation_sharding,
         )
-        return _constrained(finish_layer(layer, x, attended), options), None
+        return _constrained(finish_layer(layer, x, attended), options)
 
-    scanned = (params["layers"], (adapters or {}).get("layers", {}), kinds, keys)
-    x, _ = jax.lax.scan(_rematerialised(apply, options.remat), x, scanned)
+    keys = None if dropout_key is None else jax.random.split(dropout_key, architecture.num_layers)
+    stacked = (params["layers"], (adapters or {}).get("layers", {}), keys)
+    x = _through_layers(_rematerialised(apply, options), x, stacked, kinds, options)
     return rms_norm(x, params["final_norm"], architecture)
+
+
+def embed(embedding: Array, architecture: Architecture, tokens: Array, dtype: DTypeLike) -> Array:
+    """The first hidden states: [B, T] -> [B, T, D]."""
+    x = embedding[tokens].astype(dtype)
+    # The factor is rounded to the format of x before it multiplies: Gemma was trained so.
+    return x * jnp.asarray(math.sqrt(x.shape[-1]), x.dtype) if architecture.scales_embedding else x
 
 
 def output_embedding(params: Params, architecture: Architecture) -> Array:
@@ -112,16 +126,10 @@ def logits(
     return scores if cap is None else cap * jnp.tanh(scores / cap)
 
 
-def _embed(embedding: Array, architecture: Architecture, tokens: Array, options: ForwardOptions) -> Array:
-    x = embedding[tokens].astype(options.compute_dtype)
-    # The factor is rounded to the compute format before it multiplies: Gemma was trained so.
-    return x * jnp.asarray(math.sqrt(x.shape[-1]), x.dtype) if architecture.scales_embedding else x
-
-
-def _layer_kinds(architecture: Architecture) -> tuple[Windows, Array]:
-    """The distinct windows, and which of them each layer has: (8, None, 8) -> (8, None), [0, 1, 0]."""
+def _layer_kinds(architecture: Architecture) -> tuple[Windows, tuple[int, ...]]:
+    """The distinct windows, and which of them each layer has: (8, None, 8) -> (8, None), (0, 1, 0)."""
     windows = tuple(dict.fromkeys(architecture.layer_windows))
-    return windows, jnp.asarray([windows.index(window) for window in architecture.layer_windows])
+    return windows, tuple(windows.index(window) for window in architecture.layer_windows)
 
 
 def _rotations(architecture: Architecture, windows: Windows, positions: Array) -> Rotation:
@@ -140,12 +148,30 @@ def _constrained(x: Array, options: ForwardOptions) -> Array:
     return constrained
 
 
-def _rematerialised(
-    apply: Callable[..., tuple[Array, None]], remat: Remat
-) -> Callable[..., tuple[Array, None]]:
+def _through_layers(
+    apply: _ApplyLayer,
+    x: Array,
+    stacked: _Weights,
+    kinds: tuple[int, ...],
+    options: ForwardOptions,
+) -> Array:
+    """Apply every layer in turn, as a loop on the device or as one straight text."""
+    if not options.unrolls_layers:
+        x, _ = jax.lax.scan(lambda x, layer: (apply(x, *layer), None), x, (stacked, jnp.asarray(kinds)))
+        return x
+    for index, kind in enumerate(kinds):
+        x = apply(x, jax.tree.map(itemgetter(index), stacked), kind)
+    return x
+
+
+def _rematerialised(apply: _ApplyLayer, options: ForwardOptions) -> _ApplyLayer:
     """What the backward pass computes again: nothing, all but products with weights, or the whole layer."""
-    if remat == "none":
+    if options.remat == "none":
         return apply
     # Products with weights have no batch dimension; attention scores do, and are never worth keeping.
-    policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable if remat == "dots" else None
-    return jax.checkpoint(apply, prevent_cse=False, policy=policy)
+    policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable if options.remat == "dots" else None
+    is_unrolled = options.unrolls_layers
+    # A loop keeps the two passes apart; in one straight text the compiler would merge them again.
+    return jax.checkpoint(
+        apply, prevent_cse=is_unrolled, policy=policy, static_argnums=(2,) if is_unrolled else ()
+    )

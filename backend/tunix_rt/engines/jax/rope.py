@@ -54,4 +54,5 @@ def _scaled(unscaled: NDArray[np.float32], scaling: RopeScaling | None) -> NDArr
     turns_in_context = scaling.original_max_positions * unscaled / np.float32(2 * math.pi)
     range_of_turns = scaling.high_freq_factor - scaling.low_freq_factor
     share_kept = np.clip((turns_in_context - scaling.low_freq_factor) / range_of_turns, 0.0, 1.0)
-    return (share_kept * unscaled + (1 - share_kept) * slow).astype(np.float32)
+    mixed: NDArray[np.float32] = (share_kept * unscaled + (1 - share_kept) * slow).astype(np.float32)
+    return mixed

@@ -1,0 +1,129 @@
+"""The decoder beyond parity: rematerialisation, padding, number formats, initial weights, adapters."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from support.rows import packed_rows
+from support.tiny_models import CONFIGS
+
+from tunix_rt.config.recipe import LoraSection, Remat
+from tunix_rt.engines.architecture import Architecture, architecture_from_config
+from tunix_rt.engines.jax.layers import rms_norm
+from tunix_rt.engines.jax.lora import init_adapters
+from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states
+from tunix_rt.engines.jax.params import Params, abstract_params, init_params
+
+
+def _architecture(name: str) -> Architecture:
+    return architecture_from_config(CONFIGS[name].to_dict())
+
+
+GEMMA2 = _architecture("gemma2")
+
+
+def _inputs() -> Inputs:
+    """A packed row, a padded one, and one of nothing but padding."""
+    tokens = np.random.default_rng(0).integers(1, 96, size=16, dtype=np.int32)
+    return packed_rows([[tokens[:9], tokens[:7]], [tokens[:5]], []], 16)
+
+
+@partial(jax.jit, static_argnames=("options",))
+def _gradients(params: Params, options: ForwardOptions) -> Params:
+    def loss(params: Params) -> Array:
+        hidden = hidden_states(params, None, GEMMA2, _inputs(), options)
+        return jnp.cos(hidden.astype(jnp.float32)).sum()
+
+    return jax.grad(loss)(params)
+
+
+def test_gradients_do_not_depend_on_what_is_computed_again() -> None:
+    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
+    kept = _gradients(params, ForwardOptions("float32", remat="none"))
+    for remat in ("dots", "block"):
+        again = _gradients(params, ForwardOptions("float32", remat=remat))
+        jax.tree.map(partial(np.testing.assert_allclose, atol=1e-4, rtol=1e-4), again, kept)
+    assert all(jnp.abs(gradient).max() > 1e-3 for gradient in jax.tree.leaves(kept))
+
+
+def test_unrolled_layers_give_the_gradients_of_the_loop() -> None:
+    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
+    looped, unrolled = (
+        _gradients(params, ForwardOptions("float32", remat="block", unrolls_layers=unrolls))
+        for unrolls in (False, True)
+    )
+    jax.tree.map(partial(np.testing.assert_allclose, atol=1e-4, rtol=1e-4), unrolled, looped)
+
+
+def test_each_remat_computes_more_products_again_than_the_one_before() -> None:
+    def num_products(remat: Remat) -> int:
+        params = abstract_params(GEMMA2, jnp.float32)
+        program = jax.make_jaxpr(partial(_gradients, options=ForwardOptions("float32", remat=remat)))(params)
+        return str(program).count("dot_general")
+
+    assert num_products("none") < num_products("dots") < num_products("block")
+
+
+def test_padding_gives_finite_gradients() -> None:
+    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
+    gradients = _gradients(params, ForwardOptions("bfloat16", remat="block"))
+    assert all(jnp.isfinite(gradient).all() for gradient in jax.tree.leaves(gradients))
+
+
+def test_bfloat16_compute_stays_near_float32() -> None:
+    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
+    wide, narrow = (
+        hidden_states(params, None, GEMMA2, _inputs(), ForwardOptions(dtype))
+        for dtype in ("float32", "bfloat16")
+    )
+    assert narrow.dtype == jnp.bfloat16
+    np.testing.assert_allclose(narrow.astype(jnp.float32), wide, atol=0.1)
+
+
+def test_norms_are_computed_in_float32() -> None:
+    x = jax.random.normal(jax.random.key(0), (4, GEMMA2.hidden_size)).astype(jnp.bfloat16)
+    weight = jnp.linspace(-0.5, 0.5, GEMMA2.hidden_size)
+    exact = rms_norm(x.astype(jnp.float32), weight, GEMMA2).astype(jnp.bfloat16)
+    np.testing.assert_array_equal(rms_norm(x, weight, GEMMA2), exact)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_initial_weights_have_the_planned_shapes_and_number(name: str) -> None:
+    architecture = _architecture(name)
+    planned = abstract_params(architecture, jnp.bfloat16)
+    made = jax.eval_shape(lambda: init_params(architecture, jax.random.key(0), jnp.bfloat16))
+    assert made == planned
+    assert sum(leaf.size for leaf in jax.tree.leaves(planned)) == architecture.num_parameters
+
+
+def test_initial_weights_follow_the_key_and_start_with_neutral_norms() -> None:
+    first, same, other = (init_params(GEMMA2, jax.random.key(seed), jnp.float32) for seed in (0, 0, 1))
+    jax.tree.map(np.testing.assert_array_equal, first, same)
+    assert not jnp.array_equal(first["layers"]["q"], other["layers"]["q"])
+    assert not first["layers"]["attention_norm"].any()
+    llama = init_params(_architecture("llama"), jax.random.key(0), jnp.float32)
+    assert (llama["layers"]["attention_norm"] == 1).all()
+
+
+def test_adapters_act_in_every_matrix_and_drop_only_with_a_key() -> None:
+    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
+    adapters = init_adapters(GEMMA2, LoraSection(rank=2), jax.random.key(1))
+    options = ForwardOptions("float32", adapter_scale=2.0, adapter_dropout=0.5)
+    run = jax.jit(
+        lambda adapters, key: hidden_states(params, adapters, GEMMA2, _inputs(), options, dropout_key=key)
+    )
+    base = hidden_states(params, None, GEMMA2, _inputs(), options)
+    np.testing.assert_allclose(run(adapters, None), base, atol=1e-5)  # b = 0
+
+    moved: Any = jax.tree.map(lambda leaf: leaf + 0.1, adapters)
+    for target in moved["layers"]:
+        alone = {"layers": adapters["layers"] | {target: moved["layers"][target]}}
+        assert jnp.abs(run(alone, None) - base).max() > 1e-3, target
+    dropped = [run(moved, jax.random.key(seed)) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(dropped[0], dropped[1])
+    assert not jnp.array_equal(dropped[0], dropped[2])
+    assert not jnp.array_equal(dropped[0], run(moved, None))
