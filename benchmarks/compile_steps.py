@@ -1,9 +1,9 @@
 """Compiles the steps that the planner's component model is fitted to, and writes what the compiler said.
 
-    python -m benchmarks.compile_steps [NAME ...]
+    python -m benchmarks.compile_steps [NAME ...]         steps for TPUs: needs tpu-plan, no accelerator
+    python -m benchmarks.compile_steps --gpu [NAME ...]   steps for an H200: needs the card
 
-Needs the extras jax and tpu-plan, no accelerator. Each step takes one to five CPU-minutes; figures that are
-already in the file are kept unless the step is named.
+A step takes one to five CPU-minutes; figures that are already in the file are kept unless the step is named.
 """
 
 import json
@@ -22,11 +22,13 @@ from tunix_rt.files.atomic import write_json_atomically
 RESULTS = Path(__file__).parent / "results" / "compiled_steps.json"
 
 _BF16 = {"weights": "bfloat16", "optimizer_state": "bfloat16"}
+_BF16_WEIGHTS = {"weights": "bfloat16"}
 _NAIVE = {"remat": "none", "loss_chunk_tokens": None, "attention": "dense"}
 _ONE_CHIP = {"data": 1, "fsdp": 1, "tensor": 1}
 _GEMMA = "google/gemma-2b"
 _GEMMA2 = "google/gemma-2-2b"
 _GEMMA3 = "google/gemma-3-1b-pt"
+_LLAMA = "meta-llama/Llama-3.2-1B"
 
 
 def case(model: str, rows: int, row_length: int, *, sharding: Any = None, **training: Any) -> dict[str, Any]:
@@ -55,19 +57,19 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "seed, donated": ("v5e-8", seed(precision=_BF16)),
     "seed, adafactor, not donated": (
         "v5e-8",
-        seed(precision=_BF16, optimizer="adafactor", donate_buffers=False),
+        seed(precision=_BF16_WEIGHTS, optimizer="adafactor", donate_buffers=False),
     ),
-    "seed, adafactor, donated": ("v5e-8", seed(precision=_BF16, optimizer="adafactor")),
+    "seed, adafactor, donated": ("v5e-8", seed(precision=_BF16_WEIGHTS, optimizer="adafactor")),
     "seed, adafactor f32, not donated": ("v5e-8", seed(optimizer="adafactor", donate_buffers=False)),
     "seed, adafactor f32, donated": ("v5e-8", seed(optimizer="adafactor")),
     "seed, adamw f32, donated": ("v5e-8", seed()),
     "gemma-2b adafactor bf16 512 x 4, one chip": (
         "v5e-1",
-        case(_GEMMA, 4, 512, optimizer="adafactor", precision=_BF16),
+        case(_GEMMA, 4, 512, optimizer="adafactor", precision=_BF16_WEIGHTS),
     ),
     "gemma-2b adafactor bf16 512 x 8": (
         "v5e-8",
-        case(_GEMMA, 8, 512, optimizer="adafactor", precision=_BF16),
+        case(_GEMMA, 8, 512, optimizer="adafactor", precision=_BF16_WEIGHTS),
     ),
     "gemma-2b adamw 512 x 8": ("v5e-8", case(_GEMMA, 8, 512)),
     "gemma-2b adamw 512 x 8, dense logits, no remat": ("v5e-8", case(_GEMMA, 8, 512, **_NAIVE)),
@@ -99,18 +101,63 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma-3-1b adamw 2048 x 16": ("v5e-8", case(_GEMMA3, 16, 2048)),
     "gemma-3-1b lora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA3, 4, 1024)),
     "smollm2-135m adamw 1024 x 8, one chip": ("v5e-1", case("HuggingFaceTB/SmolLM2-135M", 8, 1024)),
-    "llama-3.2-1b adamw 1024 x 16": ("v5e-8", case("meta-llama/Llama-3.2-1B", 16, 1024)),
+    "llama-3.2-1b adamw 1024 x 16": ("v5e-8", case(_LLAMA, 16, 1024)),
     "qwen3-0.6b lora 1024 x 8, v6e": ("v6e-1", lora("Qwen/Qwen3-0.6B", 8, 1024)),
 }
 
+_BF16_ROUNDED = {"weights": "bfloat16", "stochastic_rounding": True}
+_DENSE = {"attention": "dense"}
 
-def main(names: list[str]) -> None:
+GPU_CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "h200: gemma-2b adamw 1536 x 11": ("h200", case(_GEMMA, 11, 1536)),
+    "h200: gemma-2b adamw 1536 x 11, dots": ("h200", case(_GEMMA, 11, 1536, remat="dots")),
+    "h200: gemma-2b adamw 1536 x 4, no remat": ("h200", case(_GEMMA, 4, 1536, remat="none")),
+    "h200: gemma-2b adamw 512 x 16": ("h200", case(_GEMMA, 16, 512)),
+    "h200: gemma-2b adamw 512 x 64 in 4 parts": (
+        "h200",
+        case(_GEMMA, 64, 512, gradient_accumulation_steps=4),
+    ),
+    "h200: gemma-2b adafactor bf16 1536 x 11": (
+        "h200",
+        case(_GEMMA, 11, 1536, optimizer="adafactor", precision=_BF16_ROUNDED),
+    ),
+    "h200: gemma-2b adafactor bf16 512 x 4, dense attention": (
+        "h200",
+        case(_GEMMA, 4, 512, optimizer="adafactor", precision=_BF16_ROUNDED, **_DENSE),
+    ),
+    "h200: gemma-2b adamw 512 x 4, not donated, dense logits": (
+        "h200",
+        case(_GEMMA, 4, 512, donate_buffers=False, loss_chunk_tokens=None),
+    ),
+    "h200: gemma-2b lora 1024 x 4": ("h200", lora(_GEMMA, 4, 1024)),
+    "h200: gemma-2b lora 1024 x 4, dense attention": ("h200", lora(_GEMMA, 4, 1024, **_DENSE)),
+    "h200: gemma-2b lora 1024 x 16, dots": ("h200", lora(_GEMMA, 16, 1024, remat="dots")),
+    "h200: gemma-2b lora 1024 x 4, no remat": ("h200", lora(_GEMMA, 4, 1024, remat="none")),
+    "h200: gemma-2b qlora 1024 x 4": ("h200", lora(_GEMMA, 4, 1024, mode="qlora")),
+    "h200: gemma-2b qlora 1024 x 4, dense attention": (
+        "h200",
+        lora(_GEMMA, 4, 1024, mode="qlora", **_DENSE),
+    ),
+    "h200: gemma-2-2b adamw 2048 x 8": ("h200", case(_GEMMA2, 8, 2048)),
+    "h200: gemma-2-2b lora 1024 x 4": ("h200", lora(_GEMMA2, 4, 1024)),
+    "h200: gemma-3-1b adamw 2048 x 8": ("h200", case(_GEMMA3, 8, 2048)),
+    "h200: gemma-3-1b adamw 2048 x 4, dense attention": ("h200", case(_GEMMA3, 4, 2048, **_DENSE)),
+    "h200: gemma-3-1b lora 1024 x 4": ("h200", lora(_GEMMA3, 4, 1024)),
+    "h200: smollm2-135m adamw 1024 x 8": ("h200", case("HuggingFaceTB/SmolLM2-135M", 8, 1024)),
+    "h200: llama-3.2-1b adamw 1024 x 8": ("h200", case(_LLAMA, 8, 1024)),
+}
+
+
+def main(arguments: list[str]) -> None:
     """Compile what is missing or named."""
+    all_cases = CASES | GPU_CASES
+    names = [argument for argument in arguments if argument != "--gpu"]
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
-    for name in names or [name for name in CASES if name not in known]:
-        target_name, values = CASES[name]
+    wanted = GPU_CASES if "--gpu" in arguments else CASES
+    for name in names or [name for name in wanted if name not in known]:
+        target_name, values = all_cases[name]
         known[name] = {"target": target_name, "recipe": values, "compiled": compiled(target_name, values)}
-        ordered = {case_name: known[case_name] for case_name in CASES if case_name in known}
+        ordered = {case_name: known[case_name] for case_name in all_cases if case_name in known}
         write_json_atomically(RESULTS, ordered)
         total = known[name]["compiled"]["total_bytes"] / GIB
         print(f"{name:50} {total:6.2f} GiB, {known[name]['compiled']['compile_seconds']:.0f} s", flush=True)

@@ -1,11 +1,13 @@
 """Suggested changes are recipes of their own: valid, fitting, minimal and ranked."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.targets import known_target
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.changes import changed_recipe, possible_changes
@@ -26,12 +28,15 @@ def fixes_of(recipe: Recipe, target: str, workload: Workload = Workload()) -> li
     ("recipe", "target"),
     [(make_recipe(**SEED_KEYS), "v5e-8"), (LARGE, "v5e-1"), (LARGE, "rtx4090"), (make_recipe(), "t4")],
 )
-def test_every_suggestion_is_typed_by_the_user_and_fits(recipe: Recipe, target: str) -> None:
+def test_every_suggestion_can_be_typed_and_then_fits(recipe: Recipe, target: str, tmp_path: Path) -> None:
+    file = tmp_path / "recipe.json"
+    file.write_text(recipe.model_dump_json(), encoding="utf-8")
     fixes = fixes_of(recipe, target)
     assert len(fixes) >= 3
     for fixed in fixes:
         words = shlex.split(fixed.fix.change)
         assert set(words[::2]) == {"--set"}
+        assert load_recipe(file, sets=words[1::2]).recipe == fixed.recipe
         architecture = resolve_model(recipe.model, needs_weights=False).architecture
         step = step_shape(fixed.recipe, architecture, known_target(target))
         assert sum(estimate_components(step).values()) == fixed.fix.per_device_bytes

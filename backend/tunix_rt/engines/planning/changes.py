@@ -153,9 +153,11 @@ def _precision(recipe: Recipe, target: Target, workload: Workload) -> Iterator[C
 
 def _optimizer(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
     if recipe.training.optimizer.name != "adafactor":
-        yield Change(
-            "optimizer", {"training.optimizer": "adafactor"}, "another optimizer, without moments", harm=2
-        )
+        values: Values = {
+            "training.optimizer": "adafactor",
+            "training.precision.optimizer_state": "float32",
+        }
+        yield Change("optimizer", values, "another optimizer, without moments", harm=2)
 
 
 def _mode(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
