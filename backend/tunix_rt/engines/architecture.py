@@ -27,6 +27,31 @@ _FAMILIES: Mapping[str, Family] = {
     "qwen3": "qwen3",
 }
 
+# What a config.json may leave out, with the values that transformers fills in; the first Gemma 3 configs on
+# the hub say little more than their sizes.
+_DEFAULTS: Mapping[Family, Mapping[str, Any]] = {
+    "gemma": {"head_dim": 256},
+    "gemma2": {
+        "head_dim": 256,
+        "query_pre_attn_scalar": 256,
+        "sliding_window": 4096,
+        "attn_logit_softcapping": 50.0,
+        "final_logit_softcapping": 30.0,
+    },
+    "gemma3": {
+        "vocab_size": 262_208,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "max_position_embeddings": 131_072,
+        "query_pre_attn_scalar": 256,
+        "sliding_window": 4096,
+        "rope_theta": 1_000_000.0,
+    },
+    "llama": {},
+    "qwen3": {"head_dim": 128},
+}
+
 
 @dataclass(frozen=True)
 class RopeScaling:
@@ -127,6 +152,7 @@ def architecture_from_config(config: Mapping[str, Any]) -> Architecture:
 
 def _read(family: Family, config: Mapping[str, Any]) -> Architecture:
     _refuse_unsupported(config)
+    config = {**_DEFAULTS[family], **config}
     is_gemma = family.startswith("gemma")
     num_heads, hidden_size = int(config["num_attention_heads"]), int(config["hidden_size"])
     head_dim = int(config.get("head_dim") or hidden_size // num_heads)
@@ -176,9 +202,8 @@ def _global_rope(config: Mapping[str, Any]) -> dict[str, Any]:
     parameters = config.get("rope_parameters") or {}
     if "full_attention" in parameters:
         parameters = parameters["full_attention"]
-    if parameters:
-        return dict(parameters)
-    return {"rope_theta": config.get("rope_theta", 10_000.0), **(config.get("rope_scaling") or {})}
+    theta = {"rope_theta": config.get("rope_theta", 10_000.0)}
+    return theta | dict(parameters or config.get("rope_scaling") or {})
 
 
 def _local_theta(config: Mapping[str, Any]) -> float:
@@ -210,13 +235,15 @@ def _layer_windows(family: Family, config: Mapping[str, Any]) -> tuple[int | Non
     if not has_windows or window is None:
         return (None,) * num_layers
     types = config.get("layer_types")
-    if types is None:
+    if types is not None:
+        has_window = [kind == "sliding_attention" for kind in types]
+    elif family == "qwen3":
+        first = int(config.get("max_window_layers", 28))
+        has_window = [layer >= first for layer in range(num_layers)]
+    else:
         period = 2 if family == "gemma2" else int(config.get("sliding_window_pattern", 6))
-        types = [
-            "full_attention" if (layer + 1) % period == 0 else "sliding_attention"
-            for layer in range(num_layers)
-        ]
-    return tuple(int(window) if kind == "sliding_attention" else None for kind in types)
+        has_window = [(layer + 1) % period != 0 for layer in range(num_layers)]
+    return tuple(int(window) if is_short else None for is_short in has_window)
 
 
 def _optional_float(config: Mapping[str, Any], key: str) -> float | None:
