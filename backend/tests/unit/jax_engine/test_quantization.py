@@ -122,6 +122,15 @@ def test_only_the_matrices_of_the_layers_are_quantised(architecture: Architectur
     assert quantized["embedding"].dtype == quantized["layers"]["mlp_norm"].dtype == jnp.bfloat16
 
 
+def test_matrices_that_loading_has_quantised_are_left_alone() -> None:
+    loaded = {"layers": {"q": quantize_matrix(normal((2, 32, 32)), NF4, "q"), "mlp_norm": normal((2, 32))}}
+
+    quantized = quantize(loaded, NF4)
+
+    assert quantized["layers"]["q"] is loaded["layers"]["q"]
+    assert quantized["layers"]["mlp_norm"] is loaded["layers"]["mlp_norm"]
+
+
 @pytest.mark.parametrize(
     ("num_inputs", "block_size", "advice"), [(96, 64, "Set it to 32"), (27, 9, "mode lora")]
 )

@@ -57,7 +57,8 @@ def matmul(x: jax.Array, weight: jax.Array | QuantizedMatrix) -> jax.Array:
 
 
 def _matmul_forward(x: jax.Array, weight: Any) -> tuple[jax.Array, tuple[jax.Array, Any]]:
-    return matmul(x, weight), (x, weight)
+    # Not a call of `matmul`: a remat policy would not see the product inside it, and could not keep it.
+    return x @ plain_matrix(weight, x.dtype), (x, weight)
 
 
 def _matmul_backward(saved: tuple[jax.Array, Any], grad: jax.Array) -> tuple[jax.Array, jax.Array | None]:

@@ -71,16 +71,20 @@ def quantize(params: Params, section: QuantizationSection) -> Params:
     Raises:
         InvalidInputError: The block size does not divide the inputs of a matrix.
     """
-    layers = {
-        name: quantize_matrix(weight, section, name) if _is_matrix(weight) else weight
-        for name, weight in params["layers"].items()
-    }
+    layers = {name: quantize_tensor(name, weight, section) for name, weight in params["layers"].items()}
     return params | {"layers": layers}
 
 
-def _is_matrix(weight: jax.Array) -> bool:
-    """Matrices are [L, in, out], norms [L, D]."""
-    return weight.ndim == 3
+def quantize_tensor(
+    name: str, weight: jax.Array | QuantizedMatrix, section: QuantizationSection
+) -> jax.Array | QuantizedMatrix:
+    """A tensor of the model as QLoRA keeps it: matrices of the layers [L, in, out] quantised, others as is.
+
+    Loading may call this for every tensor that it has read: then at most one of them exists unquantised.
+    """
+    if isinstance(weight, QuantizedMatrix) or weight.ndim != 3:
+        return weight
+    return quantize_matrix(weight, section, name)
 
 
 def abstract_quantized(params: Params, section: QuantizationSection) -> Params:
