@@ -18,6 +18,9 @@ from tunix_rt.services.store import Store, open_store
 
 GOLDEN = Path(__file__).parent / "golden"
 
+# Tests run a compiled step a few times: compiling it quickly counts, not its speed. Children inherit it.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
 # How long an example takes says nothing on a busy machine; CI must give the same verdict twice.
 hypothesis.settings.register_profile(
     "tunix-rt",

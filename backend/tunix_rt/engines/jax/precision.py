@@ -15,16 +15,20 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import keystr
 
-from tunix_rt.engines.jax.trees import KeyPath, is_norm
+from tunix_rt.engines.jax.trees import KeyPath, is_norm, names_of
 
 _DROPPED_BITS = 16
 """bfloat16 is the upper half of float32."""
 
 
 def for_compute(weights: Any, dtype: Any) -> Any:
-    """The matrices in the format that computes; norms stay as stored, since they are computed in float32."""
+    """The weights with the matrices of the layers in the format that computes.
+
+    Norms stay as stored, since they compute in float32; so does the embedding, since the gradients of a
+    frequent token's many places are summed in its format.
+    """
     return jax.tree.map_with_path(
-        lambda path, leaf: leaf if is_norm(path) else leaf.astype(dtype),
+        lambda path, leaf: leaf if is_norm(path) or "layers" not in names_of(path) else leaf.astype(dtype),
         weights,
     )
 
@@ -39,6 +43,17 @@ def round_stochastically(values: Array, key: Array) -> Array:
     noise = jax.random.bits(key, values.shape, jnp.uint16).astype(jnp.uint32)
     rounded = jax.lax.bitcast_convert_type((bits + noise) >> _DROPPED_BITS << _DROPPED_BITS, jnp.float32)
     return jnp.where(jnp.isfinite(values), rounded, values).astype(jnp.bfloat16)
+
+
+def add_updates(weights: Any, updates: Any, rounding_key: Array | None) -> Any:
+    """Weights plus float32 updates, summed in float32 and rounded once: stochastically when a key is given."""
+    return jax.tree.map_with_path(
+        lambda path, weight, update: rounded(
+            path, weight.astype(jnp.float32) + update, weight.dtype, rounding_key
+        ),
+        weights,
+        updates,
+    )
 
 
 def rounded(path: KeyPath, values: Array, dtype: Any, key: Array | None) -> Array:

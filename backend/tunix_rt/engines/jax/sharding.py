@@ -96,21 +96,20 @@ def _of_leaf(path: KeyPath, leaf: Any, mesh: Mesh, architecture: Architecture) -
 
 
 def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Architecture) -> PartitionSpec:
-    """Split matrices, first over `tensor`, then over `fsdp` along the longest axis left; copy the rest."""
+    """Split matrices over `tensor` and `fsdp`; copy the rest to every device."""
     names = names_of(path)
-    if is_norm(path) or not names or len(shape) != num_matrix_axes(names):
+    if is_norm(path) or not names or len(shape) != num_matrix_axes(path):
         return PartitionSpec()
     if names[-1] in _VOCABULARY:
         return _vocabulary_spec(shape[0], mesh)
     axes: list[str | None] = [None] * len(shape)
-    tensor_axis = _tensor_axis(names, architecture, mesh.shape["tensor"])
+    tensor_axis, fsdp_axis = _wanted_axes(names, architecture, mesh.shape["tensor"])
     if tensor_axis is not None and shape[tensor_axis] % mesh.shape["tensor"] == 0:
         axes[tensor_axis] = "tensor"
-    free = [
-        axis for axis in (_INPUTS, _OUTPUTS) if axes[axis] is None and shape[axis] % mesh.shape["fsdp"] == 0
-    ]
-    if free:
-        axes[max(free, key=lambda axis: shape[axis])] = "fsdp"
+    for axis in (fsdp_axis, _other(fsdp_axis)):
+        if axes[axis] is None and shape[axis] % mesh.shape["fsdp"] == 0:
+            axes[axis] = "fsdp"
+            break
     return PartitionSpec(*axes)
 
 
@@ -125,13 +124,25 @@ def _vocabulary_spec(vocab_size: int, mesh: Mesh) -> PartitionSpec:
     return PartitionSpec()
 
 
-def _tensor_axis(names: tuple[str, ...], architecture: Architecture, num_parts: int) -> int | None:
-    """The axis that `tensor` splits, if any: heads stay whole, and of an adapter only one side is split."""
+def _wanted_axes(
+    names: tuple[str, ...], architecture: Architecture, num_parts: int
+) -> tuple[int | None, int]:
+    """The axes of `tensor`, if it splits this matrix, and of `fsdp`.
+
+    `fsdp` wants the hidden size, or the long side of an adapter. `tensor` splits one side of an adapter, and
+    no head: keys and values with too few heads are copied.
+    """
     target, side = (names[-2], names[-1]) if names[-1] in _ADAPTER_SIDE else (names[-1], None)
-    if target in ("k", "v") and architecture.num_kv_heads % num_parts:
-        return None
-    axis = _TENSOR_AXIS[target]
-    return axis if side is None or _ADAPTER_SIDE[side] == axis else None
+    split = _TENSOR_AXIS[target]
+    is_split = num_parts > 1 and not (target in ("k", "v") and architecture.num_kv_heads % num_parts)
+    if side is None:
+        return (split if is_split else None), _other(split)
+    long_side = _ADAPTER_SIDE[side]
+    return (split if is_split and long_side == split else None), long_side
+
+
+def _other(axis: int) -> int:
+    return _OUTPUTS if axis == _INPUTS else _INPUTS
 
 
 def batch_sharding(mesh: Mesh) -> NamedSharding:

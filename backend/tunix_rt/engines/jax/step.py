@@ -21,9 +21,8 @@ from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.loss import cross_entropy
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states, output_embedding
 from tunix_rt.engines.jax.optimizer import LearningRate
-from tunix_rt.engines.jax.precision import for_compute, rounded
+from tunix_rt.engines.jax.precision import add_updates, for_compute
 from tunix_rt.engines.jax.state import NOT_DIVERGED, StepMetrics, TrainState
-from tunix_rt.engines.jax.trees import KeyPath
 
 DeviceBatch: TypeAlias = dict[str, Array]
 """tokens, targets, loss_mask, segment_ids and positions, each [accumulation, rows, T]."""
@@ -58,7 +57,7 @@ def train_step(
     dropout_key, rounding_key = jax.random.split(key)
     sums = _summed(parts, state.trainable, frozen, batch, dropout_key)
     num_tokens = jnp.maximum(sums.num_tokens, 1.0)
-    grad_norm = optax.global_norm(_as_float32(sums.gradients)) / num_tokens
+    grad_norm = _norm(sums.gradients) / num_tokens
     factor = _clipping_factor(grad_norm, parts.training.max_grad_norm) / num_tokens
     gradients = jax.tree.map(lambda leaf: leaf.astype(jnp.float32) * factor, sums.gradients)
     loss = sums.loss / num_tokens
@@ -145,6 +144,11 @@ def _placed(parts: StepParts, gradients: Any) -> Any:
     return jax.lax.with_sharding_constraint(gradients, parts.gradient_shardings)
 
 
+def _norm(gradients: Any) -> Array:
+    squares = [jnp.sum(jnp.square(leaf.astype(jnp.float32))) for leaf in jax.tree.leaves(gradients)]
+    return jnp.sqrt(sum(squares, jnp.zeros(())))
+
+
 def _clipping_factor(grad_norm: Array, max_grad_norm: float | None) -> Array:
     if max_grad_norm is None:
         return jnp.ones(())
@@ -155,11 +159,7 @@ def _updated(parts: StepParts, state: TrainState, gradients: Any, rounding_key: 
     updates, optimizer_state = parts.optimizer.update(
         gradients, state.optimizer_state, _as_float32(state.trainable)
     )
-
-    def add(path: KeyPath, weight: Array, update: Array) -> Array:
-        return rounded(path, weight.astype(jnp.float32) + update, weight.dtype, rounding_key)
-
-    trainable = jax.tree.map_with_path(add, state.trainable, updates)
+    trainable = add_updates(state.trainable, updates, rounding_key)
     return TrainState(state.step + 1, trainable, optimizer_state, state.key, state.diverged_at)
 
 

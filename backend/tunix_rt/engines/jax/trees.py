@@ -2,7 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from jax.tree_util import DictKey
+from jax.tree_util import DictKey, SequenceKey
 
 KeyPath: TypeAlias = tuple[Any, ...]
 """What jax.tree.map_with_path gives beside a leaf."""
@@ -26,6 +26,11 @@ def is_norm(path: KeyPath) -> bool:
     return any(name.endswith("norm") for name in names_of(path))
 
 
-def num_matrix_axes(names: tuple[str, ...]) -> int:
-    """Axes of a matrix with these names: in the layers a leading one walks over the layers."""
-    return 3 if "layers" in names else 2
+def num_matrix_axes(path: KeyPath) -> int:
+    """Axes of a matrix at this place: in stacked layers a leading one walks over the layers."""
+    return 3 if "layers" in names_of(path) and not _is_in_a_list_of_layers(path) else 2
+
+
+def _is_in_a_list_of_layers(path: KeyPath) -> bool:
+    pairs = zip(path, path[1:], strict=False)
+    return any(key == DictKey("layers") and isinstance(after, SequenceKey) for key, after in pairs)

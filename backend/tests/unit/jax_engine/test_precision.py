@@ -1,0 +1,62 @@
+"""Number formats: what a small update does to a weight."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tunix_rt.engines.jax.precision import add_updates, for_compute, round_stochastically
+
+
+def test_stochastic_rounding_is_right_on_average() -> None:
+    values = jnp.full((100_000,), 1.0 + 2**-9, jnp.float32)  # A quarter of the way from 1 to 1 + 2**-7.
+    rounded = round_stochastically(values, jax.random.key(0)).astype(jnp.float32)
+    assert set(np.unique(rounded)) == {1.0, 1.0 + 2**-7}
+    assert float(jnp.mean(rounded)) == pytest.approx(1.0 + 2**-9, abs=1e-4)
+
+
+def test_stochastic_rounding_leaves_bfloat16_numbers_and_infinities_alone() -> None:
+    values = jnp.asarray([0.0, -1.5, 3.0, jnp.inf, -jnp.inf, jnp.nan], jnp.float32)
+    rounded = round_stochastically(values, jax.random.key(0)).astype(jnp.float32)
+    np.testing.assert_array_equal(rounded, values)
+
+
+def moves(weight_format: str, rounding_seed: int | None = None) -> NDArray[np.float32]:
+    """What 20 updates of 1e-5 add to each of many random weights."""
+    start = jax.random.normal(jax.random.key(1), (100, 1000)).astype(jnp.bfloat16)
+
+    @jax.jit
+    def update(weights: Any, step: int) -> Any:
+        key = None if rounding_seed is None else jax.random.fold_in(jax.random.key(rounding_seed), step)
+        return add_updates(weights, {"up": jnp.full(start.shape, 1e-5)}, key)
+
+    weights = {"up": start.astype(weight_format)}
+    for step in range(20):
+        weights = update(weights, step)
+    return np.asarray(weights["up"], np.float32) - np.asarray(start, np.float32)
+
+
+def test_small_updates_move_float32_master_weights() -> None:
+    assert np.mean(moves("float32") > 0) > 0.99
+    assert np.mean(moves("float32")) == pytest.approx(20e-5, rel=0.01)
+
+
+def test_small_updates_are_lost_in_bfloat16() -> None:
+    assert np.mean(moves("bfloat16") > 0) < 0.05
+
+
+def test_small_updates_move_bfloat16_weights_on_average_with_stochastic_rounding() -> None:
+    assert np.mean(moves("bfloat16", rounding_seed=0)) == pytest.approx(20e-5, rel=0.1)
+
+
+def test_matrices_compute_in_bfloat16_and_norms_and_embedding_as_stored() -> None:
+    stored = {
+        "embedding": jnp.zeros((4, 2)),
+        "layers": {"up": jnp.zeros((1, 2, 3)), "mlp_norm": jnp.zeros((1, 2))},
+    }
+    computing = for_compute(stored, jnp.bfloat16)
+    assert computing["layers"]["up"].dtype == jnp.bfloat16
+    assert computing["layers"]["mlp_norm"].dtype == computing["embedding"].dtype == jnp.float32

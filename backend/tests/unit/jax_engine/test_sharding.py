@@ -1,0 +1,120 @@
+"""Meshes, and which part of every tensor a device holds. No devices are needed: the mesh is abstract."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.sharding import AbstractMesh
+from jax.sharding import PartitionSpec as P
+from support.programs import tiny_architecture, tiny_recipe
+
+from tunix_rt.config.recipe import LoraSection, QuantizationSection, ShardingSection
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.engines.jax.lora import abstract_adapters
+from tunix_rt.engines.jax.optimizer import make_optimizer
+from tunix_rt.engines.jax.params import abstract_params
+from tunix_rt.engines.jax.quantization import abstract_quantized
+from tunix_rt.engines.jax.sharding import AXES, check_divisible, make_mesh, state_shardings
+
+
+def mesh_of(data: int, fsdp: int, tensor: int) -> AbstractMesh:
+    return AbstractMesh((data, fsdp, tensor), AXES)
+
+
+def specs_of(tree: Any, mesh: AbstractMesh, **architecture: Any) -> Any:
+    shardings = state_shardings(tree, mesh, tiny_architecture(**architecture))
+    return jax.tree.map(lambda sharding: sharding.spec, shardings)
+
+
+def weights_of(**architecture: Any) -> Any:
+    return abstract_params(tiny_architecture(**architecture), jnp.float32)
+
+
+def test_fsdp_splits_matrices_along_the_hidden_size_and_never_along_the_layers() -> None:
+    specs = specs_of(weights_of(num_hidden_layers=8), mesh_of(1, 8, 1))["layers"]
+    assert specs["gate"] == specs["q"] == P(None, "fsdp", None)
+    assert specs["down"] == specs["o"] == P(None, None, "fsdp")
+
+
+def test_fsdp_takes_the_other_axis_where_the_hidden_size_does_not_divide() -> None:
+    specs = specs_of(weights_of(hidden_size=36), mesh_of(1, 8, 1), hidden_size=36)["layers"]
+    assert specs["gate"] == P(None, None, "fsdp")
+
+
+def test_tensor_splits_outputs_going_in_and_inputs_coming_out() -> None:
+    specs = specs_of(weights_of(), mesh_of(2, 2, 2))["layers"]
+    assert specs["q"] == specs["k"] == specs["up"] == P(None, "fsdp", "tensor")
+    assert specs["o"] == specs["down"] == P(None, "tensor", "fsdp")
+
+
+def test_key_heads_that_do_not_divide_are_copied_over_tensor() -> None:
+    specs = specs_of(weights_of(), mesh_of(1, 2, 4))["layers"]
+    assert specs["q"] == P(None, "fsdp", "tensor")
+    assert specs["k"] == specs["v"] == P(None, "fsdp", None)
+
+
+def test_the_embedding_is_split_along_the_vocabulary_by_both() -> None:
+    assert specs_of(weights_of(), mesh_of(1, 4, 2))["embedding"] == P(("fsdp", "tensor"))
+    assert specs_of(weights_of(vocab_size=98), mesh_of(1, 4, 2))["embedding"] == P(("tensor",))
+    assert specs_of(weights_of(vocab_size=97), mesh_of(1, 4, 2))["embedding"] == P()
+
+
+def test_norms_are_copied_to_every_device() -> None:
+    specs = specs_of(weights_of(), mesh_of(1, 8, 1))
+    assert specs["layers"]["mlp_norm"] == specs["final_norm"] == P()
+
+
+def test_moments_live_with_their_weights_and_factors_everywhere() -> None:
+    weights, mesh = weights_of(), mesh_of(1, 8, 1)
+    adamw, adafactor = (
+        specs_of(jax.eval_shape(make_optimizer(tiny_recipe(optimizer=name).training, 5).init, weights), mesh)[
+            0
+        ]
+        for name in ("adamw", "adafactor")
+    )
+    assert adamw.mu == adamw.nu == specs_of(weights, mesh)
+    assert adafactor.second_moments["layers"]["up"].rows == P()
+
+
+def test_adapters_are_split_along_their_long_side() -> None:
+    adapters = abstract_adapters(tiny_architecture(), LoraSection(rank=2))
+    specs = specs_of(adapters, mesh_of(1, 8, 1))["layers"]
+    assert specs["up"]["a"] == P(None, "fsdp", None)
+    assert specs["up"]["b"] == P(None, None, "fsdp")
+
+
+def test_the_side_of_an_adapter_that_tensor_splits_is_that_of_its_matrix() -> None:
+    adapters = abstract_adapters(tiny_architecture(), LoraSection(rank=2))
+    specs = specs_of(adapters, mesh_of(1, 2, 2))["layers"]
+    assert (specs["up"]["a"], specs["up"]["b"]) == (P(None, "fsdp", None), P(None, "fsdp", "tensor"))
+    assert (specs["down"]["a"], specs["down"]["b"]) == (P(None, "tensor", "fsdp"), P(None, None, "fsdp"))
+
+
+def test_codes_and_scales_are_split_alike_and_only_between_blocks() -> None:
+    section = QuantizationSection(block_size=8)
+    gate = specs_of(abstract_quantized(weights_of(), section), mesh_of(1, 4, 1))["layers"]["gate"]
+    assert gate.codes == gate.scales == P(None, "fsdp", None)
+    too_many = specs_of(abstract_quantized(weights_of(), section), mesh_of(1, 8, 1))["layers"]["gate"]
+    assert too_many.codes == too_many.scales == P(None, None, "fsdp")
+
+
+def test_a_batch_that_cannot_be_split_names_the_numbers() -> None:
+    training = tiny_recipe(batch_size=8, gradient_accumulation_steps=2).training
+    with pytest.raises(InvalidInputError, match=r"4 rows .*batch_size 8 in 2 part.*8 devices"):
+        check_divisible(mesh_of(1, 8, 1), tiny_architecture(), training)
+
+
+def test_heads_that_cannot_be_split_name_the_numbers() -> None:
+    with pytest.raises(InvalidInputError, match="4 attention heads cannot be split over 8 devices"):
+        check_divisible(mesh_of(1, 1, 8), tiny_architecture(), tiny_recipe().training)
+
+
+def test_a_mesh_larger_than_the_devices_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="fsdp 2"):
+        make_mesh(ShardingSection(fsdp=2), jax.devices()[:1])
+
+
+def test_a_mesh_of_all_devices_is_made_of_them() -> None:
+    mesh = make_mesh(ShardingSection(), jax.devices()[:1])
+    assert dict(mesh.shape) == {"data": 1, "fsdp": 1, "tensor": 1}
