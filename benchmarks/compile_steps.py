@@ -8,14 +8,16 @@ A step takes one to five CPU-minutes; figures that are already in the file are k
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import validate_recipe
-from tunix_rt.core.targets import GIB, known_target
+from tunix_rt.core.targets import GIB, LOCAL, known_target
 from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.planning.compile_child import compile_in_child, topology_request
+from tunix_rt.engines.planning.compile_child import compile_in_child
+from tunix_rt.engines.planning.described_devices import topology_request
 from tunix_rt.engines.planning.protocol import CompileRequest
 from tunix_rt.files.atomic import write_json_atomically
 
@@ -166,6 +168,8 @@ def main(arguments: list[str]) -> None:
 def compiled(target_name: str, values: dict[str, Any]) -> dict[str, Any]:
     """What the compiler says about one step."""
     target, recipe = known_target(target_name), recipe_of(values)
+    if target.platform == "gpu":
+        target = replace(target, name=LOCAL)  # the card itself, not its description: cuDNN needs it
     request = CompileRequest(
         recipe=recipe,
         architecture_config=dict(resolve_model(recipe.model, needs_weights=False).config),

@@ -74,15 +74,17 @@ def _components(plan: Plan, *, is_wide: bool) -> Table:
     scale = max(plan.limit_bytes, plan.per_device_bytes)
     for name, size in plan.components.items():
         meaning = COMPONENT_MEANINGS[name] if is_wide else ""
-        table.add_row(name.replace("_", " "), _gib(size), _bar(size, scale), meaning)
+        table.add_row(name.replace("_", " "), _size(size), _bar(size, scale), meaning)
     table.add_row(
-        f"total, {plan.source}", _gib(plan.per_device_bytes), _bar(plan.per_device_bytes, scale), ""
+        f"total, {plan.source}", _size(plan.per_device_bytes), _bar(plan.per_device_bytes, scale), ""
     )
-    table.add_row("limit", _gib(plan.limit_bytes), _bar(plan.limit_bytes, scale), "")
+    table.add_row("limit", _size(plan.limit_bytes), _bar(plan.limit_bytes, scale), "")
     return table
 
 
-def _gib(num_bytes: int) -> str:
+def _size(num_bytes: int) -> str:
+    if num_bytes < 0.1 * GIB:
+        return f"{num_bytes / 1024**2:.1f} MiB"
     return f"{num_bytes / GIB:.2f} GiB"
 
 
@@ -127,4 +129,4 @@ def _print_fixes(plan: Plan, console: Console) -> None:
 
 
 def _fix_figures(fix: PlanFix) -> str:
-    return f"{_gib(fix.per_device_bytes)} ({fix.source}), step about {duration(fix.step_seconds)}"
+    return f"{_size(fix.per_device_bytes)} ({fix.source}), step about {duration(fix.step_seconds)}"

@@ -11,10 +11,12 @@ from tunix_rt.core.plan import Plan, PlanFix
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.planning.cache import cached_step, keep_step
-from tunix_rt.engines.planning.compile_child import compile_in_child, require_compiler, topology_request
+from tunix_rt.engines.planning.compile_child import compile_in_child
+from tunix_rt.engines.planning.described_devices import require_compiler, topology_request
 from tunix_rt.engines.planning.fixes import FixedRecipe, find_fixes
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan, with_fixes
 from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest
+from tunix_rt.engines.planning.step_shape import step_shape
 from tunix_rt.services.planning_workload import count_workload
 
 
@@ -57,7 +59,7 @@ def plan_recipe(
     estimate = _with_advice(question, estimated_plan(question))
     if options.is_fast:
         return estimate
-    unavailable = _why_not_compiled(target)
+    unavailable = _why_not_compiled(question)
     if unavailable is not None:
         return estimate.model_copy(update={"notes": (*estimate.notes, unavailable)})
     progress.on_estimate(estimate)
@@ -66,14 +68,15 @@ def plan_recipe(
     return _with_advice(question, plan, compiler if options.verifies_fixes else None)
 
 
-def _why_not_compiled(target: Target) -> str | None:
+def _why_not_compiled(question: PlanQuestion) -> str | None:
     """Why the estimate must do; None when this machine can compile for the target."""
-    if target.platform == "gpu" and target.name != "local":
-        return "No compiler was asked: GPU programs are compiled where the GPU is."
     try:
-        require_compiler(target)
+        require_compiler(question.target)
     except MissingExtraError as error:
         return f"No compiler was asked: {error.detail} {error.next_step}"
+    step = step_shape(question.recipe, question.architecture, question.target)
+    if step.attention.kernel == "cudnn" and topology_request(question.target) is not None:
+        return "No compiler was asked: the attention kernel of cuDNN is compiled only where the GPU is."
     return None
 
 
@@ -116,6 +119,8 @@ def _with_advice(question: PlanQuestion, plan: Plan, verifier: _Compiler | None 
 
 
 def _verified(question: PlanQuestion, fixed: FixedRecipe, compiler: _Compiler) -> PlanFix:
-    compiled = compiler.compile(fixed.recipe, fixed.fix.change)
-    plan = compiled_plan(replace(question, recipe=fixed.recipe), compiled)
+    changed = replace(question, recipe=fixed.recipe)
+    if _why_not_compiled(changed) is not None:
+        return fixed.fix
+    plan = compiled_plan(changed, compiler.compile(fixed.recipe, fixed.fix.change))
     return fixed.fix.model_copy(update={"per_device_bytes": plan.per_device_bytes, "source": "compiled"})

@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,14 @@ def test_this_machines_compiler_gives_exact_components(home: Settings) -> None:
     assert plan.components["optimizer_state"] == pytest.approx(2 * plan.components["weights"], rel=0.01)
     assert plan.components["weights"] == pytest.approx(4 * num_parameters, rel=0.2)
     assert sum(plan.components.values()) == plan.per_device_bytes
+
+
+@pytest.mark.skipif(find_spec("jax_cuda12_plugin") is None, reason="needs the extra gpu-plan")
+def test_the_gpu_compiler_answers_for_a_card_that_is_not_there(home: Settings) -> None:
+    recipe = make_recipe("tiny-gemma", **{"training.attention": "dense", "data.row_length": 64})
+    plan = plan_recipe(home, recipe, find_target("rtx4090"), PlanOptions(), PlanProgress())
+    assert plan.source == "compiled"
+    assert plan.components["optimizer_state"] == pytest.approx(2 * plan.components["weights"], rel=0.01)
 
 
 def test_verified_changes_carry_the_compilers_figure(home: Settings) -> None:

@@ -82,9 +82,9 @@ def _devices(request: CompileRequest) -> Sequence[Any]:
     if request.topology is None:
         return jax.devices()[: request.num_devices]
     described = topologies.get_topology_desc(
-        platform=request.platform,
+        platform=request.topology.platform,
         topology_name=request.topology.name,
-        chips_per_host_bounds=list(request.topology.chips_per_host_bounds),
+        **request.topology.options,
     )
     devices: Sequence[Any] = described.devices
     return devices

@@ -11,7 +11,7 @@ from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest
 from tunix_rt.files.atomic import write_json_atomically
 
 _ENGINES_DIR = Path(__file__).parents[1]
-_COMPILERS = ("jax", "jaxlib", "libtpu", "optax")
+_COMPILERS = ("jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin", "optax")
 # Keys that the compiled step does not depend on.
 _SECTIONS = ("data", "training", "lora", "quantization", "sharding")
 _UNRELATED_TRAINING = ("num_steps", "num_epochs", "seed", "learning_rate", "warmup_steps")

@@ -6,14 +6,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import MissingExtraError, TunixRTError
+from tunix_rt.core.errors import TunixRTError
 from tunix_rt.core.targets import Target
-from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest, TopologyRequest
+from tunix_rt.engines.planning.described_devices import assembler_directory, compiler_environment
+from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest
 
 AOT_MODULE = "tunix_rt.engines.jax.aot"
 _TICK_S = 0.2
@@ -21,27 +21,6 @@ _SHOWN_CHARS = 2_000
 
 OnTick = Callable[[float], None]
 """Told how many seconds the compiler has been at work."""
-
-
-def require_compiler(target: Target) -> None:
-    """Refuse when this machine cannot compile for the target.
-
-    Raises:
-        MissingExtraError: A package is missing.
-    """
-    if find_spec("jax") is None or find_spec("optax") is None:
-        raise MissingExtraError("Compiling a plan", extra="jax")
-    if target.topology is not None and find_spec("libtpu") is None:
-        raise MissingExtraError("Compiling for a TPU that is not there", extra="tpu-plan")
-
-
-def topology_request(target: Target) -> TopologyRequest | None:
-    """How the child is told which TPU slice to compile for; None for the devices of this machine."""
-    if target.topology is None:
-        return None
-    return TopologyRequest(
-        name=target.topology.name, chips_per_host_bounds=target.topology.chips_per_host_bounds
-    )
 
 
 def compile_in_child(request: CompileRequest, target: Target, on_tick: OnTick) -> CompiledStep:
@@ -92,21 +71,10 @@ def _send(child: "subprocess.Popen[bytes]", request: bytes) -> None:
 
 
 def _environment(target: Target) -> dict[str, str]:
-    """The platform must be known before JAX is imported."""
-    named = os.environ | {"JAX_PLATFORMS": "cuda" if target.platform == "gpu" else "cpu"}
-    if target.platform == "cpu" and target.num_devices > 1:
-        flag = f"--xla_force_host_platform_device_count={target.num_devices}"
-        named["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}".strip()
-    if target.topology is None:
-        return named
-    return named | {
-        "TPU_SKIP_MDS_QUERY": "1",
-        "TPU_ACCELERATOR_TYPE": target.topology.accelerator_type,
-        "TPU_WORKER_HOSTNAMES": "localhost",
-        "TPU_WORKER_ID": "0",
-        # Else a second plan at the same time aborts on libtpu's lock file.
-        "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-    }
+    named = os.environ | compiler_environment(target)
+    if assembler := assembler_directory():
+        named["PATH"] = f"{assembler}{os.pathsep}{named.get('PATH', '')}"
+    return named
 
 
 def _read_answer(answer: Path) -> CompiledStep:

@@ -16,8 +16,8 @@ from tunix_rt.engines.planning.workload import Workload
 
 ESTIMATE_NOTE = "Memory comes from the component model, not from a compiler."
 UNDONATED_NOTE = (
-    "Before the update writes the undonated copies, gradients and activations live in their memory: only what "
-    "does not fit there is counted beside them."
+    "Until the update writes the undonated copies, gradients and activations live in their memory: only "
+    "what does not go in there is counted beside them."
 )
 
 
@@ -98,5 +98,9 @@ def _plan(
             *workload.assumptions,
             f"Memory limit: {target.memory_source}.",
         ),
-        notes=(*notes, *((UNDONATED_NOTE,) if components["undonated_copies"] else ()), *target.notes),
+        notes=(
+            *notes,
+            *(() if question.recipe.training.donate_buffers else (UNDONATED_NOTE,)),
+            *target.notes,
+        ),
     )

@@ -1,6 +1,6 @@
 """What the planner asks a compiling child process, and what the child answers. No JAX is needed here."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,10 +13,11 @@ class _Frozen(BaseModel):
 
 
 class TopologyRequest(_Frozen):
-    """A TPU slice that is not there, as the compiler names it."""
+    """Devices that are not there, as the arguments of `jax.experimental.topologies.get_topology_desc`."""
 
+    platform: Literal["tpu", "cuda"]
     name: str
-    chips_per_host_bounds: tuple[int, int, int]
+    options: dict[str, Any]
 
 
 class CompileRequest(_Frozen):

@@ -1,0 +1,38 @@
+"""What compilers are told about devices that are not there."""
+
+import pytest
+
+from tunix_rt.core.targets import TARGETS, Target, known_target
+from tunix_rt.engines.planning.described_devices import (
+    compiler_environment,
+    gpu_target_config,
+    topology_request,
+)
+from tunix_rt.engines.planning.this_machine import cpu_target
+
+GPUS = [target for target in TARGETS.values() if target.platform == "gpu"]
+
+
+@pytest.mark.parametrize("target", GPUS, ids=lambda target: target.name)
+def test_every_gpu_is_described_by_its_parts(target: Target) -> None:
+    request = topology_request(target)
+    assert request is not None
+    assert request.platform == "cuda"
+    major, minor = target.compute_capability or (0, 0)
+    config = gpu_target_config(target)
+    assert f"major: {major} minor: {minor}" in config
+    assert f"device_memory_size: {target.memory_bytes}" in config
+
+
+def test_a_tpu_slice_is_described_by_its_name() -> None:
+    request = topology_request(known_target("v5e-8"))
+    assert request is not None
+    assert (request.platform, request.name) == ("tpu", "v5e:2x4")
+    environment = compiler_environment(known_target("v5e-8"))
+    assert environment["TPU_ACCELERATOR_TYPE"] == "v5litepod-8"
+    assert environment["JAX_PLATFORMS"] == "cpu"
+
+
+def test_this_machine_needs_no_description() -> None:
+    assert topology_request(cpu_target()) is None
+    assert compiler_environment(cpu_target()) == {"JAX_PLATFORMS": "cpu"}
