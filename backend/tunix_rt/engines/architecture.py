@@ -136,13 +136,14 @@ def architecture_from_config(config: Mapping[str, Any]) -> Architecture:
     """
     config = config.get("text_config", config) if config.get("model_type") == "gemma3" else config
     model_type = config.get("model_type")
-    if model_type not in _FAMILIES:
+    family = _FAMILIES.get(str(model_type))
+    if family is None:
         raise InvalidInputError(
             f"Models of type {model_type!r} are not supported.",
             next_step="Use a Gemma 1, 2 or 3 text model, Llama (SmolLM2 is one), or Qwen3.",
         )
     try:
-        return _read(_FAMILIES[model_type], config)
+        return _read(family, config)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"The config.json of this {model_type} model cannot be used: {error}.",

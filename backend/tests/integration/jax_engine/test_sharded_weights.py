@@ -64,7 +64,7 @@ def start(
     address: str = "",
     process: int = 0,
 ) -> subprocess.Popen[str]:
-    flags = f"--xla_force_host_platform_device_count={num_devices}"
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={num_devices}"
     num_processes = 2 if address else 1
     arguments = map(str, (stored, written, address, num_processes, process, json.dumps(sizes)))
     return subprocess.Popen(

@@ -77,6 +77,18 @@ def test_sixteen_bit_weights_survive_the_round_trip_to_the_bit(tmp_path: Path) -
     assert {tensor.dtype for tensor in ours.values()} == {torch.bfloat16}
 
 
+def test_layers_that_are_kept_one_by_one_are_written_like_stacked_ones(tmp_path: Path) -> None:
+    model = tiny_model("qwen3")
+    architecture = architecture_of(model)
+    params = engine_params(model, architecture)
+    one_by_one = [
+        {name: stack[layer] for name, stack in params["layers"].items()}
+        for layer in range(architecture.num_layers)
+    ]
+    save_params(tmp_path, params | {"layers": one_by_one}, architecture)
+    assert_same(load_params(tmp_path, architecture, "float32"), params)
+
+
 def test_shards_with_an_index_are_read_and_written(tmp_path: Path) -> None:
     model = tiny_model("qwen3")
     architecture = architecture_of(model)

@@ -44,16 +44,21 @@ def save_params(
 
 
 def fetch_layer(
-    weight: Any,
+    weights: Any,
     layer: int,
     *,
     dtype: np.dtype[Any],
     is_transposed: bool,
-    adapter: Adapter | None = None,
+    adapters: Adapter | None = None,
     adapter_scale: float = 1.0,
 ) -> NDArray[Any]:
-    """One layer of a stacked weight on the host, its adapter added, [out, in] if it is transposed."""
-    return _fetch(_one_layer(weight, adapter, layer, adapter_scale, dtype, is_transposed))
+    """One layer of a weight on the host, its adapter added, [out, in] if it is transposed.
+
+    `weights` is a stack over the layers, or a list of them; `adapters` is stacked.
+    """
+    weight = weights[layer] if isinstance(weights, list) else _one_of(weights, layer)
+    adapter = None if adapters is None else _one_of(adapters, layer)
+    return _fetch(_as_written(weight, adapter, adapter_scale, dtype, is_transposed))
 
 
 def _fetch(array: Array) -> NDArray[Any]:
@@ -73,16 +78,23 @@ def _lazy_tensors(
             array = params[place.name]
             yield LazyTensor(place.hf_names[0], array.shape, dtype, partial(_fetch_as, array, dtype))
             continue
-        weight = place.leaf_of(params)
+        weights = _of_all_layers(params, place.name)
         get = partial(
             fetch_layer,
-            weight,
+            weights,
             dtype=dtype,
             is_transposed=place.is_transposed,
-            adapter=adapters["layers"].get(place.name) if adapters is not None else None,
+            adapters=adapters["layers"].get(place.name) if adapters is not None else None,
             adapter_scale=adapter_scale,
         )
-        yield from _lazy_layers(place, weight.shape[1:], dtype, get)
+        shape = weights[0].shape if isinstance(weights, list) else weights.shape[1:]
+        yield from _lazy_layers(place, shape, dtype, get)
+
+
+def _of_all_layers(params: Params, name: str) -> Any:
+    """A weight of every layer: a stack, or a list where the program keeps its layers one by one."""
+    layers = params["layers"]
+    return [layer[name] for layer in layers] if isinstance(layers, list) else layers[name]
 
 
 def _lazy_layers(
@@ -97,12 +109,14 @@ def _fetch_as(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
     return _fetch(array).astype(dtype, copy=False)
 
 
-@partial(jax.jit, static_argnums=(3, 4, 5))
-def _one_layer(
-    weight: Any, adapter: Any, layer: int, scale: float, dtype: np.dtype[Any], is_transposed: bool
-) -> Array:
-    """Layer `layer` of a stacked weight as it is written; one compilation serves all layers."""
-    weight, adapter = jax.tree.map(lambda stack: stack[layer], (weight, adapter))
+@jax.jit
+def _one_of(stack: Any, layer: int) -> Any:
+    """One layer of everything in a stack; one compilation serves all layers."""
+    return jax.tree.map(lambda leaf: leaf[layer], stack)
+
+
+@partial(jax.jit, static_argnums=(2, 3, 4))
+def _as_written(weight: Any, adapter: Any, scale: float, dtype: np.dtype[Any], is_transposed: bool) -> Array:
     if adapter is None:
         matrix = plain_matrix(weight, dtype)
     else:
