@@ -11,11 +11,15 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.ad_checkpoint import checkpoint_name
 
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.linear import project
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.rope import Rotation, rotate
+
+PRODUCT = "product"
+"""Name of what remat keeps: the output of a projection, its adapter's part included."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Layer:
 
     def project(self, name: str, x: Array) -> Array:
         """Multiply x by the matrix `name`, with its adapter if it has one."""
-        return project(
+        product = project(
             x,
             self.weights[name],
             self.adapters.get(name),
@@ -39,6 +43,7 @@ class Layer:
             dropout=self.adapter_dropout,
             dropout_key=self._dropout_key(name),
         )
+        return checkpoint_name(product, PRODUCT)
 
     def norm(self, name: str, x: Array) -> Array:
         """RMS norm with the weight `name`."""

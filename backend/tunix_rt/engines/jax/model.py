@@ -20,7 +20,7 @@ from tunix_rt.config.recipe import Remat
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Kernel
 from tunix_rt.engines.jax.attention import Windows, attend
-from tunix_rt.engines.jax.layers import Layer, finish_layer, project_heads, rms_norm
+from tunix_rt.engines.jax.layers import PRODUCT, Layer, finish_layer, project_heads, rms_norm
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.rope import Rotation, frequencies, rotation
 
@@ -159,8 +159,11 @@ def _through_layers(
     if not options.unrolls_layers:
         x, _ = jax.lax.scan(lambda x, layer: (apply(x, *layer), None), x, (stacked, jnp.asarray(kinds)))
         return x
+    layers, *others = stacked
     for index, kind in enumerate(kinds):
-        x = apply(x, jax.tree.map(itemgetter(index), stacked), kind)
+        # Frozen layers come as a list: engines/jax/layer_lists.py says why.
+        weights = layers[index] if isinstance(layers, list) else jax.tree.map(itemgetter(index), layers)
+        x = apply(x, (weights, *jax.tree.map(itemgetter(index), others)), kind)
     return x
 
 
@@ -168,8 +171,7 @@ def _rematerialised(apply: _ApplyLayer, options: ForwardOptions) -> _ApplyLayer:
     """What the backward pass computes again: nothing, all but products with weights, or the whole layer."""
     if options.remat == "none":
         return apply
-    # Products with weights have no batch dimension; attention scores do, and are never worth keeping.
-    policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable if options.remat == "dots" else None
+    policy = jax.checkpoint_policies.save_only_these_names(PRODUCT) if options.remat == "dots" else None
     is_unrolled = options.unrolls_layers
     # A loop keeps the two passes apart; in one straight text the compiler would merge them again.
     return jax.checkpoint(

@@ -19,11 +19,12 @@ from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Choice, Platform, Setting, resolve_kernel
 from tunix_rt.engines.batching import Batch
+from tunix_rt.engines.jax.layer_lists import abstract_unstacked, unstacked
 from tunix_rt.engines.jax.lora import abstract_adapters, adapter_scale, init_adapters
 from tunix_rt.engines.jax.model import ForwardOptions
 from tunix_rt.engines.jax.optimizer import learning_rate_at, make_optimizer
 from tunix_rt.engines.jax.params import Params, abstract_params, init_params
-from tunix_rt.engines.jax.quantization import abstract_quantized, quantize
+from tunix_rt.engines.jax.quantization import abstract_quantized, quantize, quantize_tensor
 from tunix_rt.engines.jax.sharding import (
     activation_sharding,
     batch_sharding,
@@ -89,9 +90,14 @@ class Program:
         params: Params = make()
         return params
 
+    def stored(self, name: str, weight: Array) -> Any:
+        """A loaded tensor as the run keeps it: quantised at once where the recipe asks for that."""
+        section = self.recipe.quantization
+        return weight if section is None else quantize_tensor(name, weight, section)
+
     def init_state(self, params: Params) -> tuple[TrainState, Any]:
         """The state before the first step, and the frozen weights. `params` must not be used afterwards."""
-        trainable, frozen = self._split(jax.device_put(params, _shardings(self.abstract_params)))
+        trainable, frozen = self._split(params)
         start = jax.jit(
             lambda weights: initial_state(weights, self.parts.optimizer, _keys(self.recipe).steps),
             out_shardings=_shardings(self.abstract_state),
@@ -102,14 +108,16 @@ class Program:
     def _split(self, params: Params) -> tuple[Any, Any]:
         lora, quantization = self.recipe.lora, self.recipe.quantization
         if lora is None:
-            return params, {}
+            return jax.device_put(params, _shardings(self.abstract_params)), {}
         make = jax.jit(
             lambda: init_adapters(self.architecture, lora, _keys(self.recipe).adapters),
             out_shardings=_shardings(self.abstract_state.trainable),
         )
-        if quantization is None:
-            return make(), params
-        return make(), jax.device_put(quantize(params, quantization), _shardings(self.abstract_frozen))
+        frozen = params if quantization is None else quantize(params, quantization)
+        places = _shardings(self.abstract_frozen)
+        if self.options.unrolls_layers:
+            return make(), unstacked(frozen, places)
+        return make(), jax.device_put(frozen, places)
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,8 @@ def build_program(
     attention = _resolve_attention(recipe, architecture, mesh, platform)
     optimizer = make_optimizer(training, num_steps)
     params = _placed(abstract_params(architecture, training.precision.weights), mesh, architecture)
-    trainable, frozen = _abstract_split(recipe, architecture, params)
+    options = _forward_options(recipe, attention, mesh, platform)
+    trainable, frozen = _abstract_split(recipe, architecture, params, options)
     state = _placed(
         jax.eval_shape(lambda: initial_state(_zeros(trainable), optimizer, _keys(recipe).steps)),
         mesh,
@@ -153,7 +162,7 @@ def build_program(
     parts = StepParts(
         training=training,
         architecture=architecture,
-        options=_forward_options(recipe, attention, mesh),
+        options=options,
         optimizer=optimizer,
         learning_rate=learning_rate_at(training, num_steps),
         gradient_shardings=_shardings(state.trainable),
@@ -171,13 +180,15 @@ def build_program(
     )
 
 
-def _abstract_split(recipe: Recipe, architecture: Architecture, params: Params) -> tuple[Any, Any]:
+def _abstract_split(
+    recipe: Recipe, architecture: Architecture, params: Params, options: ForwardOptions
+) -> tuple[Any, Any]:
     """Which weights are trained and which are frozen."""
     if recipe.lora is None:
         return params, {}
     adapters = abstract_adapters(architecture, recipe.lora)
     frozen = params if recipe.quantization is None else abstract_quantized(params, recipe.quantization)
-    return adapters, frozen
+    return adapters, abstract_unstacked(frozen, architecture.num_layers) if options.unrolls_layers else frozen
 
 
 def _resolve_attention(recipe: Recipe, architecture: Architecture, mesh: Mesh, platform: Platform) -> Choice:
@@ -199,7 +210,7 @@ def _version(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _forward_options(recipe: Recipe, attention: Choice, mesh: Mesh) -> ForwardOptions:
+def _forward_options(recipe: Recipe, attention: Choice, mesh: Mesh, platform: Platform) -> ForwardOptions:
     lora = recipe.lora
     return ForwardOptions(
         compute_dtype=jnp.dtype(recipe.training.precision.compute),
@@ -208,6 +219,7 @@ def _forward_options(recipe: Recipe, attention: Choice, mesh: Mesh) -> ForwardOp
         adapter_scale=1.0 if lora is None else adapter_scale(lora),
         adapter_dropout=0.0 if lora is None else lora.dropout,
         activation_sharding=activation_sharding(mesh),
+        unrolls_layers=platform == "gpu",
     )
 
 

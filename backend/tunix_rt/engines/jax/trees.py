@@ -1,5 +1,6 @@
 """Which tensor a leaf of a tree belongs to, told by the names on its path."""
 
+import itertools
 from typing import Any, TypeAlias
 
 from jax.tree_util import DictKey, SequenceKey
@@ -32,5 +33,6 @@ def num_matrix_axes(path: KeyPath) -> int:
 
 
 def _is_in_a_list_of_layers(path: KeyPath) -> bool:
-    pairs = zip(path, path[1:], strict=False)
-    return any(key == DictKey("layers") and isinstance(after, SequenceKey) for key, after in pairs)
+    return any(
+        key == DictKey("layers") and isinstance(after, SequenceKey) for key, after in itertools.pairwise(path)
+    )
