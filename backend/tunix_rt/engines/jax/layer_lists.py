@@ -37,13 +37,6 @@ def unstacked(params: Params, shardings: Params) -> Params:
     return rest | {"layers": layers}
 
 
-def stacked(params: Params) -> Params:
-    """The way back, for the export. Weights that are stacked already come back as they are."""
-    if not isinstance(params.get("layers"), list):
-        return params
-    return params | {"layers": jax.tree.map(lambda *parts: jnp.stack(parts), *params["layers"])}
-
-
 def _taken_apart(stack: Array, shardings: list[Any]) -> list[Array]:
     stack = jnp.asarray(stack)
     parts: list[Array] = jax.jit(lambda leaf: list(leaf), out_shardings=shardings)(stack)

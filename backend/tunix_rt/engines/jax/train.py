@@ -14,7 +14,6 @@ from tunix_rt.engines.jax.checkpoints import Checkpoints
 from tunix_rt.engines.jax.devices import DeviceChoice, choose_device
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.fitting import CompiledTrainStep, Fitted, fit, out_of_memory_error, peak_flops
-from tunix_rt.engines.jax.layer_lists import stacked
 from tunix_rt.engines.jax.loop import LoopParts, Position, is_stopped_early, run_steps
 from tunix_rt.engines.jax.metering import Meter
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
@@ -153,7 +152,7 @@ class _Training:
         is_full = recipe.training.mode == "full"
         export_model(
             self.job.run_dir.model,
-            trainable if is_full else stacked(frozen),
+            trainable if is_full else frozen,
             None if is_full else trainable,
             recipe,
             self.prepared.source,
