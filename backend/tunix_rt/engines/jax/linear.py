@@ -4,6 +4,7 @@ from typing import Any, TypedDict
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from tunix_rt.engines.jax.quantization import QuantizedMatrix, plain_matrix
 
@@ -63,11 +64,22 @@ def _matmul_forward(x: jax.Array, weight: Any) -> tuple[jax.Array, tuple[jax.Arr
 
 def _matmul_backward(saved: tuple[jax.Array, Any], grad: jax.Array) -> tuple[jax.Array, jax.Array | None]:
     x, weight = saved
-    x_grad = grad @ plain_matrix(weight, grad.dtype).T
+    x_grad = grad @ _converted_again(weight, grad.dtype).T
     if isinstance(weight, QuantizedMatrix):
         return x_grad, None
     weight_grad = jnp.einsum("...i,...o->io", x, grad, preferred_element_type=jnp.float32)
     return x_grad, weight_grad.astype(weight.dtype)
+
+
+def _converted_again(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
+    """The numbers of a weight, behind a barrier.
+
+    Where layers are unrolled, the compiler would otherwise find that the forward pass has converted the same
+    weight, and keep the result until here.
+    """
+    if isinstance(weight, jax.Array) and weight.dtype == dtype:
+        return weight
+    return plain_matrix(jax.lax.optimization_barrier(weight), dtype)
 
 
 matmul.defvjp(_matmul_forward, _matmul_backward)
