@@ -1,18 +1,28 @@
 """A tokenizer that does not belong to the model is refused before it trains nonsense."""
 
+import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from support.encoders import a_tokenizer
+from support.builders import make_trace
+from support.datasets import sums
+from support.encoders import a_tokenizer, write_tokenizer
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as FastTokenizer
 
-from tunix_rt.config.recipe import ModelSection
+from tunix_rt.config.recipe import ModelSection, Recipe
 from tunix_rt.core.errors import DataError
 from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.base import Rows, TrainingData
+from tunix_rt.engines.chat_template import ChatTemplate
+from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.preparation import prepare
 from tunix_rt.engines.tokenizer import Tokenizer, load_tokenizer
-from tunix_rt.engines.vocabulary import check_same_tokens, check_token_ids, check_vocabulary
+from tunix_rt.engines.vocabulary import check_same_tokens, check_vocabulary, require_known_ids
+from tunix_rt.files.assets import shipped_model_config, shipped_tokenizer_dir
 
 
 def architecture(vocab_size: int = 1024) -> Architecture:
@@ -45,9 +55,20 @@ def test_a_tokenizer_with_more_text_tokens_than_the_model_is_refused() -> None:
 def test_a_control_token_beyond_the_model_is_refused_only_where_it_is_used() -> None:
     tokenizer = tiny_with(AddedToken("<image_soft_token>", special=True))
     check_vocabulary(tokenizer, architecture())
-    check_token_ids(1023, tokenizer, architecture())
+    usual, writes_it = (
+        TraceEncoder(tokenizer, ChatTemplate("test", source, {}))
+        for source in ("{{ messages[0].content }}", "<image_soft_token>{{ messages[0].content }}")
+    )
+    assert list(require_known_ids(usual.encode([make_trace()]), tokenizer, architecture()))
     with pytest.raises(DataError, match=r"'<image_soft_token>' \(1024\).* up to 1023"):
-        check_token_ids(1024, tokenizer, architecture())
+        list(require_known_ids(writes_it.encode([make_trace()]), tokenizer, architecture()))
+
+
+def test_a_padding_token_beyond_the_model_is_refused() -> None:
+    more = tiny_with(AddedToken("<padding>", special=True))
+    tokenizer = Tokenizer("padded", more.fast, {"pad_token": "<padding>"}, None)
+    with pytest.raises(DataError, match=r"'<padding>' \(1024\)"):
+        check_vocabulary(tokenizer, architecture())
 
 
 def test_another_tokenizer_than_the_weights_were_trained_with_is_refused() -> None:
@@ -55,3 +76,22 @@ def test_another_tokenizer_than_the_weights_were_trained_with_is_refused() -> No
     check_same_tokens(tiny_with(AddedToken("<new>", special=True)), tiny)
     with pytest.raises(DataError, match=r"test is not the model's: \d+ ids stand for other texts"):
         check_same_tokens(a_tokenizer(), tiny)
+
+
+def test_a_run_with_another_tokenizer_than_the_weights_is_refused_before_it_starts(tmp_path: Path) -> None:
+    model, other = tmp_path / "model", tmp_path / "other"
+    shutil.copytree(shipped_tokenizer_dir("tiny"), model)
+    (model / "config.json").write_text(json.dumps(shipped_model_config("tiny-llama")))
+    write_tokenizer(other)
+    rows = Rows("train", lambda: iter(sums(2)))
+    data = TrainingData("sums", "0" * 64, rows, validation=None)
+
+    def recipe(**section: str) -> Recipe:
+        return Recipe.model_validate(
+            {"model": {"name": str(model), **section}, "training": {"num_steps": 1, "batch_size": 1}}
+        )
+
+    assert prepare(recipe(), data).batches.num_examples == 2
+    assert prepare(recipe(tokenizer=str(other), weights="random"), data).batches.num_examples == 2
+    with pytest.raises(DataError, match="other is not the model's"):
+        prepare(recipe(tokenizer=str(other)), data)

@@ -12,8 +12,8 @@ from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.identity import RunIdentity, run_identity
 from tunix_rt.engines.models import ModelSource, resolve_model, tokenizer_source
-from tunix_rt.engines.tokenizer import load_tokenizer
-from tunix_rt.engines.vocabulary import check_vocabulary
+from tunix_rt.engines.tokenizer import Tokenizer, load_tokenizer
+from tunix_rt.engines.vocabulary import check_same_tokens, check_vocabulary, require_known_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +60,25 @@ def prepare(recipe: Recipe, data: TrainingData) -> Prepared:
     """
     source = resolve_model(recipe.model)
     tokenizer = load_tokenizer(tokenizer_source(recipe.model, source))
-    check_vocabulary(tokenizer, source.architecture)
+    _check_tokenizer(tokenizer, recipe, source)
     template = choose_template(tokenizer, recipe.data.chat_template)
     encoder = TraceEncoder(tokenizer, template, recipe.data.markup)
-    batches = _batches(data.train, recipe, encoder)
-    validation = None if data.validation is None else _batches(data.validation, recipe, encoder)
+    batches = _batches(data.train, recipe, encoder, source)
+    validation = None if data.validation is None else _batches(data.validation, recipe, encoder, source)
     num_steps = _num_steps(recipe, batches.num_batches_per_epoch)
     return Prepared(recipe, data, source, encoder, batches, validation, num_steps)
 
 
-def _batches(rows: Rows, recipe: Recipe, encoder: TraceEncoder) -> Batches:
+def _check_tokenizer(tokenizer: Tokenizer, recipe: Recipe, source: ModelSource) -> None:
+    check_vocabulary(tokenizer, source.architecture)
+    directory = source.directory
+    if recipe.model.tokenizer is None or recipe.model.weights == "random" or directory is None:
+        return
+    if (directory / "tokenizer.json").is_file():
+        check_same_tokens(tokenizer, load_tokenizer(str(directory)))
+
+
+def _batches(rows: Rows, recipe: Recipe, encoder: TraceEncoder, source: ModelSource) -> Batches:
     settings = BatchSettings(
         row_length=recipe.data.row_length,
         rows_per_batch=recipe.training.batch_size,
@@ -78,7 +87,8 @@ def _batches(rows: Rows, recipe: Recipe, encoder: TraceEncoder) -> Batches:
         overlong=recipe.data.overlong,
     )
     examples = encoder.encode(row.trace() for row in rows.read())
-    return Batches(examples, settings, pad_id=encoder.tokenizer.pad_id)
+    known = require_known_ids(examples, encoder.tokenizer, source.architecture)
+    return Batches(known, settings, pad_id=encoder.tokenizer.pad_id)
 
 
 def _num_steps(recipe: Recipe, batches_per_epoch: int) -> int:

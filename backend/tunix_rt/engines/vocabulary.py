@@ -1,7 +1,10 @@
 """Whether a tokenizer and a model speak of the same tokens."""
 
+from collections.abc import Iterable, Iterator
+
 from tunix_rt.core.errors import DataError
 from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.encoding import EncodedExample
 from tunix_rt.engines.tokenizer import Tokenizer
 
 
@@ -9,17 +12,17 @@ def check_vocabulary(tokenizer: Tokenizer, architecture: Architecture) -> None:
     """Refuse a tokenizer that turns text into ids which the model has no embedding for.
 
     A control token beyond the vocabulary is allowed, because text never becomes one: Gemma 3's tokenizer has
-    `<image_soft_token>`, id 262144, for which its text model has no row. `check_token_ids` refuses it where a
-    template writes it all the same.
+    `<image_soft_token>`, id 262144, for which its text model has no row. `require_known_ids` refuses it where
+    a template writes it all the same.
 
     Raises:
         DataError: The vocabulary of the tokenizer is larger than the model's.
     """
-    vocabulary = tokenizer.fast.get_vocab(with_added_tokens=True)
     beyond = {
         token_id: text
-        for text, token_id in vocabulary.items()
-        if token_id >= architecture.vocab_size and token_id not in tokenizer.control_token_ids
+        for token_id, text in _texts_by_id(tokenizer).items()
+        if token_id >= architecture.vocab_size
+        and (token_id not in tokenizer.control_token_ids or token_id == tokenizer.pad_id)
     }
     if beyond:
         first = min(beyond)
@@ -30,19 +33,24 @@ def check_vocabulary(tokenizer: Tokenizer, architecture: Architecture) -> None:
         )
 
 
-def check_token_ids(largest_id: int, tokenizer: Tokenizer, architecture: Architecture) -> None:
-    """Refuse data in which an id occurs that the model has no embedding for.
+def require_known_ids(
+    examples: Iterable[EncodedExample], tokenizer: Tokenizer, architecture: Architecture
+) -> Iterator[EncodedExample]:
+    """The same examples, as long as the model has an embedding for every id in them.
 
     Raises:
-        DataError: The largest id of the data is outside the model's vocabulary.
+        DataError: An example holds an id outside the model's vocabulary.
     """
-    if largest_id >= architecture.vocab_size:
-        text = tokenizer.fast.id_to_token(largest_id)
-        raise DataError(
-            f"The data holds the token {text!r} ({largest_id}), but the model knows ids up to "
-            f"{architecture.vocab_size - 1}.",
-            next_step="Leave it out of data.chat_template and the rows, or use the model's own tokenizer.",
-        )
+    for example in examples:
+        largest_id = int(example.token_ids.max(initial=0))
+        if largest_id >= architecture.vocab_size:
+            text = tokenizer.fast.id_to_token(largest_id)
+            raise DataError(
+                f"The rows hold the token {text!r} ({largest_id}), but the model knows ids up to "
+                f"{architecture.vocab_size - 1}.",
+                next_step="Choose another data.chat_template, or use the model's own tokenizer.",
+            )
+        yield example
 
 
 def check_same_tokens(tokenizer: Tokenizer, own: Tokenizer) -> None:
