@@ -89,6 +89,11 @@ class RunRecords:
 
     def event(self, kind: EventKind, message: str, **details: JsonValue) -> None:
         """Write down that something happened, and say so."""
+        self.note(kind, message, **details)
+        self._view.show_line(message)
+
+    def note(self, kind: EventKind, message: str, **details: JsonValue) -> None:
+        """Write down that something happened, which whoever is watching will be told elsewhere."""
         event = RunEvent(
             sequence=self._files.num_events,
             time=datetime.now(UTC),
@@ -98,7 +103,7 @@ class RunRecords:
         )
         self._files.events.append(event.to_json())
         self._files.num_events += 1
-        self.say(message)
+        self._files.write_log(message)
 
     def say(self, text: str) -> None:
         """Print to the log and to whoever is watching."""

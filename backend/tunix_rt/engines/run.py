@@ -119,6 +119,6 @@ def _finish(
 
 def _record_end(records: RunRecords, outcome: _Outcome) -> None:
     if outcome.failure is not None:
-        records.event("failed", f"failed: {outcome.failure.detail}", exit_code=outcome.exit_code)
+        records.note("failed", f"failed: {outcome.failure.detail}", exit_code=outcome.exit_code)
     else:
-        records.event("finished", outcome.status, exit_code=outcome.exit_code)
+        records.note("finished", outcome.status, exit_code=outcome.exit_code)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import absl.logging
 import jax
 import numpy as np
 import orbax.checkpoint as ocp
@@ -63,6 +64,8 @@ class Checkpoints:
     """The checkpoints of one run."""
 
     def __init__(self, directory: Path, *, num_newest: int) -> None:
+        # Orbax logs the traceback of what it raises, several times. What it raises is explained here.
+        absl.logging.set_verbosity(absl.logging.FATAL)
         self.directory = directory.absolute()
         with storage_errors("making the checkpoint directory"):
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -85,6 +88,8 @@ class Checkpoints:
             state=ocp.args.StandardSave(_named_leaves(state)),
             record=ocp.args.JsonSave(record.model_dump(mode="json")),
         )
+        self.wait()
+        _require_room(self.directory, state)
         with _writing(self.directory):
             self._manager.save(record.step, args=items, force=True)
 
@@ -199,6 +204,25 @@ def _named_leaves(tree: Any) -> dict[str, Any]:
     return dict(zip(_names(tree), jax.tree.leaves(tree), strict=True))
 
 
+def _require_room(directory: Path, state: TrainState) -> None:
+    """Refuse before anything is written: a disk that fills up half-way also stops the metrics and the log."""
+    num_bytes = sum(shard.data.nbytes for leaf in jax.tree.leaves(state) for shard in leaf.addressable_shards)
+    num_free = shutil.disk_usage(directory).free
+    if num_free < num_bytes:
+        raise _unwritable(
+            directory,
+            f"the disk is full: it needs {num_bytes / 2**20:,.0f} MiB of {num_free / 2**20:,.0f} MiB free",
+        )
+
+
+def _unwritable(directory: Path, reason: str) -> StorageError:
+    return StorageError(
+        f"A checkpoint cannot be written to {directory}: {reason}.",
+        next_step="Free space or choose another --output; the checkpoints before it are whole, and the same "
+        "command with --resume goes on from them.",
+    )
+
+
 @contextmanager
 def _writing(directory: Path) -> Iterator[None]:
     """Explain what Orbax raises when a checkpoint cannot be written; what it began is removed."""
@@ -211,12 +235,7 @@ def _writing(directory: Path) -> Iterator[None]:
         for unfinished in directory.glob("*orbax-checkpoint-tmp*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         is_full = any(sign in str(error) for sign in _FULL_DISK)
-        raise StorageError(
-            f"A checkpoint cannot be written to {directory}: "
-            + ("the disk is full." if is_full else f"{_first_line(error)}."),
-            next_step="Free space or choose another --output; the checkpoints before it are whole, and the "
-            "same command with --resume goes on from them.",
-        ) from error
+        raise _unwritable(directory, "the disk is full" if is_full else _first_line(error)) from error
 
 
 def _first_line(error: Exception) -> str:

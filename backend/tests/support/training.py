@@ -1,0 +1,153 @@
+"""Trainings of a tiny model: a recipe, a dataset, runs in this process and in children."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from support.children import environment, run_program, start_program
+from support.datasets import build, sums
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.base import DeviceRequest, ResumePoint, TrainingJob
+from tunix_rt.engines.records import Progress
+from tunix_rt.engines.run import run
+from tunix_rt.files.run_dirs import RunDir, read_json_lines
+from tunix_rt.services.training import dataset_rows
+
+DATASET = "demo-v1"
+# A constant schedule: runs of any length share one compiled program.
+RECIPE = f"""
+model: {{name: tiny-llama, weights: random}}
+data: {{dataset: {DATASET}, row_length: 64}}
+training:
+  num_steps: 12
+  batch_size: 4
+  learning_rate: 1e-2
+  schedule: constant
+  warmup_steps: 2
+  remat: none
+  precision: {{compute: float32}}
+eval: {{every_steps: 4, max_batches: 2}}
+output: {{save_every_steps: 3}}
+"""
+
+_OF_THE_CLOCK = ("time", "tokens_per_s", "peak_memory_bytes", "mfu")
+
+
+class Listener:
+    """Remembers what a person would have seen."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def show_line(self, text: str) -> None:
+        self.lines.append(text)
+
+    def show_progress(self, progress: Progress, *, is_due: bool) -> None:
+        self.lines.append(str(progress))
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A home with a dataset and a recipe, and compiled programs that every run here shares."""
+
+    root: Path
+    compiled: Path
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(home=self.root / "home")
+
+    @property
+    def recipe(self) -> Path:
+        return self.root / "tiny.yaml"
+
+    def train(
+        self,
+        output: str,
+        *sets: str,
+        resume_from: ResumePoint | None = None,
+        view: Listener | None = None,
+        **job: Any,
+    ) -> RunManifest:
+        """Train in this process."""
+        from tunix_rt.engines.jax.train import JaxEngine
+
+        _share_compiled_programs(self.compiled)
+        resolved = load_recipe(self.recipe, sets=list(sets))
+        training = TrainingJob(
+            resolved=resolved,
+            data=dataset_rows(self.settings, resolved.recipe),
+            run_dir=RunDir(self.root / output),
+            resume_from=resume_from,
+            **{"device": DeviceRequest("cpu"), **job},
+        )
+        return run(JaxEngine(), training, view or Listener())
+
+    @property
+    def _shared(self) -> dict[str, str]:
+        return {
+            "JAX_COMPILATION_CACHE_DIR": str(self.compiled),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        }
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """What children see."""
+        return environment(self.settings, **self._shared, **more)
+
+    def command(self, output: str, *more: str) -> list[str]:
+        return ["train", str(self.recipe), "--device", "cpu", "--output", str(self.root / output), *more]
+
+    def start(self, output: str, *more: str) -> "subprocess.Popen[str]":
+        """Start a training in a child."""
+        return start_program(*self.command(output, *more), environ=self.environment())
+
+    def run_child(self, output: str, *more: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+        """Train in a child, to its end."""
+        return run_program(*self.command(output, *more), settings=self.settings, **self._shared, **environ)
+
+    def metrics(self, output: str) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl without what the clock decides."""
+        lines = read_json_lines(self.root / output / "metrics.jsonl")
+        return [{key: line[key] for key in line if key not in _OF_THE_CLOCK} for line in lines]
+
+    def weights(self, output: str) -> bytes:
+        """The exported weights."""
+        return (self.root / output / "model" / "model.safetensors").read_bytes()
+
+    def events(self, output: str, kind: str) -> list[dict[str, Any]]:
+        """The events of one kind."""
+        lines = read_json_lines(self.root / output / "events.jsonl")
+        return [line for line in lines if line["kind"] == kind]
+
+    def manifest(self, output: str) -> dict[str, Any]:
+        """The manifest, as it was written."""
+        manifest: dict[str, Any] = json.loads((self.root / output / "run_manifest.json").read_bytes())
+        return manifest
+
+    def kept_steps(self, output: str) -> list[int]:
+        """The steps that have a checkpoint."""
+        names = os.listdir(self.root / output / "checkpoints")
+        return sorted(int(name) for name in names if name.isdecimal())
+
+
+def make_workshop(root: Path, compiled: Path) -> Workshop:
+    """A workshop with 48 sums in its dataset, a quarter of them for validation."""
+    root.mkdir(parents=True, exist_ok=True)
+    build(root / "home", sums(48), splits={"train": 0.75, "validation": 0.25})
+    workshop = Workshop(root, compiled)
+    workshop.recipe.write_text(RECIPE, encoding="utf-8")
+    return workshop
+
+
+def _share_compiled_programs(directory: Path) -> None:
+    jax.config.update("jax_compilation_cache_dir", str(directory))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
