@@ -76,8 +76,13 @@ def _params(program: Program, prepared: Prepared) -> Params:
     directory = prepared.source.directory
     if program.recipe.model.weights == "random" or directory is None:
         return program.random_params()
-    shardings = jax.tree.map(lambda leaf: leaf.sharding, program.abstract_params)
-    return load_params(directory, program.architecture, program.recipe.training.precision.weights, shardings)
+    return load_params(
+        directory,
+        program.architecture,
+        program.recipe.training.precision.weights,
+        jax.tree.map(lambda leaf: leaf.sharding, program.abstract_params),
+        convert=program.stored,
+    )
 
 
 def _refuse_checkpoints(checkpoints: Checkpoints) -> None:
