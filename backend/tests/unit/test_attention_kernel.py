@@ -47,7 +47,7 @@ def test_auto_takes_the_fused_kernel_of_the_device() -> None:
         (replace(GPU, compute_capability=TURING), "Ampere"),
         (replace(GPU, compute_capability=None), "Ampere"),
         (replace(TPU, row_length=192), "these have 192"),
-        (replace(TPU, architecture=_architecture(64)), "these have 64"),
+        (replace(TPU, architecture=_architecture(80)), "these have 80"),
         (replace(TPU, architecture=_architecture(256, 4), num_tensor_shards=8), "4 key heads .* 8 devices"),
     ],
 )

@@ -15,8 +15,8 @@ from tunix_rt.engines.architecture import Architecture
 Kernel = Literal["dense", "cudnn", "splash"]
 Platform = Literal["cpu", "gpu", "tpu"]
 
-# Splash works on tiles of 128 lanes, and a whole number of them must cover the row and the head.
-_TPU_LANES = 128
+# Splash works on tiles of 128 tokens. Heads of 64 and 256 values were compiled for v5e; odd ones were not.
+_SPLASH_TOKENS, _SPLASH_HEAD = 128, 64
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def _splash_obstacle(setting: Setting) -> str | None:
     head_dim, num_kv_heads = setting.architecture.head_dim, setting.architecture.num_kv_heads
     if setting.platform != "tpu":
         return "it runs on TPU only"
-    if setting.row_length % _TPU_LANES:
-        return f"it needs rows of a multiple of {_TPU_LANES} tokens, and these have {setting.row_length}"
-    if head_dim % _TPU_LANES:
-        return f"it needs heads of a multiple of {_TPU_LANES} values, and these have {head_dim}"
+    if setting.row_length % _SPLASH_TOKENS:
+        return f"it needs rows of a multiple of {_SPLASH_TOKENS} tokens, and these have {setting.row_length}"
+    if head_dim % _SPLASH_HEAD:
+        return f"it needs heads of a multiple of {_SPLASH_HEAD} values, and these have {head_dim}"
     if num_kv_heads > 1 and num_kv_heads % setting.num_tensor_shards:
         return f"{num_kv_heads} key heads cannot be shared by {setting.num_tensor_shards} devices"
     return None

@@ -1,6 +1,6 @@
 """The decoder beyond parity: rematerialisation, padding, number formats, initial weights, adapters."""
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -32,6 +32,19 @@ def _inputs() -> Inputs:
     return packed_rows([[tokens[:9], tokens[:7]], [tokens[:5]], []], 16)
 
 
+@cache
+def _params(architecture: Architecture = GEMMA2, seed: int = 0) -> Params:
+    params: Params = jax.jit(lambda: init_params(architecture, jax.random.key(seed), jnp.float32))()
+    return params
+
+
+@partial(jax.jit, static_argnames=("options",))
+def _hidden(
+    params: Params, options: ForwardOptions, adapters: Params | None = None, key: Array | None = None
+) -> Array:
+    return hidden_states(params, adapters, GEMMA2, _inputs(), options, dropout_key=key)
+
+
 @partial(jax.jit, static_argnames=("options",))
 def _gradients(params: Params, options: ForwardOptions) -> Params:
     def loss(params: Params) -> Array:
@@ -42,18 +55,16 @@ def _gradients(params: Params, options: ForwardOptions) -> Params:
 
 
 def test_gradients_do_not_depend_on_what_is_computed_again() -> None:
-    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
-    kept = _gradients(params, ForwardOptions("float32", remat="none"))
+    kept = _gradients(_params(), ForwardOptions("float32", remat="none"))
     for remat in ("dots", "block"):
-        again = _gradients(params, ForwardOptions("float32", remat=remat))
+        again = _gradients(_params(), ForwardOptions("float32", remat=remat))
         jax.tree.map(partial(np.testing.assert_allclose, atol=1e-4, rtol=1e-4), again, kept)
     assert all(jnp.abs(gradient).max() > 1e-3 for gradient in jax.tree.leaves(kept))
 
 
 def test_unrolled_layers_give_the_gradients_of_the_loop() -> None:
-    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
     looped, unrolled = (
-        _gradients(params, ForwardOptions("float32", remat="block", unrolls_layers=unrolls))
+        _gradients(_params(), ForwardOptions("float32", remat="block", unrolls_layers=unrolls))
         for unrolls in (False, True)
     )
     jax.tree.map(partial(np.testing.assert_allclose, atol=1e-4, rtol=1e-4), unrolled, looped)
@@ -69,17 +80,12 @@ def test_each_remat_computes_more_products_again_than_the_one_before() -> None:
 
 
 def test_padding_gives_finite_gradients() -> None:
-    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
-    gradients = _gradients(params, ForwardOptions("bfloat16", remat="block"))
+    gradients = _gradients(_params(), ForwardOptions("float32", remat="block"))
     assert all(jnp.isfinite(gradient).all() for gradient in jax.tree.leaves(gradients))
 
 
 def test_bfloat16_compute_stays_near_float32() -> None:
-    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
-    wide, narrow = (
-        hidden_states(params, None, GEMMA2, _inputs(), ForwardOptions(dtype))
-        for dtype in ("float32", "bfloat16")
-    )
+    wide, narrow = (_hidden(_params(), ForwardOptions(dtype)) for dtype in ("float32", "bfloat16"))
     assert narrow.dtype == jnp.bfloat16
     np.testing.assert_allclose(narrow.astype(jnp.float32), wide, atol=0.1)
 
@@ -101,29 +107,24 @@ def test_initial_weights_have_the_planned_shapes_and_number(name: str) -> None:
 
 
 def test_initial_weights_follow_the_key_and_start_with_neutral_norms() -> None:
-    first, same, other = (init_params(GEMMA2, jax.random.key(seed), jnp.float32) for seed in (0, 0, 1))
+    first, same, other = _params(), _params.__wrapped__(), _params(seed=1)
     jax.tree.map(np.testing.assert_array_equal, first, same)
     assert not jnp.array_equal(first["layers"]["q"], other["layers"]["q"])
     assert not first["layers"]["attention_norm"].any()
-    llama = init_params(_architecture("llama"), jax.random.key(0), jnp.float32)
-    assert (llama["layers"]["attention_norm"] == 1).all()
+    assert (_params(_architecture("llama"))["layers"]["attention_norm"] == 1).all()
 
 
 def test_adapters_act_in_every_matrix_and_drop_only_with_a_key() -> None:
-    params = init_params(GEMMA2, jax.random.key(0), jnp.float32)
     adapters = init_adapters(GEMMA2, LoraSection(rank=2), jax.random.key(1))
-    options = ForwardOptions("float32", adapter_scale=2.0, adapter_dropout=0.5)
-    run = jax.jit(
-        lambda adapters, key: hidden_states(params, adapters, GEMMA2, _inputs(), options, dropout_key=key)
-    )
-    base = hidden_states(params, None, GEMMA2, _inputs(), options)
-    np.testing.assert_allclose(run(adapters, None), base, atol=1e-5)  # b = 0
+    run = partial(_hidden, _params(), ForwardOptions("float32", adapter_scale=2.0, adapter_dropout=0.5))
+    base = _hidden(_params(), ForwardOptions("float32"))
+    np.testing.assert_allclose(run(adapters), base, atol=1e-5)  # b = 0
 
     moved: Any = jax.tree.map(lambda leaf: leaf + 0.1, adapters)
     for target in moved["layers"]:
         alone = {"layers": adapters["layers"] | {target: moved["layers"][target]}}
-        assert jnp.abs(run(alone, None) - base).max() > 1e-3, target
+        assert jnp.abs(run(alone) - base).max() > 1e-3, target
     dropped = [run(moved, jax.random.key(seed)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(dropped[0], dropped[1])
     assert not jnp.array_equal(dropped[0], dropped[2])
-    assert not jnp.array_equal(dropped[0], run(moved, None))
+    assert not jnp.array_equal(dropped[0], run(moved))
