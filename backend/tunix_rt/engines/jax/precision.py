@@ -46,7 +46,7 @@ def round_stochastically(values: Array, key: Array) -> Array:
 
 
 def add_updates(weights: Any, updates: Any, rounding_key: Array | None) -> Any:
-    """Weights plus float32 updates, summed in float32 and rounded once: stochastically when a key is given."""
+    """Weights plus updates, summed in float32 and rounded once: stochastically when a key is given."""
     return jax.tree.map_with_path(
         lambda path, weight, update: rounded(
             path, weight.astype(jnp.float32) + update, weight.dtype, rounding_key

@@ -1,0 +1,48 @@
+"""Two processes that meet through jax.distributed train as one does."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.children import free_port
+from support.programs import tiny_program, tiny_recipe, train
+
+TESTS = Path(__file__).parents[2]
+TIMEOUT_S = 300
+
+
+def start(coordinator: str, process_id: int) -> subprocess.Popen[str]:
+    """One process of two, with two devices."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+    return subprocess.Popen(
+        [sys.executable, "-m", "support.host_child", coordinator, "2", str(process_id)],
+        env=os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "PYTHONPATH": str(TESTS)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def reports(processes: list[subprocess.Popen[str]]) -> list[dict[str, Any]]:
+    """What each printed; none of them outlives this."""
+    try:
+        printed = [process.communicate(timeout=TIMEOUT_S) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0, 0], printed
+    # The last line: the library under the collectives announces itself on standard output.
+    return [json.loads(stdout.splitlines()[-1]) for stdout, _ in printed]
+
+
+def test_two_processes_with_two_devices_each_have_the_losses_of_one_with_one() -> None:
+    coordinator = f"127.0.0.1:{free_port()}"
+    of_each = reports([start(coordinator, process_id) for process_id in (0, 1)])
+    _, metrics = train(tiny_program(tiny_recipe(sections={"sharding": {"fsdp": 1}})), num_steps=3)
+    assert [report["devices"] for report in of_each] == [4, 4]
+    assert of_each[0]["losses"] == of_each[1]["losses"]
+    assert of_each[0]["losses"] == pytest.approx([float(m.loss) for m in metrics], abs=1e-5)

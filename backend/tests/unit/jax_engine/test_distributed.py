@@ -1,0 +1,26 @@
+"""Joining a run of several processes: what is refused before JAX is asked."""
+
+import socket
+
+import pytest
+
+from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.engines.jax.distributed import initialize
+
+
+def test_a_process_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="Process 2 does not exist in a run of 2"):
+        initialize("127.0.0.1:8476", 2, 2)
+
+
+def test_a_coordinator_without_a_port_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="'localhost' is not an address"):
+        initialize("localhost", 2, 0)
+
+
+def test_a_coordinator_that_does_not_answer_is_named() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # Bound but not listening: connections are refused.
+        port = bound.getsockname()[1]
+        with pytest.raises(DeviceError, match=f"127.0.0.1:{port} within 0 s"):
+            initialize(f"127.0.0.1:{port}", 2, 1, timeout_s=0)
