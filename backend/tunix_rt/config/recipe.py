@@ -129,7 +129,7 @@ class TrainingSection(_Section):
     warmup_steps: Annotated[int, Field(ge=0)] = 0
     """Steps in which the learning rate rises linearly to its peak."""
     final_learning_rate_fraction: Fraction = 0.0
-    """Share of the peak that is left at the last step."""
+    """Share of the peak that the schedule goes down to, reached just after the last step."""
     optimizer: Optimizer = AdamW()
     """`adamw` or `adafactor`, by name or with its settings."""
     max_grad_norm: Annotated[float, Field(gt=0)] | None = 1.0
