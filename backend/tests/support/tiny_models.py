@@ -52,7 +52,7 @@ CONFIGS: dict[str, transformers.PretrainedConfig] = {
         query_pre_attn_scalar=24,
         rope_parameters=_GEMMA3_ROPE,
     ),
-    "llama": transformers.LlamaConfig(**_SHAPE, num_hidden_layers=2, rms_norm_eps=1e-5),
+    "llama": transformers.LlamaConfig(**_SHAPE, num_hidden_layers=2, rms_norm_eps=1e-3),
     "llama-llama3-scaling": transformers.LlamaConfig(
         **_SHAPE, num_hidden_layers=2, rope_parameters=_LLAMA3_SCALING, tie_word_embeddings=True
     ),

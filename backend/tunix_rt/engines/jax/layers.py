@@ -43,7 +43,8 @@ class Layer:
             dropout=self.adapter_dropout,
             dropout_key=self._dropout_key(name),
         )
-        return checkpoint_name(product, PRODUCT)
+        named: Array = checkpoint_name(product, PRODUCT)
+        return named
 
     def norm(self, name: str, x: Array) -> Array:
         """RMS norm with the weight `name`."""
