@@ -1,7 +1,8 @@
 """Compiles the steps that the planner's component model is fitted to, and writes what the compiler said.
 
-    python -m benchmarks.compile_steps [NAME ...]         steps for TPUs: needs tpu-plan, no accelerator
-    python -m benchmarks.compile_steps --gpu [NAME ...]   steps for an H200: needs the card
+    python -m benchmarks.compile_steps [NAME ...]           steps for TPUs: needs tpu-plan, no accelerator
+    python -m benchmarks.compile_steps --cards [NAME ...]   for cards that are not there: needs gpu-plan
+    python -m benchmarks.compile_steps --gpu [NAME ...]     for an H200: needs the card
 
 A step takes one to five CPU-minutes; figures that are already in the file are kept unless the step is named.
 """
@@ -54,57 +55,29 @@ def lora(model: str, rows: int, row_length: int, **training: Any) -> dict[str, A
 
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "seed: adamw bf16, not donated": ("v5e-8", seed(precision=_BF16, donate_buffers=False)),
-    "seed on v3": ("v3-8", seed(precision=_BF16, donate_buffers=False)),
+    "seed: adamw bf16, not donated, one chip": ("v5e-8", seed(precision=_BF16, donate_buffers=False)),
     "seed, donated": ("v5e-8", seed(precision=_BF16)),
-    "seed, adafactor, not donated": (
-        "v5e-8",
-        seed(precision=_BF16_WEIGHTS, optimizer="adafactor", donate_buffers=False),
-    ),
     "seed, adafactor, donated": ("v5e-8", seed(precision=_BF16_WEIGHTS, optimizer="adafactor")),
-    "seed, adafactor f32, not donated": ("v5e-8", seed(optimizer="adafactor", donate_buffers=False)),
-    "seed, adafactor f32, donated": ("v5e-8", seed(optimizer="adafactor")),
-    "seed, adamw f32, donated": ("v5e-8", seed()),
-    "gemma-2b adafactor bf16 512 x 4, one chip": (
-        "v5e-1",
-        case(_GEMMA, 4, 512, optimizer="adafactor", precision=_BF16_WEIGHTS),
-    ),
+    "gemma-2b adafactor f32 512 x 8": ("v5e-8", case(_GEMMA, 8, 512, optimizer="adafactor")),
+    "gemma-2b lora 1024 x 4": ("v5e-1", lora(_GEMMA, 4, 1024)),
+    "gemma-2b lora 1024 x 4, dense logits": ("v5e-1", lora(_GEMMA, 4, 1024, loss_chunk_tokens=None)),
+    "gemma-3-1b adamw 2048 x 8": ("v5e-8", case(_GEMMA3, 8, 2048)),
+    "gemma-3-1b lora 1024 x 4": ("v5e-1", lora(_GEMMA3, 4, 1024)),
+    "gemma-2-2b adamw 2048 x 8": ("v5e-8", case(_GEMMA2, 8, 2048)),
+    "gemma-2-2b lora 1024 x 4": ("v5e-1", lora(_GEMMA2, 4, 1024)),
     "gemma-2b adafactor bf16 512 x 8": (
         "v5e-8",
         case(_GEMMA, 8, 512, optimizer="adafactor", precision=_BF16_WEIGHTS),
     ),
-    "gemma-2b adamw 512 x 8": ("v5e-8", case(_GEMMA, 8, 512)),
-    "gemma-2b adamw 512 x 8, dense logits, no remat": ("v5e-8", case(_GEMMA, 8, 512, **_NAIVE)),
-    "gemma-2b adamw 512 x 64": ("v5e-8", case(_GEMMA, 64, 512)),
+    "gemma-2b adamw 2048 x 16": ("v5e-8", case(_GEMMA, 16, 2048)),
     "gemma-2b adamw 512 x 64 in 4 parts": (
         "v5e-8",
         case(_GEMMA, 64, 512, gradient_accumulation_steps=4),
     ),
-    "gemma-2b adamw 2048 x 8": ("v5e-8", case(_GEMMA, 8, 2048)),
-    "gemma-2b adamw 2048 x 16": ("v5e-8", case(_GEMMA, 16, 2048)),
-    "gemma-2b adamw 2048 x 16, dense logits": ("v5e-8", case(_GEMMA, 16, 2048, loss_chunk_tokens=None)),
-    "gemma-2b adamw 512 x 16, dots": ("v5e-8", case(_GEMMA, 16, 512, remat="dots")),
-    "gemma-2b adamw 512 x 8, tensor 2": (
-        "v5e-8",
-        case(_GEMMA, 8, 512, sharding={"fsdp": "auto", "tensor": 2}),
-    ),
-    "gemma-2b lora 512 x 4, one chip": ("v5e-1", lora(_GEMMA, 4, 512)),
-    "gemma-2b lora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA, 4, 1024)),
-    "gemma-2b lora 1024 x 4, dense logits": ("v5e-1", lora(_GEMMA, 4, 1024, loss_chunk_tokens=None)),
-    "gemma-2b lora 1024 x 4, dense logits, no remat": (
+    "smollm2-135m adamw 1024 x 8, no remat": (
         "v5e-1",
-        lora(_GEMMA, 4, 1024, loss_chunk_tokens=None, remat="none"),
+        case("HuggingFaceTB/SmolLM2-135M", 8, 1024, remat="none"),
     ),
-    "gemma-2b qlora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA, 4, 1024, mode="qlora")),
-    "gemma-2-2b adamw 2048 x 8": ("v5e-8", case(_GEMMA2, 8, 2048)),
-    "gemma-2-2b adamw 2048 x 16": ("v5e-8", case(_GEMMA2, 16, 2048)),
-    "gemma-2-2b lora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA2, 4, 1024)),
-    "gemma-3-1b adamw 2048 x 8": ("v5e-8", case(_GEMMA3, 8, 2048)),
-    "gemma-3-1b adamw 2048 x 16": ("v5e-8", case(_GEMMA3, 16, 2048)),
-    "gemma-3-1b lora 1024 x 4, one chip": ("v5e-1", lora(_GEMMA3, 4, 1024)),
-    "smollm2-135m adamw 1024 x 8, one chip": ("v5e-1", case("HuggingFaceTB/SmolLM2-135M", 8, 1024)),
-    "llama-3.2-1b adamw 1024 x 16": ("v5e-8", case(_LLAMA, 16, 1024)),
-    "qwen3-0.6b lora 1024 x 8, v6e": ("v6e-1", lora("Qwen/Qwen3-0.6B", 8, 1024)),
 }
 
 _BF16_ROUNDED = {"weights": "bfloat16", "stochastic_rounding": True}
@@ -150,12 +123,19 @@ GPU_CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+CARD_CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    f"{card}: {model.split('/')[1]} lora 1024 x 4": (card, lora(model, 4, 1024))
+    for card in ("t4", "rtx4090", "rtx5090")
+    for model in (_GEMMA, _GEMMA2, _GEMMA3)
+}
+
+
 def main(arguments: list[str]) -> None:
     """Compile what is missing or named."""
-    all_cases = CASES | GPU_CASES
-    names = [argument for argument in arguments if argument != "--gpu"]
+    all_cases = CASES | CARD_CASES | GPU_CASES
+    names = [argument for argument in arguments if not argument.startswith("--")]
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
-    wanted = GPU_CASES if "--gpu" in arguments else CASES
+    wanted = GPU_CASES if "--gpu" in arguments else CARD_CASES if "--cards" in arguments else CASES
     for name in names or [name for name in wanted if name not in known]:
         target_name, values = all_cases[name]
         known[name] = {"target": target_name, "recipe": values, "compiled": compiled(target_name, values)}
@@ -168,7 +148,7 @@ def main(arguments: list[str]) -> None:
 def compiled(target_name: str, values: dict[str, Any]) -> dict[str, Any]:
     """What the compiler says about one step."""
     target, recipe = known_target(target_name), recipe_of(values)
-    if target.platform == "gpu":
+    if target.name == "h200":
         target = replace(target, name=LOCAL)  # the card itself, not its description: cuDNN needs it
     request = CompileRequest(
         recipe=recipe,

@@ -22,7 +22,7 @@ class Calibration:
     gathered_layers: float
     """Layers whose weights are collected at one time under FSDP."""
     updated_at_once: float
-    """Float32 copies of the largest matrix while it is updated."""
+    """Float32 copies of the largest matrix while Adafactor updates it."""
     program_bytes: int
     reuses_undonated: bool
     """Whether memory of a new state serves as temporary memory before it is written."""
@@ -35,7 +35,7 @@ _ALL = Calibration(
     kept_by_none=1.5,
     cast_layers=1.0,
     gathered_layers=2.0,
-    updated_at_once=1.0,
+    updated_at_once=0.75,
     program_bytes=64 * 1024**2,
     reuses_undonated=True,
 )

@@ -1,10 +1,11 @@
 """Memory of one step by component, from sizes alone.
 
-What is stored between steps is counted exactly. What the step makes lives in three phases, and the peak is
+What is stored between steps is counted exactly. What the step makes lives in four phases, and the peak is
 the largest of them:
 
     loss       kept activations, logits of one chunk, gradient of the embedding
     backward   kept activations, gradients of all layers, one layer at work
+    embedding  gradients of all layers, the gradient of the looked-up rows before the devices share it out
     update     gradients, the update of the largest matrix in float32
 
 How much of each is alive at one time is the compiler's choice; `calibration.py` holds what was fitted to it.
@@ -20,7 +21,12 @@ Sizes = dict[Component, float]
 def estimate_components(step: StepShape) -> dict[Component, int]:
     """Bytes per device by component, at the peak."""
     fitted = CALIBRATIONS[step.platform]
-    phases = (_loss_phase(step, fitted), _backward_phase(step, fitted), _update_phase(step, fitted))
+    phases = (
+        _loss_phase(step, fitted),
+        _backward_phase(step, fitted),
+        _embedding_phase(step),
+        _update_phase(step, fitted),
+    )
     peak = max(phases, key=lambda phase: sum(phase.values()))
     undonated = undonated_bytes(step)
     if fitted.reuses_undonated and undonated:
@@ -59,7 +65,7 @@ def optimizer_state_bytes(step: StepShape) -> float:
     """Two moments per trained weight, or Adafactor's rows and columns, which are always float32."""
     training = step.recipe.training
     if training.optimizer.name == "adafactor":
-        return step.num_factors * 4 / step.num_weight_parts
+        return step.num_factors * 4  # small, and copied to every device
     moment = NUM_BYTES[training.precision.optimizer_state]
     return 2 * step.num_trained * moment / step.num_weight_parts
 
@@ -91,21 +97,33 @@ def _backward_phase(step: StepShape, fitted: Calibration) -> Sizes:
     }
 
 
+def _embedding_phase(step: StepShape) -> Sizes:
+    if not step.is_full or step.mesh.fsdp == 1:
+        return {}
+    # Any device may have looked up any row: each adds up a whole table before it keeps its part.
+    table = step.num_head * step.weight_bytes / step.mesh.tensor
+    return {"gradients": _layer_gradients(step) + table}
+
+
 def _update_phase(step: StepShape, fitted: Calibration) -> Sizes:
-    if not step.is_full:
-        return {"gradients": _gradients(step)}
-    largest = step.num_largest_matrix / step.num_weight_parts
-    return {"gradients": _gradients(step), "temporaries": fitted.updated_at_once * 4 * largest}
+    sizes: Sizes = {"gradients": _gradients(step)}
+    if step.is_full and step.recipe.training.optimizer.name == "adafactor":
+        # AdamW's update is one pass over a matrix; Adafactor's needs its sums first, and a copy meanwhile.
+        sizes["temporaries"] = fitted.updated_at_once * 4 * step.num_largest_matrix / step.num_weight_parts
+    return sizes
 
 
 def _gradients(step: StepShape) -> float:
     """Of all layers at once, since the scan stacks them; summed in float32 over the parts of a batch."""
     if not step.is_full:
         return 4.0 * step.num_trained / step.num_weight_parts
+    return _layer_gradients(step) + step.num_embedding * step.weight_bytes / step.num_weight_parts
+
+
+def _layer_gradients(step: StepShape) -> float:
     is_summed = step.recipe.training.gradient_accumulation_steps > 1
-    layers = step.num_layer_matrices * (step.compute_bytes + 4 * is_summed)
-    embedding = step.num_embedding * step.weight_bytes
-    return (layers + embedding) / step.num_weight_parts
+    size = step.compute_bytes + 4 * is_summed
+    return size * step.num_layer_matrices / step.num_weight_parts
 
 
 def _kept(step: StepShape, fitted: Calibration) -> float:

@@ -94,7 +94,7 @@ def _plan(
         session_seconds=session,
         fits_session=None if session is None or total is None else total <= session,
         assumptions=(
-            timing_assumption(target),
+            timing_assumption(step, target),
             *workload.assumptions,
             f"Memory limit: {target.memory_source}.",
         ),
