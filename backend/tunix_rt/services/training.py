@@ -69,14 +69,14 @@ def file_rows(path: Path, recipe: Recipe) -> TrainingData:
     Raises:
         InvalidInputError: There is no such file, or the recipe validates and a file has no splits.
     """
+    if not path.is_file():
+        raise InvalidInputError(f"There is no file {path}.", next_step="Check the path after --data.")
     if recipe.eval.every_steps is not None:
         raise InvalidInputError(
             f"The recipe validates on the split {recipe.eval.split!r}; the file {path.name} has no splits.",
             next_step="Build a dataset with tunix-rt data ingest and use --dataset, "
             "or set eval.every_steps to null.",
         )
-    if not path.is_file():
-        raise InvalidInputError(f"There is no file {path}.", next_step="Check the path after --data.")
     return TrainingData(
         name=path.name,
         content_hash=file_sha256(path.resolve()),
