@@ -7,6 +7,7 @@ import numpy as np
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
+from tunix_rt.engines.attention_kernel import Platform
 from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.program import Program, build_program
@@ -48,10 +49,10 @@ def tiny_recipe(sections: dict[str, Any] | None = None, **training: Any) -> Reci
     )
 
 
-def tiny_program(recipe: Recipe, **architecture: Any) -> Program:
-    """The program of a recipe on all devices that this process has."""
+def tiny_program(recipe: Recipe, *, platform: Platform = "cpu", **architecture: Any) -> Program:
+    """The program of a recipe on all devices that this process has, laid out as for `platform`."""
     mesh = make_mesh(recipe.sharding, jax.devices())
-    return build_program(recipe, tiny_architecture(**architecture), mesh, num_steps=10, platform="cpu")
+    return build_program(recipe, tiny_architecture(**architecture), mesh, num_steps=10, platform=platform)
 
 
 def random_batch(*, num_rows: int = 8, seed: int = 0, row_length: int = ROW_LENGTH) -> Batch:

@@ -11,6 +11,7 @@ from support.programs import tiny_architecture, tiny_recipe
 
 from tunix_rt.config.recipe import LoraSection, QuantizationSection, ShardingSection
 from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.engines.jax.layer_lists import abstract_unstacked
 from tunix_rt.engines.jax.lora import abstract_adapters
 from tunix_rt.engines.jax.optimizer import make_optimizer
 from tunix_rt.engines.jax.params import abstract_params
@@ -97,6 +98,16 @@ def test_codes_and_scales_are_split_alike_and_only_between_blocks() -> None:
     assert gate.codes == gate.scales == P(None, "fsdp", None)
     too_many = specs_of(abstract_quantized(weights_of(), section), mesh_of(1, 8, 1))["layers"]["gate"]
     assert too_many.codes == too_many.scales == P(None, None, "fsdp")
+
+
+def test_layers_one_by_one_are_split_like_stacked_ones() -> None:
+    weights = abstract_unstacked(weights_of(), num_layers=2)
+    layer = specs_of(weights, mesh_of(1, 4, 2))["layers"][1]
+    assert (layer["gate"], layer["down"], layer["mlp_norm"]) == (
+        P("fsdp", "tensor"),
+        P("tensor", "fsdp"),
+        P(),
+    )
 
 
 def test_a_batch_that_cannot_be_split_names_the_numbers() -> None:

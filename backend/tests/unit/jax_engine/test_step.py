@@ -133,6 +133,15 @@ def test_frozen_weights_have_no_gradients_in_the_compiled_step() -> None:
     assert compiled.memory_analysis().temp_size_in_bytes < 0.8 * frozen_bytes
 
 
+def test_frozen_layers_one_by_one_train_as_stacked_ones_do(lora_program: Program) -> None:
+    """As the layers of a GPU lie in memory; the numbers are the CPU's."""
+    unrolled = tiny_program(lora_program.recipe, platform="gpu")
+    assert len(unrolled.abstract_frozen["layers"]) == 2
+    _, expected = train(lora_program, num_steps=2)
+    _, metrics = train(unrolled, num_steps=2)
+    assert [float(m.loss) for m in metrics] == pytest.approx([float(m.loss) for m in expected], abs=1e-5)
+
+
 def test_qlora_trains_on_quantised_weights() -> None:
     sections = {"lora": {"rank": 4}, "quantization": {"format": "nf4", "block_size": 16}}
     program = tiny_program(tiny_recipe(sections, mode="qlora"))
