@@ -1,0 +1,64 @@
+"""Run directories: one writer, lines that survive a sudden end, hashes of everything."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tunix_rt.core.errors import ConflictError
+from tunix_rt.files.run_dirs import JsonLines, RunDir, keep_json_lines, read_json_lines
+
+
+def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path / "run")
+    with run_dir.held(), pytest.raises(ConflictError, match="Another process"), run_dir.held():
+        pass
+    with run_dir.held():
+        pass  # free again
+
+
+def test_a_directory_that_was_only_held_is_empty_and_goes_away(tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path / "run")
+    with run_dir.held():
+        assert run_dir.is_empty()
+        run_dir.remove_if_empty()
+    assert not run_dir.path.exists()
+    run_dir.path.mkdir()
+    run_dir.log.write_text("hello")
+    run_dir.remove_if_empty()
+    assert run_dir.log.exists()
+
+
+def test_a_line_that_was_torn_by_a_kill_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n{"step": 2}\n{"st')
+    assert read_json_lines(path) == [{"step": 1}, {"step": 2}]
+
+
+def test_lines_are_cut_back_and_then_appended(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n{"step": 2}\n{"step": 3}\n{"st')
+    keep_json_lines(path, lambda line: bool(line["step"] <= 2))
+    lines = JsonLines(path)
+    lines.append({"step": 3, "unit": "µs"})
+    lines.close()
+    assert path.read_text(encoding="utf-8") == '{"step": 1}\n{"step": 2}\n{"step": 3, "unit": "µs"}\n'
+
+
+def test_a_number_that_json_cannot_say_is_refused(tmp_path: Path) -> None:
+    lines = JsonLines(tmp_path / "metrics.jsonl")
+    with pytest.raises(ValueError, match="JSON"):
+        lines.append({"loss": float("nan")})
+    lines.close()
+
+
+def test_every_file_but_the_manifest_is_hashed(tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_bytes(b"{}")
+    run_dir.log.write_bytes(b"hello")
+    run_dir.manifest.write_bytes(b"{}")
+    assert run_dir.file_hashes() == {
+        "log.txt": hashlib.sha256(b"hello").hexdigest(),
+        "model/config.json": hashlib.sha256(b"{}").hexdigest(),
+    }
