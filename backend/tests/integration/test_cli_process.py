@@ -187,22 +187,15 @@ def test_the_program_names_its_version() -> None:
     assert done.stdout == f"tunix-rt {__version__}\n"
 
 
-def test_the_demo_ends_with_a_checked_dataset(settings: Settings) -> None:
-    first = run_program("demo", settings=settings)
-    assert first.returncode == 0, first.stderr
-    assert "Demo passed." in first.stdout
-    again = run_program("demo", "--json", settings=settings)
-    result = json.loads(again.stdout)
-    assert (again.returncode, result["passed"]) == (0, True)
-    assert result["imported"]["num_imported"] == 0
-    assert result["dataset"]["status"] == "unchanged"
-
-
 @pytest.mark.parametrize(
     ("module", "forbidden"),
     [
         ("tunix_rt.api.app", ACCELERATORS),
         ("tunix_rt.cli.main", [*ACCELERATORS, "fastapi", "alembic", "reasoning_gym", "pyarrow"]),
+        (
+            "tunix_rt.config.recipe_loading",
+            [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"],
+        ),
         ("tunix_rt.config.settings", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"]),
     ],
 )

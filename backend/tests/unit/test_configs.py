@@ -10,6 +10,7 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import TARGET_NAMES
 from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.files.assets import shipped_recipe_path
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 ROOT = Path(__file__).parents[3]
@@ -40,10 +41,11 @@ def target_of(path: Path) -> str:
 def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Plan]:
     settings = Settings(home=tmp_path_factory.mktemp("home"))
     options = PlanOptions(is_fast=True, online=False)
-    return {
-        path: plan_recipe(settings, load_recipe(path).recipe, target_of(path), options, PlanProgress())
-        for path in CONFIGS
-    }
+    made = {}
+    for path in CONFIGS:
+        recipe, target = load_recipe(path).recipe, find_target(target_of(path))
+        made[path] = plan_recipe(settings, recipe, target, options, PlanProgress())
+    return made
 
 
 def test_the_recipes_that_people_know_are_there() -> None:
@@ -71,3 +73,8 @@ def test_a_recipe_has_time_to_warm_up_and_to_validate(path: Path, plans: dict[Pa
     assert num_steps is not None
     assert recipe.training.warmup_steps < num_steps / 2
     assert (recipe.eval.every_steps or 0) <= num_steps
+
+
+def test_the_demo_recipe_of_the_package_is_the_one_that_people_see() -> None:
+    seen = ROOT / "training" / "configs" / "demo.yaml"
+    assert shipped_recipe_path("demo").read_bytes() == seen.read_bytes()

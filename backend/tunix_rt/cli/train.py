@@ -137,7 +137,7 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         is_forced=request.is_forced,
     )
     with TrainingView(err) as view:
-        manifest = run(_engine(), job, view)
+        manifest = run(jax_engine(), job, view)
     _print(manifest, run_dir.path, as_json=as_json)
     if manifest.exit_code:
         raise typer.Exit(manifest.exit_code)
@@ -150,7 +150,8 @@ def _print(manifest: RunManifest, directory: Path, *, as_json: bool) -> None:
         say(summary(manifest, str(directory)))
 
 
-def _engine() -> Engine:
+def jax_engine() -> Engine:
+    """The JAX engine, or an error that says how to install it."""
     try:
         # Imported here: no other command needs an accelerator library.
         from tunix_rt.engines.jax.train import JaxEngine

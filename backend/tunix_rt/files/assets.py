@@ -5,6 +5,7 @@ assets/evalsets/<name>.jsonl
 assets/tokenizers/<name>/{tokenizer.json,tokenizer_config.json}
 assets/models/<name>/config.json    the shape of a built-in model, which starts from random weights
 assets/models/known.json            the shapes of models on the hub, so that planning needs no network
+assets/recipes/<name>.yaml          recipes that commands run by themselves; training/configs has them too
 """
 
 import json
@@ -72,6 +73,12 @@ def known_model_configs() -> dict[str, dict[str, Any]]:
     """Hub id to `config.json`, of the models whose shape ships with the package."""
     entries = json.loads((ASSETS_DIR / "models" / "known.json").read_text(encoding="utf-8"))
     return {hub_id: entry["config"] for entry in entries for hub_id in entry["hub_ids"]}
+
+
+def shipped_recipe_path(name: str) -> Path:
+    """The YAML file of a shipped recipe."""
+    names = sorted(path.stem for path in ASSETS_DIR.glob("recipes/*.yaml"))
+    return _known("recipe", name, names, f"recipes/{name}.yaml")
 
 
 def _known(kind: str, name: str, known_names: list[str], relative: str) -> Path:

@@ -1,4 +1,4 @@
-"""The main job on this machine: from shipped traces to a checked dataset and its X-ray."""
+"""The first half of the demo: from shipped traces to a checked dataset and its X-ray."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -33,8 +33,8 @@ ROW_LENGTH = 256
 Stage = Literal["collect", "check", "plant", "build", "verify", "xray"]
 
 
-class DemoResult(BaseModel):
-    """What the demo did, every figure as it came out."""
+class DemoData(BaseModel):
+    """What the demo made of the traces, every figure as it came out."""
 
     model_config = ConfigDict(frozen=True)
     passed: bool
@@ -50,9 +50,9 @@ class DemoResult(BaseModel):
     """The X-ray as a self-contained page."""
 
 
-def run_demo(
+def build_demo_dataset(
     store: Store, *, on_stage: Callable[[Stage], None], progress: Progress = lambda _: None
-) -> DemoResult:
+) -> DemoData:
     """Collect, check, build, verify, X-ray. Running it again changes nothing and says the same."""
     settings = store.settings
     on_stage("collect")
@@ -75,7 +75,7 @@ def run_demo(
     report = xray_dataset(settings.datasets_dir, spec.dataset_key, ModelChoice("tiny"), xray_options)
     page = settings.home_dir / f"{spec.dataset_key}-xray.html"
     _write_page(page, report, spec.dataset_key)
-    return DemoResult(
+    return DemoData(
         passed=with_errors.count == 0 and verdict.intact and report.passed,
         imported=imported,
         traces_with_errors=with_errors,

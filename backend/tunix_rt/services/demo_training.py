@@ -1,0 +1,57 @@
+"""The second half of the demo: the dataset is planned for and trained on, on this machine."""
+
+from dataclasses import dataclass
+
+from tunix_rt.config.recipe_loading import ResolvedRecipe, load_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.base import DeviceName, DeviceRequest, Engine, TrainingJob
+from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.records import View
+from tunix_rt.engines.run import run
+from tunix_rt.files.assets import shipped_recipe_path
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.services.training import dataset_rows, new_run_dir, smoke_flags
+
+_RECIPE = "demo"
+_DEVICE: DeviceName = "cpu"
+
+
+@dataclass(frozen=True)
+class DemoTraining:
+    """A training that is ready to start, and what it is expected to take."""
+
+    settings: Settings
+    resolved: ResolvedRecipe
+    plan: Plan
+    run_dir: RunDir
+
+    def run(self, engine: Engine, view: View) -> RunManifest:
+        """Train. The run directory is a new one, whatever earlier demos left."""
+        job = TrainingJob(
+            resolved=self.resolved,
+            data=dataset_rows(self.settings, self.resolved.recipe),
+            run_dir=self.run_dir,
+            device=DeviceRequest(_DEVICE),
+        )
+        return run(engine, job, view)
+
+
+def plan_demo_training(settings: Settings, *, smoke_steps: int | None = None) -> DemoTraining:
+    """Read the shipped recipe and plan it for this machine's CPU.
+
+    Args:
+        settings: Where the dataset is and the run goes.
+        smoke_steps: End after this many steps. None: as long as the recipe says.
+    """
+    path = shipped_recipe_path(_RECIPE)
+    resolved = load_recipe(path)
+    if smoke_steps is not None:
+        flags = smoke_flags(resolved.recipe, smoke_steps, reason="--smoke-steps")
+        resolved = load_recipe(path, flags=flags)
+    plan = plan_recipe(
+        settings, resolved.recipe, find_target(_DEVICE), PlanOptions(is_fast=True), PlanProgress()
+    )
+    return DemoTraining(settings, resolved, plan, new_run_dir(settings, path, None))
