@@ -17,6 +17,7 @@ from tunix_rt.engines.base import (
     DeviceName,
     DeviceRequest,
     Engine,
+    ProcessGroup,
     ResumePoint,
     TrainingJob,
 )
@@ -45,6 +46,12 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
 ]
+Coordinator = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Address of process 0, when several processes train together."),
+]
+NumProcesses = Annotated[int | None, typer.Option(min=1, help="How many processes train together.")]
+ProcessId = Annotated[int | None, typer.Option(min=0, help="Which of them this is, from 0.")]
 Force = Annotated[bool, typer.Option("--force", help="Run even though the plan says that it does not fit.")]
 SmokeSteps = Annotated[
     int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
@@ -62,6 +69,7 @@ class TrainRequest:
     output: Path | None = None
     resume_from: ResumePoint | None = None
     checkpoint_dir: Path | None = None
+    processes: ProcessGroup | None = None
     is_forced: bool = False
 
 
@@ -75,6 +83,9 @@ def train(
     sets: Set = None,
     force: Force = False,
     smoke_steps: SmokeSteps = None,
+    coordinator: Coordinator = None,
+    num_processes: NumProcesses = None,
+    process_id: ProcessId = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Train a model. docs/training.md explains the run directory, resuming and the exit codes."""
@@ -87,6 +98,7 @@ def train(
         device=DeviceRequest(device),
         output=output,
         resume_from=LATEST if resume else parse_resume_from(resume_from, "--resume-from"),
+        processes=_processes(coordinator, num_processes, process_id, output),
         is_forced=force,
     )
     run_request(request, as_json=as_json)
@@ -101,6 +113,19 @@ def resolve(
         return resolved
     smoke = smoke_flags(resolved.recipe, smoke_steps, reason=smoke_reason)
     return load_recipe(path, sets=sets, flags={**flags, **smoke})
+
+
+def _processes(
+    coordinator: str | None, num_processes: int | None, process_id: int | None, output: Path | None
+) -> ProcessGroup | None:
+    if coordinator is None and num_processes is None and process_id is None:
+        return None
+    if coordinator is None or num_processes is None or process_id is None or output is None:
+        raise InvalidInputError(
+            "To train together, processes need --coordinator, --num-processes, --process-id and --output.",
+            next_step="Give all four; the output must be the same, on a disk that all of them share.",
+        )
+    return ProcessGroup(coordinator, num_processes, process_id)
 
 
 def parse_resume_from(text: str | None, flag: str) -> ResumePoint | None:
@@ -125,6 +150,11 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         )
     recipe = request.resolved.recipe
     run_dir = new_run_dir(settings, request.recipe_path, request.output)
+    checkpoint_dir = request.checkpoint_dir
+    if request.processes is not None and request.processes.process_id:
+        # Checkpoints are written together; every process but the first keeps its own records beside.
+        checkpoint_dir = checkpoint_dir or run_dir.checkpoints
+        run_dir = run_dir.of_process(request.processes.process_id)
     job = TrainingJob(
         resolved=request.resolved,
         data=dataset_rows(settings, recipe)
@@ -133,7 +163,8 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         run_dir=run_dir,
         device=request.device,
         resume_from=request.resume_from,
-        checkpoint_dir=request.checkpoint_dir,
+        checkpoint_dir=checkpoint_dir,
+        processes=request.processes,
         is_forced=request.is_forced,
     )
     with TrainingView(err) as view:

@@ -48,6 +48,17 @@ class DeviceRequest:
 
 
 @dataclass(frozen=True)
+class ProcessGroup:
+    """This process as one of several that train together, each on its own devices."""
+
+    coordinator: str
+    """`host:port` of process 0."""
+    num_processes: int
+    process_id: int
+    """From 0."""
+
+
+@dataclass(frozen=True)
 class TrainingJob:
     """Everything that an engine must know to run a recipe."""
 
@@ -59,6 +70,8 @@ class TrainingJob:
     """None: from the start, in a directory that is empty."""
     checkpoint_dir: Path | None = None
     """Where checkpoints are kept. None: inside the run directory."""
+    processes: ProcessGroup | None = None
+    """None: this process trains alone."""
     is_forced: bool = False
     """Run although the plan says that it does not fit."""
 

@@ -43,10 +43,10 @@ class StopRequest:
 
 
 @contextmanager
-def stop_requests() -> Iterator[StopRequest]:
+def stop_requests(*, is_listening: bool = True) -> Iterator[StopRequest]:
     """Listen for the signals; only the main thread of a process can."""
     request = StopRequest()
-    if threading.current_thread() is not threading.main_thread():
+    if not is_listening or threading.current_thread() is not threading.main_thread():
         yield request
         return
     before = {number: signal.signal(number, request._receive) for number in SIGNALS}

@@ -37,6 +37,10 @@ class RunDir:
         """The run's name: that of its directory."""
         return self.path.name
 
+    def of_process(self, process_id: int) -> "RunDir":
+        """Where another process of the same run keeps its records: `runs/demo` -> `runs/demo-process-1`."""
+        return RunDir(self.path.with_name(f"{self.path.name}-process-{process_id}"))
+
     @property
     def recipe(self) -> Path:
         """What ran: every value, every override."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.training import DATASET, Listener, Workshop
 
-from tunix_rt.core.errors import ConflictError, DataError, DeviceError, DivergedError
+from tunix_rt.core.errors import ConflictError, DataError, DeviceError, DivergedError, DoesNotFitError
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.engines.base import DeviceRequest
 
@@ -173,6 +173,18 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_keeps_the_good_state(worksho
     assert batch["step"] == 2
     assert all(len(example["trace_id"]) == 36 for row in batch["rows"] for example in row)
     assert (workshop.root / "diverged" / "diverged_batch.npz").exists()
+
+
+def test_a_run_that_does_not_fit_is_refused_with_changes_that_would(workshop: Workshop) -> None:
+    # A million rows: their logits alone take 268 GB. Nothing of it is ever allocated.
+    sets = ("training.batch_size=1048576", "training.loss_chunk_tokens=null")
+    with pytest.raises(DoesNotFitError, match=r"would make it fit: --set training"):
+        workshop.train("too-large", *sets)
+    plan = json.loads((workshop.root / "too-large" / "plan.json").read_bytes())
+    assert not plan["fits"]
+    assert len(plan["fixes"]) >= 1
+    manifest = workshop.manifest("too-large")
+    assert (manifest["status"], manifest["exit_code"], manifest["is_forced"]) == ("failed", 5, False)
 
 
 def test_a_device_that_is_not_there_is_said_with_how_to_get_it(workshop: Workshop) -> None:

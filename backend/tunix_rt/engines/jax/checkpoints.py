@@ -18,6 +18,7 @@ import absl.logging
 import jax
 import numpy as np
 import orbax.checkpoint as ocp
+from jax.experimental import multihost_utils
 from orbax.checkpoint.checkpoint_managers import PreservationContext, PreservationPolicy
 from pydantic import ValidationError
 
@@ -183,9 +184,11 @@ class Checkpoints:
 
     def _move_aside(self, step: int) -> None:
         aside = self.directory / DAMAGED_DIR
-        aside.mkdir(exist_ok=True)
-        shutil.rmtree(aside / str(step), ignore_errors=True)
-        (self.directory / str(step)).rename(aside / str(step))
+        if jax.process_index() == 0:
+            aside.mkdir(exist_ok=True)
+            shutil.rmtree(aside / str(step), ignore_errors=True)
+            (self.directory / str(step)).rename(aside / str(step))
+        multihost_utils.sync_global_devices(f"moved {step} aside")
         self._manager.reload()
 
 

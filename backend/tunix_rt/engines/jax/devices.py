@@ -11,8 +11,9 @@ import jax.numpy as jnp
 
 from tunix_rt.core.errors import DeviceError, InvalidInputError
 from tunix_rt.core.targets import GPU_MEMORY_FRACTION
-from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.base import DeviceRequest, ProcessGroup
 from tunix_rt.engines.host_memory import available_memory_bytes, peak_process_bytes
+from tunix_rt.engines.jax.distributed import initialize
 
 Platform = Literal["cpu", "gpu", "tpu"]
 
@@ -55,6 +56,13 @@ class DeviceChoice:
     def __str__(self) -> str:
         memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.2f} GiB each"
         return f"{self.platform}: {len(self.devices)} x {self.kind}{memory} ({self.reason})"
+
+
+def join(processes: ProcessGroup, request: DeviceRequest) -> None:
+    """Become one of several processes; must come before anything that touches a device."""
+    if request.name != "auto":
+        jax.config.update("jax_platforms", _platforms(request.name))
+    initialize(processes.coordinator, processes.num_processes, processes.process_id)
 
 
 def choose_device(request: DeviceRequest) -> DeviceChoice:
@@ -105,16 +113,20 @@ def _missing_for_gpu() -> str | None:
 
 
 def _devices_of(platform: Platform) -> tuple[jax.Device, ...]:
-    name = _JAX_PLATFORM[platform]
-    # The host platform comes along, for what JAX does beside the accelerator.
-    jax.config.update("jax_platforms", name if name == "cpu" else f"{name},cpu")
+    jax.config.update("jax_platforms", _platforms(platform))
     try:
-        return tuple(jax.devices(name))
+        return tuple(jax.devices(_JAX_PLATFORM[platform]))
     except RuntimeError as error:
         raise DeviceError(
             f"There is no {platform.upper()} that JAX can use on this machine.",
             next_step=_HOW_TO_GET[platform],
         ) from error
+
+
+def _platforms(platform: Platform) -> str:
+    """The host platform comes along, for what JAX does beside the accelerator."""
+    name = _JAX_PLATFORM[platform]
+    return name if name == "cpu" else f"{name},cpu"
 
 
 def _one_of(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Device, ...]:
@@ -150,5 +162,6 @@ def _memory_bytes(platform: Platform, devices: tuple[jax.Device, ...]) -> int | 
         available = available_memory_bytes()
         # Simulated devices share the memory of the host.
         return None if available is None else available // len(devices)
-    stats = devices[0].memory_stats() or {}
+    local = next(device for device in devices if device.process_index == jax.process_index())
+    stats = local.memory_stats() or {}
     return int(stats["bytes_limit"]) if "bytes_limit" in stats else None

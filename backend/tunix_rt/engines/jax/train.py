@@ -11,7 +11,7 @@ from tunix_rt.engines.environment import run_environment
 from tunix_rt.engines.flops import model_flops_per_token
 from tunix_rt.engines.interrupts import StopRequest, stop_requests
 from tunix_rt.engines.jax.checkpoints import Checkpoints
-from tunix_rt.engines.jax.devices import DeviceChoice, choose_device
+from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, join
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.fitting import CompiledTrainStep, Fitted, fit, out_of_memory_error, peak_flops
 from tunix_rt.engines.jax.loop import LoopParts, Position, is_stopped_early, run_steps
@@ -34,8 +34,11 @@ class JaxEngine:
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
         """Run the recipe to its end, or to a signal."""
         recipe = job.resolved.recipe
-        with stop_requests() as stop:
+        # A signal reaches one of several processes; if it alone stopped, the others would wait for it.
+        with stop_requests(is_listening=job.processes is None) as stop:
             with records.timed("prepare"):
+                if job.processes is not None:
+                    join(job.processes, job.device)
                 choice = choose_device(job.device)
                 prepared = prepare(recipe, job.data)
                 program = build_program(

@@ -1,0 +1,56 @@
+"""Out of memory is told apart from other errors and explained against the plan."""
+
+import jax
+import pytest
+from support.programs import tiny_architecture, tiny_recipe
+
+from tunix_rt.core.errors import DoesNotFitError
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.targets import known_target
+from tunix_rt.engines.jax.fitting import Fitted, out_of_memory_error
+from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
+from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
+from tunix_rt.engines.planning.workload import Workload
+
+EXHAUSTED = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.\nmore")
+
+
+def make_plan(**changes: object) -> Plan:
+    question = PlanQuestion(tiny_recipe(), tiny_architecture(), known_target("h100"), Workload())
+    return estimated_plan(question).model_copy(update=changes)
+
+
+def test_only_memory_errors_of_xla_count() -> None:
+    assert is_out_of_memory(EXHAUSTED)
+    assert not is_out_of_memory(jax.errors.JaxRuntimeError("INTERNAL: broken"))
+    assert not is_out_of_memory(ValueError("RESOURCE_EXHAUSTED: a disk"))
+
+
+def test_running_out_of_memory_is_explained_against_the_plan() -> None:
+    plan = make_plan(per_device_bytes=2 * 2**30, limit_bytes=3 * 2**30)
+    error = out_of_memory_error(plan, EXHAUSTED)
+    assert error.exit_code == 5
+    assert "Planned: 2.00 GiB of 3.00 GiB" in error.detail
+    assert "Out of memory allocating 9 bytes" in error.detail
+    assert "--force" in error.next_step
+
+
+@pytest.mark.parametrize(
+    ("fits", "is_compiled", "is_forced", "runs"),
+    [
+        (True, True, False, True),
+        (False, True, True, True),
+        (False, True, False, False),
+        (False, False, True, False),
+    ],
+)
+def test_force_runs_what_was_compiled_and_nothing_else(
+    fits: bool, is_compiled: bool, is_forced: bool, runs: bool
+) -> None:
+    step = (lambda *arguments: arguments) if is_compiled else None
+    fitted = Fitted(make_plan(fits=fits), step)
+    if runs:
+        assert fitted.require(is_forced=is_forced) is step
+    else:
+        with pytest.raises(DoesNotFitError):
+            fitted.require(is_forced=is_forced)
