@@ -36,7 +36,8 @@ def product(x, frozen):
     return jax.value_and_grad(lambda x: jnp.sin(project(x, matrix)).mean())(x)
 
 def difference(found, expected):
-    return max(float(jnp.abs(a - b).max()) for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected)))
+    pairs = zip(jax.tree.leaves(found), jax.tree.leaves(expected))
+    return max(float(jnp.abs(a - b).max() / jnp.abs(b).max()) for a, b in pairs)
 
 def on_mesh(section):
     mesh = make_mesh(section, jax.devices())

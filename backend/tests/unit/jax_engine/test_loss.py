@@ -104,6 +104,22 @@ def test_masked_rows_cost_nothing_and_move_nothing(case: Case) -> None:
     assert not any(grad.any() for grad in grads_of_nothing)
 
 
+def test_chunks_without_a_token_that_counts_are_not_computed(case: Case) -> None:
+    # Six tokens a row count, wherever they stand: three chunks of two columns. The others would spoil a sum.
+    counts = np.random.default_rng(0).permuted(np.arange(NUM_COLUMNS) < 6, axis=-1)
+    mask = np.stack([np.roll(counts, row) for row in range(NUM_ROWS)])
+    poisoned = jnp.where(mask[..., None], case.hidden, jnp.nan)
+    expected, _ = dense_gradients(case.hidden, case.embedding, case._replace(mask=mask), None)
+
+    loss, (hidden_grad, embedding_grad) = chunked_gradients(
+        poisoned, case.embedding, case._replace(mask=mask), 2 * NUM_ROWS, None
+    )
+
+    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
+    assert jnp.isfinite(hidden_grad).all()
+    assert jnp.isfinite(embedding_grad).all()
+
+
 def test_bfloat16_states_are_judged_in_float32(case: Case) -> None:
     hidden, embedding = case.hidden.astype(jnp.bfloat16), case.embedding.astype(jnp.bfloat16)
     exact, _ = dense_gradients(hidden.astype(jnp.float32), embedding.astype(jnp.float32), case, None)

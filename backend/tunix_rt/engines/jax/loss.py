@@ -1,16 +1,19 @@
-"""Cross-entropy over large vocabularies: only a chunk of the logits exists at one time.
+"""Cross-entropy over large vocabularies. Few logits exist at one time, and each is computed once, if at all.
 
-Logits cost a matrix product as large as several layers, so they are computed once: where gradients are asked
-for, the forward pass turns each chunk of logits into the gradients of the hidden states and of the embedding,
-and the backward pass only scales them.
+Logits cost a matrix product as large as several layers. So where gradients are asked for, the forward pass
+turns each chunk of logits into the gradients of the hidden states and of the embedding at once, and the
+backward pass only scales them. Prompts and padding do not count: each row is sorted so that the tokens that
+count come first, and chunks without any are left out.
 
-    hidden [B, T, D] --chunks--> n x [B, c, D] --embedding [V, D]--> logits [B, c, V] --> loss and gradients
+    mask   0 0 1 1 1 0 1 0     sorted   1 1 1 1 . . . .     two columns a chunk   [1 1] [1 1] [. .] [. .]
+           1 1 0 0 0 1 0 0              1 1 1 . . . . .                           [1 1] [1 .] [. .] [. .]
+                                                                                             left out
 """
 
-import dataclasses
 import math
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -44,10 +47,27 @@ def cross_entropy(
     return loss_sum, jnp.sum(weights)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Head:
     num_chunks: int
     softcap: float | None
+
+
+class _Tokens(NamedTuple):
+    """Tokens to be judged: all [B, T, ...], in chunks [n, B, c, ...], or one chunk [B, c, ...]."""
+
+    hidden: jax.Array
+    targets: jax.Array
+    weights: jax.Array
+
+
+class _Sums(NamedTuple):
+    """What the chunks add up to."""
+
+    loss: jax.Array
+    embedding_grad: jax.Array | None
+    hidden_grads: jax.Array
+    """[n, B, c, D]: every chunk fills its own part."""
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -55,42 +75,54 @@ def _loss_sum(
     head: _Head, hidden: jax.Array, embedding: jax.Array, targets: jax.Array, weights: jax.Array
 ) -> jax.Array:
     vectors = embedding.astype(hidden.dtype)
+    chunks = _in_chunks(_Tokens(hidden, targets, weights), _counted_first(weights), head.num_chunks)
 
-    def add_chunk(total: jax.Array, chunk: Any) -> tuple[jax.Array, None]:
-        hidden, targets, weights = chunk
-        losses, _ = _losses(_logits(hidden, vectors, head.softcap), targets)
-        return total + jnp.sum(losses * weights), None
+    def add_chunk(index: jax.Array, total: jax.Array) -> jax.Array:
+        chunk = _chunk(chunks, index)
+        losses, _ = _losses(_logits(chunk.hidden, vectors, head.softcap), chunk.targets)
+        return total + jnp.sum(losses * chunk.weights)
 
-    chunks = [_split(array, head.num_chunks) for array in (hidden, targets, weights)]
-    total, _ = jax.lax.scan(add_chunk, jnp.zeros((), jnp.float32), chunks)
+    total: jax.Array = jax.lax.fori_loop(0, _num_counted(chunks), add_chunk, jnp.zeros((), jnp.float32))
     return total
 
 
 def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: Any) -> tuple[jax.Array, Any]:
-    """The loss with both gradients; that of a frozen embedding is never made."""
-    needs_embedding_grad = embedding.perturbed
-    hidden, embedding, targets, weights = (array.value for array in (hidden, embedding, targets, weights))
-    vectors = embedding.astype(hidden.dtype)
-
-    def add_chunk(sums: Any, chunk: Any) -> Any:
-        total, embedding_grad = sums
-        hidden, targets, weights = chunk
-        logits = _logits(hidden, vectors, head.softcap)
-        losses, logits_grad = _losses(logits, targets)
-        raw_grad = (_uncapped(logits_grad, logits, head.softcap) * weights[..., None]).astype(hidden.dtype)
-        if embedding_grad is not None:
-            embedding_grad += _einsum("bcv,bcd->vd", raw_grad, hidden)
-        hidden_grad = _einsum("bcv,vd->bcd", raw_grad, vectors).astype(hidden.dtype)
-        return (total + jnp.sum(losses * weights), embedding_grad), hidden_grad
-
-    chunks = [_split(array, head.num_chunks) for array in (hidden, targets, weights)]
-    zeros = jnp.zeros(embedding.shape, jnp.float32) if needs_embedding_grad else None
-    (total, embedding_grad), hidden_grads = jax.lax.scan(
-        add_chunk, (jnp.zeros((), jnp.float32), zeros), chunks
+    """The loss with its gradients; that of a frozen embedding is never made."""
+    tokens, table = _Tokens(hidden.value, targets.value, weights.value), embedding.value
+    order = _counted_first(tokens.weights)
+    chunks = _in_chunks(tokens, order, head.num_chunks)
+    start = _Sums(
+        loss=jnp.zeros((), jnp.float32),
+        embedding_grad=jnp.zeros(table.shape, jnp.float32) if embedding.perturbed else None,
+        hidden_grads=jnp.zeros_like(chunks.hidden),
     )
+    vectors = table.astype(tokens.hidden.dtype)
+
+    def add_chunk(index: jax.Array, sums: _Sums) -> _Sums:
+        return _with_chunk(sums, index, _chunk(chunks, index), vectors, head.softcap)
+
+    sums: _Sums = jax.lax.fori_loop(0, _num_counted(chunks), add_chunk, start)
+    hidden_grad = _reordered(_joined(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
+    embedding_grad = None if sums.embedding_grad is None else sums.embedding_grad.astype(table.dtype)
+    return sums.loss, (hidden_grad, embedding_grad)
+
+
+def _with_chunk(
+    sums: _Sums, index: jax.Array, chunk: _Tokens, vectors: jax.Array, softcap: float | None
+) -> _Sums:
+    logits = _logits(chunk.hidden, vectors, softcap)
+    losses, capped_grad = _losses(logits, chunk.targets)
+    logits_grad = _uncapped(capped_grad, logits, softcap) * chunk.weights[..., None]
+    logits_grad = logits_grad.astype(vectors.dtype)
+    hidden_grad = _einsum("bcv,vd->bcd", logits_grad, vectors).astype(vectors.dtype)
+    embedding_grad = sums.embedding_grad
     if embedding_grad is not None:
-        embedding_grad = embedding_grad.astype(embedding.dtype)
-    return total, (_join(hidden_grads, hidden.shape[1]), embedding_grad)
+        embedding_grad += _einsum("bcv,bcd->vd", logits_grad, chunk.hidden)
+    return _Sums(
+        sums.loss + jnp.sum(losses * chunk.weights),
+        embedding_grad,
+        jax.lax.dynamic_update_index_in_dim(sums.hidden_grads, hidden_grad, index, axis=0),
+    )
 
 
 def _backward(_: _Head, grads: Any, loss_grad: jax.Array) -> tuple[Any, ...]:
@@ -127,15 +159,39 @@ def _einsum(subscripts: str, left: jax.Array, right: jax.Array) -> jax.Array:
     return jnp.einsum(subscripts, left, right, preferred_element_type=jnp.float32)
 
 
-def _split(array: jax.Array, num_chunks: int) -> jax.Array:
-    """[B, T, ...] to [n, B, c, ...]; zeros fill the last chunk, and weigh nothing."""
-    num_rows, num_columns, *rest = array.shape
-    columns = math.ceil(num_columns / num_chunks)
-    padding = [(0, 0), (0, num_chunks * columns - num_columns), *[(0, 0) for _ in rest]]
-    return jnp.moveaxis(jnp.pad(array, padding).reshape(num_rows, num_chunks, columns, *rest), 1, 0)
+def _counted_first(weights: jax.Array) -> jax.Array:
+    """The columns of each row in the order in which they are judged: [B, T]."""
+    return jnp.argsort(weights == 0, axis=1, stable=True)
 
 
-def _join(chunks: jax.Array, num_columns: int) -> jax.Array:
-    """[n, B, c, ...] back to [B, T, ...]."""
-    _, num_rows, _, *rest = chunks.shape
-    return jnp.moveaxis(chunks, 0, 1).reshape(num_rows, -1, *rest)[:, :num_columns]
+def _in_chunks(tokens: _Tokens, order: jax.Array, num_chunks: int) -> _Tokens:
+    """[B, T, ...] to [n, B, c, ...], reordered; zeros fill the last chunk, and weigh nothing."""
+
+    def split(array: jax.Array) -> jax.Array:
+        num_rows, num_columns, *rest = array.shape
+        columns = math.ceil(num_columns / num_chunks)
+        padding = [(0, 0), (0, num_chunks * columns - num_columns), *[(0, 0) for _ in rest]]
+        padded = jnp.pad(_reordered(array, order), padding)
+        return jnp.moveaxis(padded.reshape(num_rows, num_chunks, columns, *rest), 1, 0)
+
+    return _Tokens(*map(split, tokens))
+
+
+def _num_counted(chunks: _Tokens) -> jax.Array:
+    """How many chunks hold a token that counts; they are the first ones."""
+    return jnp.sum(jnp.any(chunks.weights != 0, axis=(1, 2)), dtype=jnp.int32)
+
+
+def _chunk(chunks: _Tokens, index: jax.Array) -> _Tokens:
+    return _Tokens(*(jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in chunks))
+
+
+def _joined(chunks: jax.Array, num_columns: int) -> jax.Array:
+    """[n, B, c, D] back to [B, T, D]."""
+    _, num_rows, _, width = chunks.shape
+    return jnp.moveaxis(chunks, 0, 1).reshape(num_rows, -1, width)[:, :num_columns]
+
+
+def _reordered(array: jax.Array, order: jax.Array) -> jax.Array:
+    """The columns of each row in another order: [B, T, ...] stays [B, T, ...]."""
+    return jnp.take_along_axis(array, order.reshape(*order.shape, *[1] * (array.ndim - 2)), axis=1)
