@@ -106,3 +106,16 @@ def test_a_run_with_only_damaged_checkpoints_says_so(workshop: Workshop, copy: s
         largest_file(workshop.root / copy / "checkpoints" / str(step) / "record").write_text("{")
     with pytest.raises(DataError, match=r"Every checkpoint.*damaged: 4, 6, 8"):
         workshop.train(copy, resume_from="latest")
+
+
+def test_adapters_on_quantised_weights_go_on_exactly(workshop: Workshop) -> None:
+    qlora = "training.mode=qlora"
+    workshop.train("adapters", qlora, HALF)
+    workshop.train("adapters", qlora, resume_from="latest")
+    workshop.train("adapters-unbroken", qlora)
+    resumed, unbroken = (
+        (workshop.root / name / "model" / "adapter_model.safetensors").read_bytes()
+        for name in ("adapters", "adapters-unbroken")
+    )
+    assert resumed == unbroken
+    assert workshop.metrics("adapters") == workshop.metrics("adapters-unbroken")
