@@ -33,9 +33,10 @@ check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, 
 	$(NPM) run --silent check
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline
 
-bench: .venv/dev ## speed, size and linter accuracy, with intervals (about three minutes)
+bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (about four minutes)
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.store
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.linter_gsm8k
+	$(BIN)/python -m benchmarks.packing_cpu
 
 docs: .venv/dev ## the reference pages, made from the code
 	$(BIN)/python -m pytest -q backend/tests/unit/test_docs.py --update-golden
