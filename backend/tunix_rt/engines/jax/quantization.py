@@ -171,4 +171,4 @@ def _select_level(codes: jax.Array, levels: tuple[float, ...]) -> jax.Array:
         return jnp.full(codes.shape, levels[0], jnp.float32)
     half = len(levels) // 2
     low, high = _select_level(codes, levels[:half]), _select_level(codes, levels[half:])
-    return jnp.where(codes & half, high, low)
+    return jnp.where((codes & half) != 0, high, low)
