@@ -22,7 +22,7 @@ import numpy as np
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.batching import Batches, BatchSettings
 from tunix_rt.engines.encoding import PARTS, EncodedExample
-from tunix_rt.engines.flops import model_flops_per_token
+from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.files.assets import shipped_traces
 
@@ -64,6 +64,7 @@ CASES: dict[str, Case] = {
         {"batch_size": 11, "loss_chunk_tokens": 1024, "remat": "block"} | _ADAFACTOR
     ),
     "lora": Case({"mode": "lora", "gradient_accumulation_steps": 15} | _LORA, row_length=768),
+    "lora-one-row": Case({"mode": "lora", "gradient_accumulation_steps": 22} | _LORA | {"batch_size": 22}),
     "qlora": Case({"mode": "qlora", "gradient_accumulation_steps": 15} | _LORA, row_length=768),
 }
 
@@ -129,7 +130,12 @@ def run_ours(recipe: Recipe, *, num_epochs: int) -> dict[str, Any]:
         seconds=statistics.median(epoch_seconds[1:]),
         num_samples=len(examples),
         num_tokens=sum(map(len, examples)),
-        flops_per_token=model_flops_per_token(architecture, recipe),
+        flops=model_flops(
+            architecture,
+            recipe,
+            num_tokens=sum(map(len, examples)),
+            num_trained_tokens=batches.num_trained_tokens_per_epoch,
+        ),
         num_parameters=architecture.num_parameters,
         details={
             "attention": program.attention.kernel,
@@ -186,7 +192,7 @@ def run_usual(*, num_steps: int) -> dict[str, Any]:
         seconds=seconds,
         num_samples=num_samples,
         num_tokens=sum(map(len, chosen)),
-        flops_per_token=6 * num_parameters,
+        flops=6 * num_parameters * sum(map(len, chosen)),
         num_parameters=num_parameters,
         details={"peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 2)},
     )
@@ -206,7 +212,7 @@ def _figures(
     seconds: float,
     num_samples: int,
     num_tokens: int,
-    flops_per_token: float,
+    flops: float,
     num_parameters: int,
     details: dict[str, Any],
 ) -> dict[str, Any]:
@@ -214,7 +220,7 @@ def _figures(
     return {
         "samples_per_s": round(num_samples / seconds, 1),
         "tokens_per_s": round(num_tokens / seconds),
-        "share_of_measured_peak": round(num_tokens * flops_per_token / seconds / MEASURED_PEAK_FLOPS, 3),
+        "share_of_measured_peak": round(flops / seconds / MEASURED_PEAK_FLOPS, 3),
         "share_if_all_weights_trained": round(
             6 * num_parameters * num_tokens / seconds / MEASURED_PEAK_FLOPS, 3
         ),

@@ -9,13 +9,26 @@ from tunix_rt.engines.architecture import Architecture
 
 
 def model_flops_per_token(architecture: Architecture, recipe: Recipe) -> float:
-    """What the step must compute, however it does it: the numerator of the model FLOPs utilisation (MFU)."""
+    """What a step must compute for a token that is trained, however it does it."""
     trains_weights = recipe.training.mode == "full"
     per_weight = 6 if trains_weights else 4
     adapters = 0 if recipe.lora is None else 6 * num_adapter_parameters(architecture, recipe)
     matrices = per_weight * num_product_parameters(architecture)
     # The two products of attention have no weights: both inputs need a gradient in every mode.
     return matrices + adapters + 3 * attention_flops_per_token(architecture, recipe.data.row_length)
+
+
+def model_flops(
+    architecture: Architecture, recipe: Recipe, *, num_tokens: int, num_trained_tokens: int
+) -> float:
+    """What a step must compute: the numerator of the model FLOPs utilisation (MFU).
+
+    Tokens of prompts need no logits; counting them would praise work that is never done.
+    """
+    per_weight = 6 if recipe.training.mode == "full" else 4
+    head = per_weight * architecture.vocab_size * architecture.hidden_size
+    per_token = model_flops_per_token(architecture, recipe)
+    return num_tokens * per_token - (num_tokens - num_trained_tokens) * head
 
 
 def executed_flops_per_token(architecture: Architecture, recipe: Recipe) -> float:

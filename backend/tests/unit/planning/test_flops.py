@@ -6,6 +6,7 @@ from support.recipes import make_recipe
 from tunix_rt.engines.flops import (
     attention_flops_per_token,
     executed_flops_per_token,
+    model_flops,
     model_flops_per_token,
     num_adapter_parameters,
 )
@@ -52,3 +53,13 @@ def test_a_window_bounds_what_attention_costs() -> None:
     assert attention_flops_per_token(gemma3, 4) == pytest.approx(26 * 2.5 * per_head_value)
     short, long = attention_flops_per_token(gemma3, 4096), attention_flops_per_token(gemma3, 8192)
     assert long < 2 * short
+
+
+def test_prompt_tokens_are_not_credited_with_logits() -> None:
+    recipe = make_recipe(**{"data.row_length": 2})
+    gemma = architecture_of("google/gemma-2b")
+    everything, half = (
+        model_flops(gemma, recipe, num_tokens=10, num_trained_tokens=trained) for trained in (10, 5)
+    )
+    assert everything == pytest.approx(10 * model_flops_per_token(gemma, recipe))
+    assert everything - half == pytest.approx(5 * 6 * gemma.vocab_size * gemma.hidden_size)

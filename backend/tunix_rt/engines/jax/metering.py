@@ -5,14 +5,18 @@
     host    ask 7   ask 8   ask 9, read 7
 
 So the device always has a step to do, and the host never runs further ahead than the batches that are sent.
+When a step ended is noted by a thread that does nothing but wait for it: the moment of reading says little.
 """
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import jax
 
 from tunix_rt.core.run_record import MetricsLine
 from tunix_rt.engines.jax.devices import DeviceChoice
@@ -21,6 +25,7 @@ from tunix_rt.engines.jax.prefetch import SentBatch
 from tunix_rt.engines.jax.state import NOT_DIVERGED, StepMetrics
 from tunix_rt.engines.preparation import Prepared
 from tunix_rt.engines.records import Progress, RunRecords
+from tunix_rt.engines.stopwatch import Stopwatch
 
 NUM_IN_FLIGHT = 2
 
@@ -30,6 +35,7 @@ class _Running:
     step: int
     num_tokens: int
     metrics: StepMetrics
+    ended_s: Future[float]
 
 
 class Meter:
@@ -41,23 +47,34 @@ class Meter:
         choice: DeviceChoice,
         records: RunRecords,
         *,
-        flops_per_token: float,
+        flops: Callable[[int, int], float],
         peak_flops: float | None,
     ) -> None:
+        """Measure a run.
+
+        Args:
+            prepared: The run.
+            choice: Its devices.
+            records: Where lines go.
+            flops: Operations of a step, from its tokens and its trained tokens.
+            peak_flops: Operations a second that the devices can do at best; None when not known.
+        """
         self._prepared = prepared
         self._choice = choice
         self._records = records
-        self._flops_per_token = flops_per_token
+        self._flops = flops
         self._peak_flops = peak_flops
         self._running: deque[_Running] = deque()
-        self._clock = _Clock()
+        self._clock = Stopwatch()
+        self._waiter = ThreadPoolExecutor(1, thread_name_prefix="step-end")
         self.last_line: MetricsLine | None = None
 
     def add(self, batch: SentBatch, metrics: StepMetrics) -> None:
         """Take the metrics of a step that has just been started; wait for one that is too far behind."""
         for scalar in metrics:
             scalar.copy_to_host_async()
-        self._running.append(_Running(batch.index + 1, batch.num_tokens, metrics))
+        ended_s = self._waiter.submit(_end_of, metrics)
+        self._running.append(_Running(batch.index + 1, batch.num_tokens, metrics, ended_s))
         self._settle(NUM_IN_FLIGHT)
 
     def settle(self) -> None:
@@ -80,12 +97,12 @@ class Meter:
     @property
     def tokens_per_s(self) -> float | None:
         """Over all steps of this process but the first, which holds the warm-up."""
-        return self._clock.overall_rate()
+        return self._clock.overall.tokens_per_s
 
     @property
     def mfu(self) -> float | None:
-        """The same as a share of what the devices could do."""
-        return self._mfu(self.tokens_per_s)
+        """The same steps' operations as a share of what the devices could do."""
+        return self._mfu(self._clock.overall.flops_per_s)
 
     def _settle(self, num_left: int) -> None:
         while len(self._running) > num_left:
@@ -95,13 +112,14 @@ class Meter:
         diverged_at = int(running.metrics.diverged_at)
         if diverged_at != NOT_DIVERGED:
             raise Diverged(diverged_at)
-        self._clock.count(running.num_tokens)
+        flops = self._flops(running.num_tokens, int(running.metrics.num_trained_tokens))
+        self._clock.count(running.num_tokens, flops, running.ended_s.result())
         is_last = running.step == self._prepared.num_steps
         if is_last or running.step % self._prepared.recipe.output.log_every_steps == 0:
             self._write(running)
 
     def _write(self, running: _Running) -> None:
-        tokens_per_s = self._clock.rate_since_last()
+        speed = self._clock.speed_since_last()
         line = MetricsLine(
             step=running.step,
             epoch=self._prepared.epoch_after(running.step),
@@ -110,8 +128,8 @@ class Meter:
             grad_norm=float(running.metrics.grad_norm),
             tokens=running.num_tokens,
             trained_tokens=int(running.metrics.num_trained_tokens),
-            tokens_per_s=tokens_per_s,
-            mfu=self._mfu(tokens_per_s),
+            tokens_per_s=speed.tokens_per_s,
+            mfu=self._mfu(speed.flops_per_s),
             peak_memory_bytes=self._choice.peak_memory_bytes(),
             time=datetime.now(UTC),
         )
@@ -125,56 +143,17 @@ class Meter:
                 num_steps=self._prepared.num_steps,
                 loss=line.loss,
                 learning_rate=line.lr,
-                tokens_per_s=tokens_per_s,
+                tokens_per_s=speed.tokens_per_s,
                 seconds_left=None if seconds_per_step is None else num_left * seconds_per_step,
             )
         )
 
-    def _mfu(self, tokens_per_s: float | None) -> float | None:
-        if tokens_per_s is None or self._peak_flops is None:
+    def _mfu(self, flops_per_s: float | None) -> float | None:
+        if flops_per_s is None or self._peak_flops is None:
             return None
-        return tokens_per_s * self._flops_per_token / self._peak_flops
+        return flops_per_s / self._peak_flops
 
 
-class _Clock:
-    """Tokens over time. The first step only starts the clock."""
-
-    def __init__(self) -> None:
-        self._started_s: float | None = None
-        self._last_line_s = 0.0
-        self._num_tokens = 0
-        self._num_tokens_since_line = 0
-        self._num_steps = 0
-
-    def count(self, num_tokens: int) -> None:
-        if self._started_s is None:
-            self._started_s = self._last_line_s = time.monotonic()
-            return
-        self._num_tokens += num_tokens
-        self._num_tokens_since_line += num_tokens
-        self._num_steps += 1
-
-    def skip(self, seconds: float) -> None:
-        if self._started_s is not None:
-            self._started_s += seconds
-            self._last_line_s += seconds
-
-    def rate_since_last(self) -> float | None:
-        now_s = time.monotonic()
-        rate = _rate(self._num_tokens_since_line, now_s - self._last_line_s)
-        self._last_line_s, self._num_tokens_since_line = now_s, 0
-        return rate
-
-    def overall_rate(self) -> float | None:
-        return (
-            None if self._started_s is None else _rate(self._num_tokens, self._last_line_s - self._started_s)
-        )
-
-    def seconds_per_step(self) -> float | None:
-        if self._started_s is None or not self._num_steps:
-            return None
-        return (time.monotonic() - self._started_s) / self._num_steps
-
-
-def _rate(amount: int, seconds: float) -> float | None:
-    return amount / seconds if amount and seconds > 0 else None
+def _end_of(metrics: StepMetrics) -> float:
+    jax.block_until_ready(metrics.loss)
+    return time.monotonic()

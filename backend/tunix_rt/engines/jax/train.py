@@ -8,7 +8,7 @@ import jax
 from tunix_rt.core.run_record import RunFigures
 from tunix_rt.engines.base import LATEST, TrainingJob, TrainingResult
 from tunix_rt.engines.environment import run_environment
-from tunix_rt.engines.flops import model_flops_per_token
+from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.interrupts import StopRequest, stop_requests
 from tunix_rt.engines.jax.checkpoints import Checkpoints
 from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, join
@@ -125,7 +125,7 @@ class _Training:
             self.prepared,
             self.choice,
             self.records,
-            flops_per_token=model_flops_per_token(self.program.architecture, self.prepared.recipe),
+            flops=self._step_flops,
             peak_flops=peak_flops(self.choice),
         )
         parts = LoopParts(
@@ -140,6 +140,14 @@ class _Training:
         with self.records.timed("export"):
             exported_step = self._export(end, frozen)
         return TrainingResult(self._figures(fitted, meter, end, exported_step))
+
+    def _step_flops(self, num_tokens: int, num_trained_tokens: int) -> float:
+        return model_flops(
+            self.program.architecture,
+            self.prepared.recipe,
+            num_tokens=num_tokens,
+            num_trained_tokens=num_trained_tokens,
+        )
 
     def _export(self, end: Position, frozen: Any) -> int:
         """Write the weights that the recipe asks for; the step that they are of."""
