@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.programs import tiny_program, tiny_recipe
 
 from tunix_rt.engines.jax.precision import add_updates, for_compute, round_stochastically
 
@@ -60,3 +61,14 @@ def test_matrices_compute_in_bfloat16_and_norms_and_embedding_as_stored() -> Non
     computing = for_compute(stored, jnp.bfloat16)
     assert computing["layers"]["up"].dtype == jnp.bfloat16
     assert computing["layers"]["mlp_norm"].dtype == computing["embedding"].dtype == jnp.float32
+
+
+@pytest.mark.parametrize(("compute", "is_exact"), [("float32", True), ("bfloat16", False)])
+def test_products_of_float32_ask_every_device_for_float32(compute: str, is_exact: bool) -> None:
+    program = tiny_program(tiny_recipe(precision={"compute": compute}))
+    lowered = program.train_step.lower(  # type: ignore[attr-defined]
+        program.abstract_state, program.abstract_frozen, program.abstract_batch
+    )
+    products = [line for line in lowered.as_text().splitlines() if "dot_general" in line and "f32" in line]
+    assert products
+    assert all("HIGHEST" in line for line in products) == is_exact

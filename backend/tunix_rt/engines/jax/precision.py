@@ -8,17 +8,30 @@
 """
 
 import zlib
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import keystr
+from jax.typing import DTypeLike
 
 from tunix_rt.engines.jax.trees import KeyPath, is_norm, names_of
 
 _DROPPED_BITS = 16
 """bfloat16 is the upper half of float32."""
+
+
+def matrix_precision(dtype: DTypeLike) -> AbstractContextManager[None]:
+    """While tracing: products of float32 are products of float32.
+
+    Left to themselves, TPUs would round their inputs to bfloat16, and GPUs to 10 bits.
+    """
+    if jnp.dtype(dtype) != jnp.float32:
+        return nullcontext()
+    exact: AbstractContextManager[None] = jax.default_matmul_precision("highest")
+    return exact
 
 
 def for_compute(weights: Any, dtype: Any) -> Any:

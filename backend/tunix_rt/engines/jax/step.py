@@ -21,7 +21,7 @@ from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.loss import cross_entropy
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states, output_embedding
 from tunix_rt.engines.jax.optimizer import LearningRate
-from tunix_rt.engines.jax.precision import add_updates, for_compute
+from tunix_rt.engines.jax.precision import add_updates, for_compute, matrix_precision
 from tunix_rt.engines.jax.state import NOT_DIVERGED, StepMetrics, TrainState
 
 DeviceBatch: TypeAlias = dict[str, Array]
@@ -53,6 +53,13 @@ def train_step(
     parts: StepParts, state: TrainState, frozen: Any, batch: DeviceBatch
 ) -> tuple[TrainState, StepMetrics]:
     """The state after one update, or the same state with `diverged_at` set when a number is not finite."""
+    with matrix_precision(parts.options.compute_dtype):
+        return _train_step(parts, state, frozen, batch)
+
+
+def _train_step(
+    parts: StepParts, state: TrainState, frozen: Any, batch: DeviceBatch
+) -> tuple[TrainState, StepMetrics]:
     key = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.step)
     dropout_key, rounding_key = jax.random.split(key)
     sums = _summed(parts, state.trainable, frozen, batch, dropout_key)
@@ -74,6 +81,13 @@ def train_step(
 
 def validation_step(parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch) -> tuple[Array, Array]:
     """Sum of the losses of a batch, and the number of tokens they are of. Nothing is dropped."""
+    with matrix_precision(parts.options.compute_dtype):
+        return _validation_step(parts, trainable, frozen, batch)
+
+
+def _validation_step(
+    parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch
+) -> tuple[Array, Array]:
     weights = _computing(parts, trainable)
 
     def add(sums: tuple[Array, Array], micro_batch: DeviceBatch) -> tuple[tuple[Array, Array], None]:
