@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.output import print_error
+from tunix_rt.cli.output import note, print_error
 from tunix_rt.cli.train import TrainRequest, parse_resume_from, resolve, run_request
 from tunix_rt.config.recipe_loading import Flag
 from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
@@ -95,6 +95,7 @@ def _recipe_path(config: Path, smoke_config: Path | None, smoke_steps: int | Non
         raise NotFoundError(
             f"There is no recipe {smoke_config}.", next_step="Check the path after --smoke_config."
         )
+    note(f"smoke run: {smoke_config} in place of {config}")
     return smoke_config
 
 

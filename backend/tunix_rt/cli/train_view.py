@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
-from tunix_rt.core.run_record import RunManifest
+from tunix_rt.core.run_record import RunFigures, RunManifest
 from tunix_rt.engines.records import Progress, duration_text
 
 
@@ -64,13 +64,14 @@ def summary(manifest: RunManifest, directory: str) -> str:
         if figures.tokens_per_s is not None:
             mfu = "" if figures.mfu is None else f", {figures.mfu:.1%} MFU"
             lines.append(f"speed      {figures.tokens_per_s:,.0f} tokens/s{mfu}")
-        lines.append(f"memory     {_memory(figures.planned_memory_bytes, figures.peak_memory_bytes)}")
+        lines.append(f"memory     {_memory(figures)}")
     lines.append(f"time       {duration_text(sum(_top_level(manifest)))}")
     return "\n".join(lines)
 
 
-def _memory(planned: int | None, peak: int | None) -> str:
-    parts = {"planned": planned, "used": peak}
+def _memory(figures: RunFigures) -> str:
+    used = "used by the whole process" if figures.peak_memory_of == "process" else "used"
+    parts = {"planned for the step": figures.planned_memory_bytes, used: figures.peak_memory_bytes}
     return ", ".join(f"{size / 2**30:.2f} GiB {what}" for what, size in parts.items() if size is not None)
 
 

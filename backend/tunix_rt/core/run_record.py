@@ -146,7 +146,9 @@ class RunFigures(_Record):
     planned_memory_bytes: Count | None = None
     """What the compiled step needs on one device."""
     peak_memory_bytes: Count | None = None
-    """What was used."""
+    """What was used at most."""
+    peak_memory_of: Literal["device", "process"] | None = None
+    """Whose use that is. A CPU cannot tell its arrays from Python, JAX and its compiler: the whole process."""
 
 
 class RunManifest(_Record):

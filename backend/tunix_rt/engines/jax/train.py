@@ -189,4 +189,5 @@ class _Training:
             mfu=meter.mfu,
             planned_memory_bytes=fitted.plan.per_device_bytes,
             peak_memory_bytes=self.choice.peak_memory_bytes(),
+            peak_memory_of="process" if self.choice.platform == "cpu" else "device",
         )
