@@ -176,7 +176,7 @@ class TrainingSection(_Section):
             raise ValueError("stochastic_rounding needs mode: full and precision.weights: bfloat16")
         if self.precision.optimizer_state == "bfloat16" and self.optimizer.name != "adamw":
             raise ValueError(
-                f"precision.optimizer_state bfloat16 needs adamw: the state of {self.optimizer.name} is float32"
+                f"precision.optimizer_state bfloat16 needs adamw; {self.optimizer.name} keeps float32"
             )
         return self
 

@@ -148,7 +148,7 @@ class RunFigures(_Record):
     peak_memory_bytes: Count | None = None
     """What was used at most."""
     peak_memory_of: Literal["device", "process"] | None = None
-    """Whose use that is. A CPU cannot tell its arrays from Python, JAX and its compiler: the whole process."""
+    """Whose use that is. On a CPU it is the whole process: Python, JAX and its compiler are in it."""
 
 
 class RunManifest(_Record):
