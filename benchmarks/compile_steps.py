@@ -55,9 +55,12 @@ def lora(model: str, rows: int, row_length: int, **training: Any) -> dict[str, A
 
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "seed: adamw bf16, not donated, one chip": ("v5e-8", seed(precision=_BF16, donate_buffers=False)),
-    "seed, donated": ("v5e-8", seed(precision=_BF16)),
-    "seed, adafactor, donated": ("v5e-8", seed(precision=_BF16_WEIGHTS, optimizer="adafactor")),
+    "the seeds' step: adamw bf16, one chip, nothing donated": (
+        "v5e-8",
+        seed(precision=_BF16, donate_buffers=False),
+    ),
+    "the same, donated": ("v5e-8", seed(precision=_BF16)),
+    "the same, donated, adafactor": ("v5e-8", seed(precision=_BF16_WEIGHTS, optimizer="adafactor")),
     "gemma-2b adafactor f32 512 x 8": ("v5e-8", case(_GEMMA, 8, 512, optimizer="adafactor")),
     "gemma-2b lora 1024 x 4": ("v5e-1", lora(_GEMMA, 4, 1024)),
     "gemma-2b lora 1024 x 4, dense logits": ("v5e-1", lora(_GEMMA, 4, 1024, loss_chunk_tokens=None)),

@@ -48,8 +48,8 @@ def test_suggestions_come_in_the_order_of_what_they_do_to_the_training() -> None
     assert ranks == sorted(ranks)
 
 
-def test_no_suggestion_contains_another() -> None:
-    kinds = [fixed.kinds for fixed in fixes_of(LARGE, "rtx4090")]
+def test_where_there_are_many_ways_none_contains_another() -> None:
+    kinds = [fixed.kinds for fixed in fixes_of(make_recipe(**SEED_KEYS), "v5e-8")]
     assert not any(a < b for a in kinds for b in kinds)
 
 

@@ -1,11 +1,10 @@
 """Memory of one step by component, from sizes alone.
 
-What is stored between steps is counted exactly. What the step makes lives in four phases, and the peak is
+What is stored between steps is counted exactly. What the step makes lives in three phases, and the peak is
 the largest of them:
 
     loss       kept activations, logits of one chunk, gradient of the embedding
     backward   kept activations, gradients of all layers, one layer at work
-    embedding  gradients of all layers, the gradient of the looked-up rows before the devices share it out
     update     gradients, the update of the largest matrix in float32
 
 How much of each is alive at one time is the compiler's choice; `calibration.py` holds what was fitted to it.
@@ -24,7 +23,6 @@ def estimate_components(step: StepShape) -> dict[Component, int]:
     phases = (
         _loss_phase(step, fitted),
         _backward_phase(step, fitted),
-        _embedding_phase(step),
         _update_phase(step, fitted),
     )
     peak = max(phases, key=lambda phase: sum(phase.values()))
@@ -85,56 +83,66 @@ def _loss_phase(step: StepShape, fitted: Calibration) -> Sizes:
         "gradients": 4 * embedding * step.is_full,
         "activations": _kept(step, fitted),
         "logits": fitted.logits * logits,
-        "temporaries": _cast_layers(step, fitted) + step.compute_bytes * embedding,
+        "temporaries": _cast_layers(step, fitted) + step.compute_bytes * embedding * step.is_cast,
     }
 
 
 def _backward_phase(step: StepShape, fitted: Calibration) -> Sizes:
+    at_work = fitted.layer_at_work * _one_layer(step)
+    if fitted.is_unrolled:
+        # Activations are freed layer by layer; at the end the layers' gradients are copied into stacks.
+        stacks = fitted.stacked_gradients * _layer_gradients(step) * step.is_full
+        return {"gradients": _gradients(step) + stacks, "activations": at_work}
     return {
         "gradients": _gradients(step),
-        "activations": _kept(step, fitted) + fitted.layer_at_work * _one_layer(step),
+        "activations": _kept(step, fitted) + at_work,
         "temporaries": _cast_layers(step, fitted) + _gathered(step, fitted),
     }
-
-
-def _embedding_phase(step: StepShape) -> Sizes:
-    if not step.is_full or step.mesh.fsdp == 1:
-        return {}
-    # Any device may have looked up any row: each adds up a whole table before it keeps its part.
-    table = step.num_head * step.weight_bytes / step.mesh.tensor
-    return {"gradients": _layer_gradients(step) + table}
 
 
 def _update_phase(step: StepShape, fitted: Calibration) -> Sizes:
     sizes: Sizes = {"gradients": _gradients(step)}
     if step.is_full and step.recipe.training.optimizer.name == "adafactor":
-        # AdamW's update is one pass over a matrix; Adafactor's needs its sums first, and a copy meanwhile.
-        sizes["temporaries"] = fitted.updated_at_once * 4 * step.num_largest_matrix / step.num_weight_parts
+        sizes["temporaries"] = 4 * _copied_by_adafactor(step, fitted) / step.num_weight_parts
     return sizes
+
+
+def _copied_by_adafactor(step: StepShape, fitted: Calibration) -> float:
+    """Weights whose update exists in float32 at one time.
+
+    AdamW's update is one pass over a matrix. Adafactor's needs its sums first, and a copy meanwhile; with
+    several devices the sums of all matrices travel together, so all of them are copied.
+    """
+    if step.mesh.num_devices > 1:
+        return fitted.updated_together * step.num_trained
+    return fitted.updated_at_once * step.num_largest_matrix
 
 
 def _gradients(step: StepShape) -> float:
     """Of all layers at once, since the scan stacks them; summed in float32 over the parts of a batch."""
     if not step.is_full:
         return 4.0 * step.num_trained / step.num_weight_parts
-    return _layer_gradients(step) + step.num_embedding * step.weight_bytes / step.num_weight_parts
+    embedding = (step.weight_bytes + 4 * step.is_summed) * step.num_embedding
+    return _layer_gradients(step) + embedding / step.num_weight_parts
 
 
 def _layer_gradients(step: StepShape) -> float:
-    is_summed = step.recipe.training.gradient_accumulation_steps > 1
-    size = step.compute_bytes + 4 * is_summed
+    # A loop over the parts holds its old and its new sums at the same time.
+    size = step.compute_bytes + 2 * 4 * step.is_summed
     return size * step.num_layer_matrices / step.num_weight_parts
 
 
 def _kept(step: StepShape, fitted: Calibration) -> float:
     """What all layers keep for the backward pass."""
-    layers = step.architecture.num_layers
-    inputs = layers * step.architecture.hidden_size * step.compute_bytes * step.tokens
+    layers, values = step.architecture.num_layers, step.architecture.hidden_size * step.tokens
+    inputs = layers * values * step.compute_bytes
     if step.recipe.training.remat == "block":
         return inputs
     if step.recipe.training.remat == "dots":
-        return inputs + layers * fitted.kept_by_dots * _products(step)
-    return inputs + layers * fitted.kept_by_none * (_products(step) + _scores(step))
+        outputs = fitted.kept_by_dots if step.is_full else fitted.kept_by_dots_with_adapters
+        return inputs + layers * outputs * _products(step)
+    outputs = fitted.kept_by_none * (_products(step) + _scores(step))
+    return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
 
 
 def _one_layer(step: StepShape) -> float:
@@ -158,7 +166,7 @@ def _scores(step: StepShape) -> float:
 
 def _cast_layers(step: StepShape, fitted: Calibration) -> float:
     """The copy of the layers' matrices that computes, where they are stored in another format."""
-    if not step.is_full or step.weight_bytes == step.compute_bytes:
+    if not step.is_full or not step.is_cast:
         return 0.0
     return fitted.cast_layers * step.compute_bytes * step.num_layer_matrices / step.num_weight_parts
 

@@ -59,6 +59,16 @@ class StepShape:
         """Bytes of a stored weight that is not quantised."""
         return NUM_BYTES[self.recipe.training.precision.weights]
 
+    @property
+    def is_summed(self) -> bool:
+        """Whether gradients are summed over the parts of a batch."""
+        return self.recipe.training.gradient_accumulation_steps > 1
+
+    @property
+    def is_cast(self) -> bool:
+        """Whether weights are stored in another format than they compute in."""
+        return self.weight_bytes != self.compute_bytes
+
     @cached_property
     def num_embedding(self) -> int:
         """Weights of the embedding and, where it is another matrix, the head; over all devices."""

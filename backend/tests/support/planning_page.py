@@ -1,0 +1,109 @@
+"""The tables of docs/planning.md, from the targets and from committed figures of compilers."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.config.recipe_loading import validate_recipe
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.targets import GIB, TARGETS, known_target
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan
+from tunix_rt.engines.planning.protocol import CompiledStep
+from tunix_rt.engines.planning.workload import Workload
+
+ESTIMATED_ON = ("t4", "rtx4090", "rtx5090", "h200")
+PLANNED_ELSEWHERE = ("gemma-2b lora 1024 x 4", "gemma-2-2b lora 1024 x 4", "gemma-3-1b lora 1024 x 4")
+"""Steps that were compiled for a TPU and are estimated for the cards above."""
+
+_RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
+
+
+def compiled_cases() -> dict[str, dict[str, Any]]:
+    """The committed figures: name to target, recipe and what the compiler said."""
+    cases: dict[str, dict[str, Any]] = _read("compiled_steps.json")
+    return cases
+
+
+def measured_steps() -> dict[str, dict[str, Any]]:
+    """Steps that ran on a GPU: name to target, recipe, peak_gib and, for some, tokens_per_s."""
+    steps: dict[str, dict[str, Any]] = _read("measured_steps.json")["steps"]
+    return steps
+
+
+def _read(name: str) -> Any:
+    return json.loads((_RESULTS / name).read_text(encoding="utf-8"))
+
+
+def question_of(case: dict[str, Any]) -> PlanQuestion:
+    recipe = validate_recipe(case["recipe"])
+    architecture = resolve_model(recipe.model, needs_weights=False).architecture
+    return PlanQuestion(recipe, architecture, known_target(case["target"]), Workload())
+
+
+def plan_of(case: dict[str, Any]) -> Plan:
+    return compiled_plan(question_of(case), CompiledStep.model_validate(case["compiled"]))
+
+
+def targets_table() -> str:
+    rows = [
+        (
+            f"`{target.name}`",
+            target.description,
+            f"{target.memory_bytes / GIB:.2f}",
+            f"{target.peak_flops / 1e12:,.4g}",
+            f"{target.bytes_per_s / 1e9:,.0f}",
+            target.memory_source,
+        )
+        for target in TARGETS.values()
+    ]
+    headings = ("target", "devices", "usable GiB", "TFLOP/s", "GB/s", "where the memory figure comes from")
+    own = (
+        "`cpu`: the processors of this machine and the memory it has available. `local`: its NVIDIA GPUs if\n"
+        "nvidia-smi lists known ones, else `cpu`. Speeds are those of Google's and NVIDIA's data sheets,\n"
+        "per device, dense bfloat16 (a T4 has none: float32)."
+    )
+    return f"{_table(headings, rows)}\n{own}\n"
+
+
+def plans_table() -> str:
+    cases = compiled_cases()
+    plans = [(name, plan_of(case)) for name, case in cases.items()]
+    plans += [
+        (name, estimated_plan(question_of(case | {"target": target})))
+        for name, case in cases.items()
+        for target in ESTIMATED_ON
+        if name in PLANNED_ELSEWHERE
+    ]
+    headings = ("step", "target", "GiB a device", "limit", "verdict", "source", "step time, estimated")
+    return _table(headings, [_plan_row(name, plan) for name, plan in plans])
+
+
+def measured_table() -> str:
+    rows = []
+    for name, step in measured_steps().items():
+        plan = estimated_plan(question_of(step))
+        predicted = plan.tokens_per_step / plan.step_seconds
+        measured = f"{step['tokens_per_s']:,}" if "tokens_per_s" in step else "–"
+        memory = (f"{plan.per_device_bytes / GIB:.2f}", f"{step['peak_gib']:.2f}")
+        rows.append((name, plan.target, *memory, f"{predicted:,.0f}", measured))
+    headings = ("step", "target", "GiB, estimated", "measured", "tokens/s, estimated", "measured")
+    return _table(headings, rows)
+
+
+def _plan_row(name: str, plan: Plan) -> Sequence[str]:
+    return (
+        name,
+        plan.target,
+        f"{plan.per_device_bytes / GIB:.2f}",
+        f"{plan.limit_bytes / GIB:.2f}",
+        "fits" if plan.fits else "**does not fit**",
+        plan.source,
+        f"{plan.step_seconds * 1000:,.0f} ms",
+    )
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
