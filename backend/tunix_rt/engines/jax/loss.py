@@ -11,6 +11,7 @@ count come first, and chunks without any are left out.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -82,7 +83,7 @@ def _loss_sum(
         losses, _ = _losses(_logits(chunk.hidden, vectors, head.softcap), chunk.targets)
         return total + jnp.sum(losses * chunk.weights)
 
-    total: jax.Array = jax.lax.fori_loop(0, _num_counted(chunks), add_chunk, jnp.zeros((), jnp.float32))
+    total: jax.Array = _over_chunks(chunks, add_chunk, jnp.zeros((), jnp.float32))
     return total
 
 
@@ -101,10 +102,17 @@ def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: An
     def add_chunk(index: jax.Array, sums: _Sums) -> _Sums:
         return _with_chunk(sums, index, _chunk(chunks, index), vectors, head.softcap)
 
-    sums: _Sums = jax.lax.fori_loop(0, _num_counted(chunks), add_chunk, start)
+    sums: _Sums = _over_chunks(chunks, add_chunk, start)
     hidden_grad = _reordered(_joined(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
     embedding_grad = None if sums.embedding_grad is None else sums.embedding_grad.astype(table.dtype)
     return sums.loss, (hidden_grad, embedding_grad)
+
+
+def _over_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, Any], Any], start: Any) -> Any:
+    """Add up the chunks that count. A single one needs no loop, and no room for a sum beside it."""
+    if chunks.weights.shape[0] == 1:
+        return add_chunk(jnp.zeros((), jnp.int32), start)
+    return jax.lax.fori_loop(0, _num_counted(chunks), add_chunk, start)
 
 
 def _with_chunk(
