@@ -1,13 +1,19 @@
 """A compiled figure is kept for the same step and forgotten for any other."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.recipes import make_recipe
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.cache import cached_step, compiler_versions, keep_step
+from tunix_rt.engines.planning.fixes import find_fixes
 from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest, StoredBytes
+from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 STEP = CompiledStep(
     fits=True,
@@ -60,3 +66,24 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
     [file] = tmp_path.iterdir()
     file.write_text('{"fits": tr')
     assert cached_step(tmp_path, request_of()) is None
+
+
+def test_verified_changes_carry_the_compilers_figure_and_those_that_do_not_fit_are_dropped(
+    tmp_path: Path,
+) -> None:
+    settings, small = Settings(home=tmp_path), replace(find_target("cpu"), memory_bytes=11_000_000)
+    asked = request_of(**{"training.donate_buffers": False, "data.row_length": 64})
+    architecture = resolve_model(asked.recipe.model, needs_weights=False).architecture
+    keep_step(settings.plans_dir, asked, STEP.model_copy(update={"total_bytes": 20_000_000}))
+    kept, *dropped = find_fixes(asked.recipe, architecture, small, Workload())
+    for fixed, total_bytes in [(kept, 10_000_000), *((fixed, 12_000_000) for fixed in dropped)]:
+        request = asked.model_copy(update={"recipe": fixed.recipe})
+        keep_step(settings.plans_dir, request, STEP.model_copy(update={"total_bytes": total_bytes}))
+
+    options = PlanOptions(verifies_fixes=True)
+    plan = plan_recipe(settings, asked.recipe, small, options, PlanProgress())
+
+    assert dropped
+    assert [(fix.change, fix.source, fix.per_device_bytes) for fix in plan.fixes] == [
+        (kept.fix.change, "compiled", 10_000_000)
+    ]
