@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.corruption import corrupt
 from tunix_rt.core.dataset import BuildOutcome
 from tunix_rt.core.dataset_spec import DatasetSpec
@@ -16,7 +17,7 @@ from tunix_rt.core.statistics import Share, wilson_share
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import Trace
 from tunix_rt.core.xray import XrayReport
-from tunix_rt.files.assets import shipped_dataset_path, shipped_traces
+from tunix_rt.files.assets import shipped_dataset_path, shipped_recipe_path, shipped_traces
 from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
@@ -28,7 +29,6 @@ from tunix_rt.services.xray import XrayOptions
 from tunix_rt.services.xray_html import xray_html
 
 NUM_PLANTED_ERRORS = 300
-ROW_LENGTH = 256
 
 Stage = Literal["collect", "check", "plant", "build", "verify", "xray"]
 
@@ -71,7 +71,8 @@ def build_demo_dataset(
     on_stage("verify")
     verdict = verify_dataset(settings.datasets_dir, spec.dataset_key)
     on_stage("xray")
-    xray_options = XrayOptions(row_length=ROW_LENGTH, packed=True, max_examples=None)
+    recipe = load_recipe(shipped_recipe_path("demo")).recipe
+    xray_options = XrayOptions(row_length=recipe.data.row_length, packed=True, max_examples=None)
     report = xray_dataset(settings.datasets_dir, spec.dataset_key, ModelChoice("tiny"), xray_options)
     page = settings.home_dir / f"{spec.dataset_key}-xray.html"
     _write_page(page, report, spec.dataset_key)
