@@ -15,8 +15,12 @@ from support.recipes import make_recipe
 
 from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import GIB
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.compile_child import compile_in_child
+from tunix_rt.engines.planning.protocol import CompileRequest
 from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
@@ -125,3 +129,17 @@ def wait_for(happens: Callable[[], Any]) -> Any:
             return result
         time.sleep(0.05)
     raise AssertionError("it did not happen within a minute")
+
+
+def test_what_the_compiling_process_refuses_is_said_in_its_own_words() -> None:
+    recipe = make_recipe("tiny-gemma", **{"model.weights": "random", "training.mode": "qlora"})
+    target = find_target("cpu")
+    request = CompileRequest(
+        recipe=recipe,
+        architecture_config=resolve_model(recipe.model).config,
+        platform="cpu",
+        num_devices=1,
+        topology=None,
+    )
+    with pytest.raises(InvalidInputError, match="block_size 64 .* Set it to 32"):
+        compile_in_child(request, target, lambda _: None)

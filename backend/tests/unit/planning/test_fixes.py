@@ -8,6 +8,7 @@ from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.targets import known_target
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.changes import changed_recipe, possible_changes
@@ -75,3 +76,10 @@ def test_a_recipe_that_has_it_all_is_offered_nothing_twice() -> None:
     recipe = make_recipe(**{"training.mode": "qlora", "training.precision.weights": "bfloat16"})
     kinds = {change.kind for change in possible_changes(recipe, known_target("h200"), Workload())}
     assert not kinds & {"donation", "remat", "lora", "qlora", "weights", "devices"}
+
+
+def test_quantising_in_blocks_that_no_matrix_has_is_refused_with_the_size_that_works() -> None:
+    recipe = make_recipe("tiny-gemma", **{"model.weights": "random", "training.mode": "qlora"})
+    architecture = resolve_model(recipe.model, needs_weights=False).architecture
+    with pytest.raises(InvalidInputError, match=r"block_size 64 .* 96 inputs of .*Set it to 32"):
+        step_shape(recipe, architecture, known_target("t4"))

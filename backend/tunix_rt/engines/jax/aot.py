@@ -19,12 +19,13 @@ from typing import Any
 import jax
 from jax.experimental import topologies
 
+from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.planning.cache import compiler_versions
-from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest, StoredBytes
+from tunix_rt.engines.planning.protocol import REFUSED, CompiledStep, CompileRequest, Refusal, StoredBytes
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SIZE = r"([\d.]+)([KMGT]?)B?"
@@ -150,7 +151,13 @@ def main() -> None:
     """Answer the request on standard input in the file that the argument names."""
     request = CompileRequest.model_validate_json(sys.stdin.readline())
     threading.Thread(target=_end_with_the_caller, daemon=True).start()
-    Path(sys.argv[1]).write_text(compile_step(request).model_dump_json(), encoding="utf-8")
+    answer = Path(sys.argv[1])
+    try:
+        answer.write_text(compile_step(request).model_dump_json(), encoding="utf-8")
+    except TunixRTError as error:
+        refusal = Refusal(detail=error.detail, next_step=error.next_step)
+        answer.write_text(refusal.model_dump_json(), encoding="utf-8")
+        sys.exit(REFUSED)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 
 from tunix_rt.config.recipe import QuantizationFormat, QuantizationSection
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.jax.params import Params
+from tunix_rt.engines.quantization_blocks import check_block
 
 # The levels of bitsandbytes: quantiles of a normal distribution, with an exact zero and both ends at ±1.
 NF4_LEVELS = (
@@ -99,20 +99,9 @@ def quantize_matrix(weight: jax.Array, section: QuantizationSection, name: str) 
     Raises:
         InvalidInputError: The block size does not divide the inputs.
     """
-    _check_block_size(weight.shape[-2], section, name)
+    check_block(section, weight.shape[-2], name)
     codes, scales = _codes_and_scales(weight, section.format, section.block_size)
     return QuantizedMatrix(codes, scales, section.format, section.block_size)
-
-
-def _check_block_size(num_inputs: int, section: QuantizationSection, name: str) -> None:
-    block_size = section.block_size
-    if num_inputs % block_size == 0 and block_size % 2 == 0:
-        return
-    usable = [size for size in (64, 32, 16, 8) if num_inputs % size == 0]
-    raise InvalidInputError(
-        f"quantization.block_size {block_size} must be even and divide the {num_inputs} inputs of {name}.",
-        next_step=f"Set it to {usable[0]}." if usable else "Use training.mode lora for this model.",
-    )
 
 
 @partial(jax.jit, static_argnames=("format", "block_size"))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import TunixRTError
+from tunix_rt.core.errors import InvalidInputError, TunixRTError
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.planning.described_devices import assembler_directory, compiler_environment
-from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest
+from tunix_rt.engines.planning.protocol import REFUSED, CompiledStep, CompileRequest, Refusal
 
 AOT_MODULE = "tunix_rt.engines.jax.aot"
 _TICK_S = 0.2
@@ -27,13 +27,17 @@ def compile_in_child(request: CompileRequest, target: Target, on_tick: OnTick) -
     """Run the compiler to its end, or to Ctrl-C, which ends it too.
 
     Raises:
-        TunixRTError: It crashed or refused for another reason than memory.
+        InvalidInputError: The recipe cannot run on this target, whatever its memory.
+        TunixRTError: It crashed, or failed for another reason than memory.
     """
     with tempfile.TemporaryDirectory(prefix="tunix-rt-plan-") as directory:
         answer, log = Path(directory) / "answer.json", Path(directory) / "log.txt"
         code = _run(request, _environment(target), answer, log, on_tick)
         if code == 0 and answer.is_file():
             return _read_answer(answer)
+        if code == REFUSED and answer.is_file():
+            refusal = Refusal.model_validate_json(answer.read_bytes())
+            raise InvalidInputError(refusal.detail, next_step=refusal.next_step)
         raise TunixRTError(
             f"The compiler ended with code {code}: {_last_lines(log)}",
             next_step="Use --fast for the estimate alone, or report this with the recipe.",

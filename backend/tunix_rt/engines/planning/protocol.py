@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.targets import Platform
 
+REFUSED = 3
+"""Exit code of a child whose answer is a refusal."""
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -38,6 +41,13 @@ class StoredBytes(_Frozen):
     weights: int
     optimizer_state: int
     batch: int
+
+
+class Refusal(_Frozen):
+    """The recipe cannot be compiled, whatever the memory: what is wrong and what to do."""
+
+    detail: str
+    next_step: str
 
 
 class CompiledStep(_Frozen):

@@ -9,6 +9,7 @@ from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Choice, Setting, resolve_kernel
 from tunix_rt.engines.flops import num_adapter_parameters
 from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
+from tunix_rt.engines.quantization_blocks import check_blocks
 
 NUM_BYTES: dict[FloatFormat, int] = {"float32": 4, "bfloat16": 2}
 
@@ -116,9 +117,11 @@ def step_shape(recipe: Recipe, architecture: Architecture, target: Target) -> St
     """The step of a recipe on a target.
 
     Raises:
-        InvalidInputError: The mesh or the rows do not go into the target's devices, or the attention kernel
-            that the recipe names cannot serve there.
+        InvalidInputError: The mesh or the rows do not go into the target's devices, the attention kernel
+            that the recipe names cannot serve there, or the matrices cannot be quantised in such blocks.
     """
+    if recipe.quantization is not None:
+        check_blocks(recipe.quantization, architecture)
     mesh = mesh_shape(recipe.sharding, target.num_devices)
     rows = rows_per_device(mesh, architecture, recipe.training)
     setting = Setting(
