@@ -20,6 +20,8 @@ GOLDEN = Path(__file__).parent / "golden"
 
 # Tests run a compiled step a few times: compiling it quickly counts, not its speed. Children inherit it.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# The TPU compiler is installed, and would otherwise look for a TPU first.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # How long an example takes says nothing on a busy machine; CI must give the same verdict twice.
 hypothesis.settings.register_profile(

@@ -49,7 +49,9 @@ def tokenizer() -> Tokenizer:
 
 def test_every_shipped_file_is_what_the_code_makes() -> None:
     made = dict(shipped_files())
-    shipped = [path for path in ASSETS_DIR.rglob("*") if path.is_file()]
+    written_by_hand = ("models", "recipes")
+    made_dirs = [path for path in ASSETS_DIR.iterdir() if path.name not in written_by_hand]
+    shipped = [path for directory in made_dirs for path in directory.rglob("*") if path.is_file()]
     assert {path.relative_to(ASSETS_DIR).as_posix() for path in shipped} == set(made)
     for relative, text in made.items():
         assert (ASSETS_DIR / relative).read_bytes() == text.encode("utf-8"), f"{relative} is stale"

@@ -135,7 +135,7 @@ CASES: dict[str, Case] = {
     "training.learning_rate": Case("1e-3", step_program),
     "training.schedule": Case("linear", step_program),
     "training.warmup_steps": Case("3", step_program),
-    "training.final_learning_rate_fraction": Case("0.5", step_program),
+    "training.final_learning_rate_fraction": Case("0.5", step_program, ("training.schedule=linear",)),
     "training.optimizer.name": Case("adafactor", step_program),
     "training.optimizer.beta1": Case("0.8", step_program),
     "training.optimizer.beta2": Case("0.9", step_program),
