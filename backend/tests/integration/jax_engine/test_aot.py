@@ -141,5 +141,5 @@ def test_what_the_compiling_process_refuses_is_said_in_its_own_words() -> None:
         num_devices=1,
         topology=None,
     )
-    with pytest.raises(InvalidInputError, match="block_size 64 .* Set it to 32"):
+    with pytest.raises(InvalidInputError, match=r"block_size 64 .* Set it to 32"):
         compile_in_child(request, target, lambda _: None)
