@@ -14,7 +14,7 @@ from tunix_rt.engines.models import resolve_model, tokenizer_source
 from tunix_rt.engines.tokenizer import load_tokenizer
 from tunix_rt.files.assets import known_model_configs, shipped_model_config, shipped_model_names
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+COMMIT = "0123456789" * 4
 HANDLE = "google/gemma/transformers/2b"
 
 

@@ -96,7 +96,7 @@ def _read_text(path: Path) -> str:
             f"{path} is not UTF-8 text (byte {error.start}).", next_step="Save it as UTF-8 and run it again."
         ) from error
     except FileNotFoundError as error:
-        neighbours = [found.name for found in path.parent.glob("*.yaml")]
+        neighbours = [found.name for found in path.parent.glob("[!.]*.yaml")]
         hint = did_you_mean(path.name, neighbours) if neighbours else "training/configs holds recipes."
         raise NotFoundError(f"There is no recipe {path}.", next_step=hint) from error
     except OSError as error:
