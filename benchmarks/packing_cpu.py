@@ -71,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
+    jax.config.update("jax_platforms", "cpu")
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(home=Path(home))
         packed = contestant("packed", settings, "data.packing=true")
