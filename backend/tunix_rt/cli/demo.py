@@ -79,7 +79,5 @@ def _print_run(manifest: RunManifest, directory: str, *, passed: bool) -> None:
     say("")
     ends = {"cancelled": "Demo stopped.", "succeeded": "Demo passed." if passed else ""}
     say(ends.get(manifest.status) or "Demo FAILED: see the figures above.")
-    say("Next, with your own traces: tunix-rt traces import YOUR_FILE, then tunix-rt data build --name mine,")
-    say(
-        "then tunix-rt plan training/configs/lora_gemma_2b.yaml --on t4 --dataset mine-v1, then tunix-rt train."
-    )
+    say("Next, with your own traces: tunix-rt traces import YOUR_FILE, tunix-rt data build --name mine,")
+    say("tunix-rt plan training/configs/lora_gemma_2b.yaml --on t4 --dataset mine-v1, tunix-rt train …")
