@@ -91,17 +91,18 @@ def _backward_phase(step: StepShape, fitted: Calibration) -> Sizes:
     at_work = fitted.layer_at_work * _one_layer(step)
     if fitted.is_unrolled:
         # Activations are freed layer by layer; at the end the layers' gradients are copied into stacks.
-        stacks = fitted.stacked_gradients * _layer_gradients(step) * step.is_full
-        return {"gradients": _gradients(step) + stacks, "activations": at_work}
+        own = step.compute_bytes * step.num_layer_matrices / step.num_weight_parts
+        stacks = fitted.stacked_gradients * own * step.is_full
+        return {"gradients": _gradients(step, fitted) + stacks, "activations": at_work}
     return {
-        "gradients": _gradients(step),
+        "gradients": _gradients(step, fitted),
         "activations": _kept(step, fitted) + at_work,
         "temporaries": _cast_layers(step, fitted) + _gathered(step, fitted),
     }
 
 
 def _update_phase(step: StepShape, fitted: Calibration) -> Sizes:
-    sizes: Sizes = {"gradients": _gradients(step)}
+    sizes: Sizes = {"gradients": _gradients(step, fitted)}
     if step.is_full and step.recipe.training.optimizer.name == "adafactor":
         sizes["temporaries"] = 4 * _copied_by_adafactor(step, fitted) / step.num_weight_parts
     return sizes
@@ -118,17 +119,18 @@ def _copied_by_adafactor(step: StepShape, fitted: Calibration) -> float:
     return fitted.updated_at_once * step.num_largest_matrix
 
 
-def _gradients(step: StepShape) -> float:
+def _gradients(step: StepShape, fitted: Calibration) -> float:
     """Of all layers at once, since the scan stacks them; summed in float32 over the parts of a batch."""
     if not step.is_full:
         return 4.0 * step.num_trained / step.num_weight_parts
     embedding = (step.weight_bytes + 4 * step.is_summed) * step.num_embedding
-    return _layer_gradients(step) + embedding / step.num_weight_parts
+    return _layer_gradients(step, fitted) + embedding / step.num_weight_parts
 
 
-def _layer_gradients(step: StepShape) -> float:
-    # A loop over the parts holds its old and its new sums at the same time.
-    size = step.compute_bytes + 2 * 4 * step.is_summed
+def _layer_gradients(step: StepShape, fitted: Calibration) -> float:
+    # On a TPU a loop over the parts holds its old and its new sums at the same time; on a GPU, seen with a
+    # prototype only, they are added in place.
+    size = step.compute_bytes + (1 if fitted.is_unrolled else 2) * 4 * step.is_summed
     return size * step.num_layer_matrices / step.num_weight_parts
 
 
