@@ -160,7 +160,10 @@ def test_a_kaggle_handle_that_cannot_serve_is_refused(handle: str, message: str)
 
 
 @pytest.mark.parametrize("name", ["tiny-gema", "tiny gemma", "/no/such/directory", "a/b/c", "../x"])
-def test_an_unknown_name_gets_a_suggestion(name: str) -> None:
+def test_an_unknown_name_gets_a_suggestion(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # whatever lies beside the checkout
     with pytest.raises(NotFoundError, match="tiny-gemma"):
         resolve_model(ModelSection(name=name))
 
