@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.children import PROGRAM, environment, run_program
+from support.small_disk import small_disk_in
 from support.stores import apple_lines, assert_consistent
 
 from tunix_rt.config.settings import Settings
@@ -112,17 +113,8 @@ def test_generating_without_room_leaves_no_file(tmp_path: Path) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of four megabytes."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True, text=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"only root may mount a small disk: {mounted.stderr.strip()}")
-    try:
+    with small_disk_in(tmp_path, megabytes=4) as disk:
         yield disk
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_a_disk_that_fills_up_loses_nothing(small_disk: Path, file: Path, lines: list[str]) -> None:

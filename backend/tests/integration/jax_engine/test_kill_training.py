@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.children import PROGRAM
+from support.small_disk import small_disk_in
 from support.training import Workshop
 
 from tunix_rt.core.errors import StorageError
@@ -104,17 +105,8 @@ def test_a_disk_that_is_full_stops_the_run_and_keeps_the_earlier_checkpoints(
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk on which a few checkpoints of the tiny model fit."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)], capture_output=True, text=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"only root may mount a small disk: {mounted.stderr.strip()}")
-    try:
+    with small_disk_in(tmp_path, megabytes=64) as disk:
         yield disk
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_a_checkpoint_that_cannot_be_written_to_its_end_is_explained(workshop: Workshop) -> None:
