@@ -1,6 +1,5 @@
 """The estimate is held against what compilers said about the same steps, and what a GPU did."""
 
-import time
 from typing import Any
 
 import pytest
@@ -45,14 +44,6 @@ def test_every_verdict_of_the_estimate_is_that_of_the_compiler() -> None:
     assert [estimated_plan(question_of(case)).fits for case in cases] == [
         plan_of(case).fits for case in cases
     ]
-
-
-def test_an_estimate_takes_milliseconds() -> None:
-    [case, *_] = compiled_cases().values()
-    question = question_of(case)
-    started = time.process_time()
-    estimated_plan(question)
-    assert time.process_time() - started < 0.1
 
 
 each_measured_step = pytest.mark.parametrize(
