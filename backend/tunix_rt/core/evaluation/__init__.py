@@ -1,0 +1,1 @@
+"""The words of evaluation: protocol, prediction, scores, record, comparison, baseline."""

@@ -1,0 +1,104 @@
+"""Two evaluations item by item, and the rule that a new one must pass."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from tunix_rt.core.evaluation.base import Record
+from tunix_rt.core.evaluation.prediction import Count, Verdict
+from tunix_rt.core.evaluation.protocol import ExtractionRule
+
+
+class PairedDifference(Record):
+    """How the second differs from the first on the items that both could score."""
+
+    n: Count
+    """Items scored in both."""
+    num_both_right: Count
+    num_both_wrong: Count
+    num_lost: Count
+    """Right -> wrong. With several samples: items with a smaller share of right ones."""
+    num_gained: Count
+    base: float
+    other: float
+    """Mean score of each, over these items."""
+    difference: float
+    """other - base."""
+    low: float
+    high: float
+    """95 % interval of the difference: paired bootstrap over items."""
+    p_value: Annotated[float, Field(ge=0, le=1)]
+    """Exact McNemar (the sign test on lost and gained), two-sided."""
+
+
+class FlipSide(Record):
+    """What one of the two wrote."""
+
+    verdict: Verdict
+    text: str | None = None
+    answer: str | None = None
+    rule: ExtractionRule | None = None
+
+
+class Flip(Record):
+    """An item whose verdict changed."""
+
+    item_id: str
+    direction: Literal["lost", "gained"]
+    section: str
+    category: str
+    difficulty: str
+    prompt: str
+    expected_answer: str
+    base: FlipSide
+    other: FlipSide
+
+
+class Comparison(Record):
+    """`compare A B`: A is the base."""
+
+    base_id: UUID
+    other_id: UUID
+    base_name: str
+    other_name: str
+    is_same_protocol: bool
+    protocol_differences: tuple[str, ...]
+    overall: PairedDifference
+    by_section: dict[str, PairedDifference]
+    flips: tuple[Flip, ...]
+    """Lost ones first, in the order of the eval set."""
+
+
+class GateRule(Record):
+    """What a new evaluation must not do."""
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    """A loss with a smaller p-value fails the gate."""
+    protected_sections: tuple[str, ...] = ()
+    protected_categories: tuple[str, ...] = ()
+    protected_items: tuple[str, ...] = ()
+    """An item of these that was right and is wrong fails the gate, significant or not."""
+    max_unscored: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Largest share of items that the new evaluation may leave unscored: failures must not hide losses."""
+
+
+class Baseline(Record):
+    """A named evaluation with its rule."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    evaluation_id: UUID
+    rule: GateRule = GateRule()
+    created_at: datetime
+
+
+class GateVerdict(Record):
+    """Whether a new evaluation may take the place of the baseline."""
+
+    passed: bool
+    reasons: tuple[str, ...]
+    """Why not, one line each; empty when it passed."""
+    baseline: str
+    rule: GateRule
+    comparison: Comparison

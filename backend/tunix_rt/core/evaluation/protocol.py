@@ -1,0 +1,104 @@
+"""How answers are asked for and read. Two evaluations are comparable when their protocols are the same."""
+
+import hashlib
+import json
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from tunix_rt.core.evaluation.base import Record
+from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
+
+ExtractionRule = Literal["answer-tag", "after-think", "boxed", "hash", "answer-phrase", "last-number"]
+EXTRACTION_RULES: tuple[ExtractionRule, ...] = get_args(ExtractionRule)
+
+RULE_OF_MARKUP: dict[MarkupStyle, ExtractionRule] = {
+    "reasoning": "answer-tag",
+    "think": "after-think",
+    "boxed": "boxed",
+    "hash": "hash",
+}
+"""The rule that reads the answer of a completion in the markup that the model was asked for."""
+
+
+class Decoding(Record):
+    """How tokens are chosen."""
+
+    temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """0 takes the most likely token (greedy); above, tokens are drawn."""
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Draw from the most likely tokens that together have this probability."""
+    num_samples: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Completions per item."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Decides every draw. A sample depends on the seed, the item and its number, never on its batch."""
+    max_new_tokens: Annotated[int, Field(ge=1, le=131_072)] = 512
+    """A completion that reaches it without ending its turn is cut off."""
+
+    @model_validator(mode="after")
+    def _draws_make_sense(self) -> "Decoding":
+        if self.temperature == 0 and self.num_samples > 1:
+            raise ValueError("num_samples above 1 needs a temperature above 0: greedy ones are all the same")
+        if self.temperature == 0 and self.top_p < 1:
+            raise ValueError("top_p needs a temperature above 0")
+        return self
+
+
+class Extraction(Record):
+    """Which rules may find the answer in a completion, in order; the first that finds one wins."""
+
+    rules: tuple[ExtractionRule, ...]
+    """The rule of the markup first, then alternates."""
+    lenient_rules: tuple[ExtractionRule, ...] = ()
+    """Tried last. What they find is judged and counted apart: it never raises the accuracy."""
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "Extraction":
+        both = self.rules + self.lenient_rules
+        if not self.rules or len(set(both)) < len(both):
+            raise ValueError("name at least one extraction rule, and each of them once")
+        return self
+
+
+def default_extraction(markup: MarkupStyle, *, is_lenient: bool = False) -> Extraction:
+    """The rule of the markup, then the other markups' own; with leniency, phrases and the last number."""
+    first = RULE_OF_MARKUP[markup]
+    # `after-think` takes whatever follows, so it serves only a model that was asked for it.
+    alternates = [rule for rule in ("answer-tag", "boxed", "hash") if rule != first]
+    lenient: tuple[ExtractionRule, ...] = ("answer-phrase", "last-number") if is_lenient else ()
+    return Extraction(rules=(first, *alternates), lenient_rules=lenient)
+
+
+class Protocol(Record):
+    """Everything that decides a score, apart from the model."""
+
+    evalset_hash: str
+    """SHA-256 of the items that were asked, in their order."""
+    template_hash: str
+    """SHA-256 of the chat template's source."""
+    markup: MarkupStyle = DEFAULT_MARKUP
+    decoding: Decoding = Decoding()
+    extraction: Extraction
+    max_answer_chars: int
+    """A longer answer is wrong without being read."""
+    versions: dict[str, str]
+    """Of extractor, checkers and linter, by name."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all of it: equal fingerprints mean comparable scores."""
+        text = json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    def differences(self, other: "Protocol") -> tuple[str, ...]:
+        """What the two do not share, one line each: `decoding.temperature: 0.0 / 0.7`."""
+        mine, theirs = _flat(self.to_json()), _flat(other.to_json())
+        keys = [key for key in sorted(mine.keys() | theirs.keys()) if mine.get(key) != theirs.get(key)]
+        return tuple(f"{key}: {mine.get(key, '-')} / {theirs.get(key, '-')}" for key in keys)
+
+
+def _flat(value: object, prefix: str = "") -> dict[str, object]:
+    if not isinstance(value, dict):
+        return {prefix.rstrip("."): value}
+    pairs = [_flat(inner, f"{prefix}{key}.") for key, inner in value.items()]
+    return {key: inner for pair in pairs for key, inner in pair.items()}

@@ -1,0 +1,97 @@
+"""What every engine takes and gives when it writes texts, for evaluation and whatever else asks a model."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from tunix_rt.config.recipe import FloatFormat, ModelSection
+from tunix_rt.core.evaluation.prediction import FailureCode
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.engines.models import ModelSource
+
+
+@dataclass(frozen=True)
+class GeneratorRequest:
+    """Which model writes, and where."""
+
+    model: ModelSection
+    """With `weights: random`, or a built-in model: random weights of `seed`."""
+    adapter: Path | None = None
+    """A directory in PEFT's layout, put on top of the model."""
+    seed: int = 0
+    device: DeviceRequest = field(default_factory=DeviceRequest)
+    precision: FloatFormat | Literal["auto"] = "auto"
+    """Of weights, cache and products. auto: float32 on a CPU, bfloat16 elsewhere."""
+    chat_template: str | None = None
+    """Name of a built-in template. None: the tokenizer's own, else the default built-in one."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a completion goes on from."""
+
+    key: str
+    """Names the prompt; with the seed and `sample` it decides every draw, whatever the batch."""
+    token_ids: Sequence[int]
+    sample: int = 0
+
+
+@dataclass(frozen=True)
+class Written:
+    """A completion, or the reason why there is none."""
+
+    prompt: Prompt
+    token_ids: tuple[int, ...] = ()
+    """What was written, without the token that ended the turn."""
+    has_ended: bool = False
+    """Whether the model ended its turn; else it was cut off."""
+    failure: FailureCode | None = None
+    detail: str = ""
+    """Of the failure."""
+
+
+class Generator(Protocol):
+    """A loaded model that writes."""
+
+    @property
+    def encoder(self) -> TraceEncoder:
+        """Its tokenizer and chat template."""
+
+    @property
+    def source(self) -> ModelSource:
+        """Where it comes from."""
+
+    @property
+    def device(self) -> str:
+        """Where it runs, and why there."""
+
+    @property
+    def precision(self) -> FloatFormat:
+        """Of weights, cache and products."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """Prompt and completion together may not be longer; None when the model does not say."""
+
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, batch_size: int | None = None
+    ) -> Iterator[list[Written]]:
+        """Complete every prompt. Each list is a batch that has just been finished; the order is the engine's.
+
+        A prompt that cannot be completed comes back with its failure; the others are not touched by it.
+        `decoding.num_samples` is the caller's business: one prompt is one completion.
+        """
+
+
+class GeneratingEngine(Protocol):
+    """An engine that can write."""
+
+    @property
+    def name(self) -> str:
+        """As records name it."""
+
+    def open_generator(self, request: GeneratorRequest) -> Generator:
+        """Load the model. Raises errors of `core.errors`."""
