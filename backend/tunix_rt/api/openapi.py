@@ -7,8 +7,7 @@ from typing import Any
 from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.db.engine import open_engine
-from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.store import Store
+from tunix_rt.services.store import store_over
 
 
 def openapi_document() -> dict[str, Any]:
@@ -17,8 +16,7 @@ def openapi_document() -> dict[str, Any]:
     Example:
         openapi_document()["paths"]["/api/health"]["get"]
     """
-    engine = open_engine("sqlite://")
-    return create_app(Store(settings=Settings(), engine=engine, traces=TraceRepository(engine))).openapi()
+    return create_app(store_over(open_engine("sqlite://"), Settings())).openapi()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from tunix_rt.config.settings import Settings
+from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.engine import open_engine
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.migrate import ensure_schema
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.atomic import storage_errors
@@ -18,6 +20,8 @@ class Store:
     settings: Settings
     engine: Engine
     traces: TraceRepository
+    evaluations: EvaluationRepository
+    baselines: BaselineRepository
 
     def close(self) -> None:
         """Give the connections back."""
@@ -34,4 +38,15 @@ def open_store(settings: Settings) -> Store:
         settings.home_dir.mkdir(parents=True, exist_ok=True)
     engine = open_engine(settings.resolved_database_url)
     ensure_schema(engine)
-    return Store(settings=settings, engine=engine, traces=TraceRepository(engine))
+    return store_over(engine, settings)
+
+
+def store_over(engine: Engine, settings: Settings) -> Store:
+    """Every repository over one database; nothing is connected to yet."""
+    return Store(
+        settings=settings,
+        engine=engine,
+        traces=TraceRepository(engine),
+        evaluations=EvaluationRepository(engine),
+        baselines=BaselineRepository(engine),
+    )
