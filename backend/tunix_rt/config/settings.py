@@ -21,7 +21,7 @@ class Settings(BaseSettings):
     )
 
     home: Path = Path("~/.tunix-rt")
-    """Directory of the database, datasets, runs and models."""
+    """Directory of the database, datasets, runs, evaluations and models."""
     database_url: str | None = None
     """SQLAlchemy URL, e.g. `postgresql://user@host/name`. Default: SQLite in the home directory."""
     trace_max_bytes: Annotated[int, Field(ge=1024, le=64 * MIB)] = 1 * MIB
@@ -49,6 +49,11 @@ class Settings(BaseSettings):
     def runs_dir(self) -> Path:
         """Where run directories live."""
         return self.home_dir / "runs"
+
+    @property
+    def evaluations_dir(self) -> Path:
+        """Where evaluation directories live."""
+        return self.home_dir / "evaluations"
 
     @property
     def plans_dir(self) -> Path:

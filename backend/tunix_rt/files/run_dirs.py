@@ -6,7 +6,6 @@ runs/<run_id>/checkpoints/<step>/  model/              whole directories
 runs/<run_id>/run_manifest.json                        written last
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -17,12 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.core.errors import ConflictError
 from tunix_rt.files.atomic import storage_errors, write_atomically
+from tunix_rt.files.directory_locks import LOCK_FILE, held_directory
 
 RECIPE_FILE = "recipe.resolved.json"
 MANIFEST_FILE = "run_manifest.json"
-_LOCK_FILE = ".lock"
 _CHUNK_BYTES = 1 << 20
 
 
@@ -93,28 +91,22 @@ class RunDir:
         Raises:
             ConflictError: Another process has it.
         """
-        with storage_errors("making the run directory"):
-            self.path.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            _lock(descriptor, self.path)
+        with held_directory(self.path, "run"):
             yield
-        finally:
-            os.close(descriptor)
 
     def is_empty(self) -> bool:
         """Whether nothing of a run is there."""
-        return not self.path.exists() or all(path.name == _LOCK_FILE for path in self.path.iterdir())
+        return not self.path.exists() or all(path.name == LOCK_FILE for path in self.path.iterdir())
 
     def remove_if_empty(self) -> None:
         """Leave no trace of a run that never began."""
         if self.path.exists() and self.is_empty():
-            (self.path / _LOCK_FILE).unlink(missing_ok=True)
+            (self.path / LOCK_FILE).unlink(missing_ok=True)
             self.path.rmdir()
 
     def file_hashes(self) -> dict[str, str]:
         """SHA-256 of every file but the manifest, by its path inside the directory."""
-        left_out = {self.manifest, self.path / _LOCK_FILE}
+        left_out = {self.manifest, self.path / LOCK_FILE}
         files = sorted(path for path in self.path.rglob("*") if path.is_file() and path not in left_out)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             hashes = list(pool.map(_sha256, files))
@@ -145,7 +137,8 @@ class JsonLines:
 
     def close(self) -> None:
         """No more lines."""
-        self._file.close()
+        with storage_errors(f"writing {self._path.name}"):
+            self._file.close()
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
@@ -176,17 +169,6 @@ def _dataset_of(recipe: Path) -> str | None:
         return None  # being written, or removed meanwhile
     data = value.get("data") if isinstance(value, dict) else None
     return data.get("dataset") if isinstance(data, dict) else None
-
-
-def _lock(descriptor: int, run: Path) -> None:
-    """Lock an open file; the lock goes with the process, however it ends."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise ConflictError(
-            f"Another process is writing the run {run}.",
-            next_step="Wait for it or stop it, or choose another directory with --output.",
-        ) from error
 
 
 def _sha256(path: Path) -> str:

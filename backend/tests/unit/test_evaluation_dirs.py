@@ -1,0 +1,92 @@
+"""Evaluation directories: what is written stays, what is torn goes, one process at a time."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from support.evaluations import batch_of, sum_generation, sum_items, sum_prediction, sum_start
+
+from tunix_rt.core.errors import ConflictError, DataError
+from tunix_rt.core.evaluation.record import EvaluatedModel
+from tunix_rt.core.evaluation.request import generation_figures
+from tunix_rt.files.evaluation_dirs import EvaluationDir
+
+ITEMS = sum_items(3)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> EvaluationDir:
+    begun = EvaluationDir(tmp_path / "evaluation")
+    begun.begin(sum_start(ITEMS), ITEMS)
+    return begun
+
+
+def test_a_new_directory_has_nothing_to_read(tmp_path: Path) -> None:
+    empty = EvaluationDir(tmp_path)
+    assert empty.read_start() is None
+    assert empty.read_evaluation() is None
+    assert empty.read_generations() == {}
+
+
+def test_what_was_asked_is_read_back(directory: EvaluationDir) -> None:
+    assert directory.read_start() == sum_start(ITEMS)
+    assert directory.read_items() == ITEMS
+
+
+def test_generations_of_two_processes_follow_each_other(directory: EvaluationDir) -> None:
+    for item in ITEMS[:2]:
+        with directory.writing() as writer:
+            writer.add([sum_generation(item)], batch_of(1))
+    assert list(directory.read_generations()) == [("sum-0", 0), ("sum-1", 0)]
+    assert len(directory.read_batches()) == 2
+
+
+def test_a_torn_last_line_is_dropped_and_written_again(directory: EvaluationDir) -> None:
+    with directory.writing() as writer:
+        writer.add(map(sum_generation, ITEMS[:2]), batch_of(2))
+    whole = directory.generations.read_bytes()
+    directory.generations.write_bytes(whole[:-5])
+    assert list(directory.read_generations()) == [("sum-0", 0)]
+    with directory.writing() as writer:
+        writer.add([sum_generation(ITEMS[1])], batch_of(1))
+    assert directory.generations.read_bytes() == whole
+
+
+def test_a_line_that_is_no_generation_is_named(directory: EvaluationDir) -> None:
+    directory.generations.write_text('{"item_id": "sum-0"}\n')
+    with pytest.raises(DataError, match=r"generations\.jsonl.*line 1"):
+        directory.read_generations()
+
+
+def test_predictions_are_read_back_and_hashed(directory: EvaluationDir) -> None:
+    predictions = [sum_prediction(item, sum_generation(item)) for item in ITEMS]
+    digest = directory.write_predictions(predictions)
+    assert digest == hashlib.sha256(directory.predictions.read_bytes()).hexdigest()
+    assert list(directory.read_predictions()) == predictions
+
+
+def test_two_processes_cannot_hold_one_directory(directory: EvaluationDir) -> None:
+    with (
+        directory.held(),
+        pytest.raises(ConflictError, match="Another process is writing the evaluation"),
+        directory.held(),
+    ):
+        pass
+
+
+def test_starts_differ_by_model_and_protocol_never_by_id_or_time() -> None:
+    start = sum_start(ITEMS)
+    later = start.model_copy(update={"evaluation_id": sum_start(ITEMS).evaluation_id})
+    assert start.differences(later) == ()
+    other_model = EvaluatedModel(name="tiny-llama", origin="built-in", weights="random", seed=1)
+    other = sum_start(ITEMS, model=other_model)
+    assert start.differences(other) == ("model.seed: 0 / 1",)
+    assert "evalset_hash" in start.differences(sum_start(ITEMS[:2]))[0]
+
+
+def test_figures_add_up_over_every_process() -> None:
+    figures = generation_figures([batch_of(4, seconds=2.0), batch_of(2, seconds=1.0)], num_new_tokens=140)
+    assert figures is not None
+    assert (figures.batch_size, figures.seconds, figures.tokens_per_s) == (4, 3.0, 40.0)
+    assert figures.num_new_tokens == 140
+    assert generation_figures([], num_new_tokens=0) is None

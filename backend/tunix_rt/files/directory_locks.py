@@ -1,0 +1,43 @@
+"""One process at a time writes into a directory."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tunix_rt.core.errors import ConflictError
+from tunix_rt.files.atomic import storage_errors
+
+LOCK_FILE = ".lock"
+
+
+@contextmanager
+def held_directory(path: Path, what: str) -> Iterator[None]:
+    """Make the directory and keep every other process from holding it; the lock goes with the process.
+
+    Args:
+        path: the directory.
+        what: what is being written there, as in "run".
+
+    Raises:
+        ConflictError: Another process has it.
+    """
+    with storage_errors(f"making the {what} directory"):
+        path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _lock(descriptor, path, what)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, path: Path, what: str) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ConflictError(
+            f"Another process is writing the {what} {path}.",
+            next_step="Wait for it or stop it, or choose another directory with --output.",
+        ) from error
