@@ -81,6 +81,11 @@ class EvaluationRepository:
             raise _no_evaluation(evaluation_id)
         return Evaluation.model_validate_json(record)
 
+    def has(self, evaluation_id: UUID) -> bool:
+        """Whether there is an evaluation with this id."""
+        with reading(self._engine) as connection:
+            return _has(connection, evaluation_id)
+
     def list(
         self, criteria: EvaluationFilter, *, limit: int, offset: int, order: EvaluationOrder = "newest"
     ) -> EvaluationPage:
@@ -94,8 +99,10 @@ class EvaluationRepository:
 
     def newest_of_run(self, run_id: str, *, evalset: str | None = None) -> Evaluation | None:
         """The run's newest evaluation, on this eval set where one is named; None: there is none."""
-        conditions = evaluation_conditions(EvaluationFilter(run_id=run_id, evalset=evalset))
-        newest = select(evaluations.c.record).where(*conditions).order_by(*_ORDERS["newest"]).limit(1)
+        chosen = select(evaluations.c.record).where(evaluations.c.run_id == run_id)
+        if evalset is not None:
+            chosen = chosen.where(evaluations.c.evalset == evalset)
+        newest = chosen.order_by(*_ORDERS["newest"]).limit(1)
         with reading(self._engine) as connection:
             record = connection.execute(newest).scalar_one_or_none()
         return None if record is None else Evaluation.model_validate_json(record)
@@ -222,9 +229,13 @@ def _predictions_of(evaluation_id: UUID) -> Select[Any]:
     return joined.where(evaluations.c.id == evaluation_id)
 
 
-def _require(connection: Connection, evaluation_id: UUID) -> None:
+def _has(connection: Connection, evaluation_id: UUID) -> bool:
     found = connection.execute(select(evaluations.c.pk).where(evaluations.c.id == evaluation_id))
-    if found.scalar_one_or_none() is None:
+    return found.scalar_one_or_none() is not None
+
+
+def _require(connection: Connection, evaluation_id: UUID) -> None:
+    if not _has(connection, evaluation_id):
         raise _no_evaluation(evaluation_id)
 
 

@@ -23,8 +23,8 @@ from tunix_rt.files.dataset_dirs import (
     split_path,
 )
 from tunix_rt.files.run_dirs import runs_using_dataset
+from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.shipped_datasets import ensure_shipped
-from tunix_rt.services.traces import Pagination
 
 _MAX_RUNS_SHOWN = 5
 
@@ -67,7 +67,7 @@ def list_datasets(datasets_dir: Path, *, limit: int, offset: int) -> DatasetList
     return DatasetList(
         data=tuple(summarise(manifest) for manifest in manifests.values() if manifest is not None),
         damaged=tuple(key for key, manifest in manifests.items() if manifest is None),
-        pagination=_pagination(limit, offset, len(page), len(keys)),
+        pagination=pagination(limit, offset, len(page), len(keys)),
     )
 
 
@@ -106,7 +106,7 @@ def read_rows(datasets_dir: Path, key: str, *, split: str | None, limit: int, of
         dataset_key=key,
         split=chosen.name,
         data=rows,
-        pagination=_pagination(limit, offset, len(rows), chosen.statistics.num_rows),
+        pagination=pagination(limit, offset, len(rows), chosen.statistics.num_rows),
     )
 
 
@@ -165,9 +165,3 @@ def _damaged(key: str, problem: str) -> DataError:
         f"The dataset {key!r} is damaged: {problem}.",
         next_step=f"Delete it ('tunix-rt data delete {key}') and build it again.",
     )
-
-
-def _pagination(limit: int, offset: int, num_shown: int, total: int) -> Pagination:
-    end = offset + num_shown
-    next_offset = end if num_shown and end < total else None
-    return Pagination(limit=limit, offset=offset, next_offset=next_offset, total=total, total_is_exact=True)

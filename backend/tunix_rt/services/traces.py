@@ -15,6 +15,7 @@ from tunix_rt.core.store_types import TraceFilter, TraceSummary
 from tunix_rt.core.trace import Trace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.linting import score_trace as judge_and_keep
+from tunix_rt.services.pages import Pagination
 
 
 class TraceReceipt(BaseModel):
@@ -46,18 +47,6 @@ class TraceDetail(BaseModel):
     score: float | None
     lint_codes: tuple[str, ...]
     payload: Trace
-
-
-class Pagination(BaseModel):
-    """Where a page stands."""
-
-    model_config = ConfigDict(frozen=True)
-    limit: int
-    offset: int
-    next_offset: int | None
-    total: int
-    total_is_exact: bool
-    """False when there are more than `total`: counting stops at a bound."""
 
 
 class TraceList(BaseModel):

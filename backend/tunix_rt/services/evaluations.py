@@ -1,0 +1,173 @@
+"""Use cases around stored evaluations: find one by whatever names it, list, page through items, delete."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
+from tunix_rt.core.evaluation.store_types import EvaluationFilter, EvaluationOrder, PredictionFilter
+from tunix_rt.db.evaluations import MIN_PREFIX_CHARS
+from tunix_rt.files.atomic import storage_errors
+from tunix_rt.files.dataset_dirs import file_sha256
+from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
+from tunix_rt.services.pages import Pagination, pagination
+from tunix_rt.services.store import Store
+
+_NUM_ID_DIGITS = 32
+_ID_DIGITS = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX_CHARS},{_NUM_ID_DIGITS}}}")
+_MAX_SHOWN = 5
+
+
+class EvaluationList(BaseModel):
+    """A page of evaluations."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[EvaluationSummary, ...]
+    pagination: Pagination
+
+
+class PredictionList(BaseModel):
+    """A page of what was written for the items of an evaluation, in the order of the eval set."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[Prediction, ...]
+    pagination: Pagination
+
+
+def find_evaluation(store: Store, reference: str) -> Evaluation:
+    """The evaluation that a person means.
+
+    Args:
+        store: where it is looked up, and where one that is only on disk is added.
+        reference: its id, the first 6 or more characters of it, the id of a run (its newest evaluation), or
+            the path of an evaluation directory or of its `evaluation.json`.
+
+    Raises:
+        NotFoundError: nothing is called that; the error names what comes close.
+        InvalidInputError: several ids begin like that.
+        DataError: the files of the directory do not belong together.
+    """
+    evaluation_id = _by_id(store, reference)
+    if evaluation_id is not None:
+        return get_evaluation(store, evaluation_id)
+    # os.path, not Path: a reference too long for a path is no path, and no error.
+    if os.path.basename(reference) == EVALUATION_FILE and os.path.isfile(reference):
+        return add_directory(store, Path(reference).parent)
+    if os.path.isdir(reference):
+        return add_directory(store, Path(reference))
+    raise _nothing_called(store, reference)
+
+
+def get_evaluation(store: Store, evaluation_id: UUID) -> Evaluation:
+    """The evaluation with this id, or NotFoundError. One whose process died before storing it is added."""
+    directory = EvaluationDir(store.settings.evaluations_dir / str(evaluation_id))
+    if not store.evaluations.has(evaluation_id) and directory.evaluation.is_file():
+        return add_directory(store, directory.path)
+    return store.evaluations.get(evaluation_id)
+
+
+def load_predictions(store: Store, evaluation: Evaluation) -> tuple[Prediction, ...]:
+    """Every prediction of a found evaluation, in the order of the eval set."""
+    return tuple(store.evaluations.iter_predictions(evaluation.evaluation_id))
+
+
+def add_directory(store: Store, path: Path) -> Evaluation:
+    """Store the evaluation of a complete directory, unless it is stored already.
+
+    Raises:
+        NotFoundError: there is no complete evaluation in the directory.
+        DataError: its predictions are not those that the record is about.
+        ConflictError: another evaluation is stored under its id.
+    """
+    directory = EvaluationDir(path)
+    evaluation = directory.read_evaluation()
+    if evaluation is None or not directory.predictions.is_file():
+        raise NotFoundError(
+            f"There is no complete evaluation in {path}.",
+            next_step="Give the command that began it once more: it goes on where it stopped.",
+        )
+    if file_sha256(directory.predictions) != evaluation.predictions_hash:
+        raise DataError(
+            f"{directory.predictions} is not the file that {EVALUATION_FILE} was computed from.",
+            next_step="Put back the original file, or evaluate again into another --output.",
+        )
+    store.evaluations.add(evaluation, tuple(directory.read_predictions()))
+    return evaluation
+
+
+def list_evaluations(
+    store: Store,
+    criteria: EvaluationFilter,
+    *,
+    limit: int,
+    offset: int,
+    order: EvaluationOrder = "newest",
+) -> EvaluationList:
+    """A page of the stored evaluations."""
+    page = store.evaluations.list(criteria, limit=limit, offset=offset, order=order)
+    return EvaluationList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
+
+
+def list_predictions(
+    store: Store, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
+) -> PredictionList:
+    """A page of an evaluation's predictions, or NotFoundError."""
+    page = store.evaluations.predictions(evaluation_id, criteria, limit=limit, offset=offset)
+    return PredictionList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
+
+
+def delete_evaluation(store: Store, evaluation_id: UUID) -> None:
+    """Remove an evaluation from the database and from the home directory; a run keeps its own copy.
+
+    Raises:
+        NotFoundError: there is none with this id.
+        ConflictError: a baseline names it.
+    """
+    store.evaluations.delete(evaluation_id)
+    directory = store.settings.evaluations_dir / str(evaluation_id)
+    with storage_errors("removing the evaluation's directory"):
+        if directory.is_dir():
+            shutil.rmtree(directory)
+
+
+def _by_id(store: Store, reference: str) -> UUID | None:
+    if not reference.isprintable():
+        return None
+    of_run = store.evaluations.newest_of_run(reference)
+    if of_run is not None:
+        return of_run.evaluation_id
+    digits = reference.replace("-", "")
+    if not _ID_DIGITS.fullmatch(digits):
+        return None
+    if len(digits) == _NUM_ID_DIGITS:
+        return UUID(hex=digits)
+    found = store.evaluations.find_ids(digits)
+    if len(found) > 1:
+        raise InvalidInputError(
+            f"{len(found)} evaluations begin with {reference!r}: {_shown([str(one) for one in found])}.",
+            next_step="Give more characters of the id.",
+        )
+    return found[0] if found else None
+
+
+def _nothing_called(store: Store, reference: str) -> NotFoundError:
+    newest = store.evaluations.list(EvaluationFilter(), limit=_MAX_SHOWN, offset=0)
+    if not newest.data:
+        next_step = "Make one: tunix-rt eval MODEL --eval-set eval_v2"
+    else:
+        named = [f"{str(one.evaluation_id)[:8]} ({one.model.name}, {one.evalset})" for one in newest.data]
+        next_step = f"Newest of {newest.total}: {_shown(named)}. All of them: tunix-rt eval list"
+    return NotFoundError(
+        f"There is no evaluation, evaluated run or evaluation directory {reference!r}.", next_step=next_step
+    )
+
+
+def _shown(names: list[str]) -> str:
+    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
+    return ", ".join(names[:_MAX_SHOWN]) + more
