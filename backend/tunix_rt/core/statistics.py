@@ -23,7 +23,7 @@ class Share(BaseModel):
         return f"{self.count:,} of {self.n:,} ({self.value:.1%}, 95 % {self.low:.1%}–{self.high:.1%})"
 
 
-def wilson_share(count: int, n: int, *, z: float = 1.959964) -> Share:
+def wilson_share(count: int, n: int) -> Share:
     """The share `count / n` with its Wilson score interval.
 
     Unlike the textbook interval it stays within 0 and 1 and is right for shares near either.
@@ -31,12 +31,31 @@ def wilson_share(count: int, n: int, *, z: float = 1.959964) -> Share:
     Example:
         0 of 50 -> 0.0 to 0.071
     """
-    if n == 0:
-        return Share(count=0, n=0, low=0.0, high=1.0)
-    share = count / n
+    low, high = wilson_interval(count / n, n) if n else (0.0, 1.0)
+    return Share(count=count, n=n, low=low, high=high)
+
+
+def wilson_interval(share: float, n: int, *, z: float = 1.959964) -> tuple[float, float]:
+    """The Wilson score interval of a share of n things."""
     centre = share + z * z / (2 * n)
     margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    return Share(
-        count=count, n=n, low=max(0.0, (centre - margin) / scale), high=min(1.0, (centre + margin) / scale)
-    )
+    # Near 0 and 1 rounding may put a bound on the wrong side of the share, or out of [0, 1].
+    return max(0.0, min(share, (centre - margin) / scale)), min(1.0, max(share, (centre + margin) / scale))
+
+
+def sign_test(num_lost: int, num_gained: int) -> float:
+    """Two-sided exact p-value of the changes if losing and gaining were equally likely.
+
+    On paired verdicts this is the exact McNemar test. Whole numbers throughout: nothing overflows, and only
+    the last division rounds.
+
+    Example:
+        1 lost, 7 gained -> 2 * (1 + 8) / 2**8 = 0.0703
+    """
+    num_changed = num_lost + num_gained
+    ways = total = 1
+    for chosen in range(min(num_lost, num_gained)):
+        ways = ways * (num_changed - chosen) // (chosen + 1)
+        total += ways
+    return min(1.0, 2 * total / (1 << num_changed))

@@ -16,7 +16,8 @@ class Estimate(Record):
     high: Annotated[float, Field(ge=0, le=1)]
     n: Count
     """Of what it is the mean: items, predictions or steps."""
-    method: Literal["wilson", "bootstrap-by-item"]
+    method: Literal["wilson", "bootstrap-by-item", "wilson-by-item"]
+    """How the interval was made. `wilson-by-item`: all items agree, so that resampling them says nothing."""
 
     def __str__(self) -> str:
         return f"{self.value:.1%} (95 % {self.low:.1%}–{self.high:.1%}, n = {self.n:,})"
@@ -38,21 +39,23 @@ class GroupScores(Record):
     num_predictions: Count
     num_scored: Count
     num_unscored: Count
-    """Failures of generation or of a checker: in no mean."""
+    """Predictions without a verdict, by a failure of generation or of a checker: in no mean."""
     num_no_answer: Count
     num_lenient: Count
     """Answers that only a lenient rule found."""
     num_cut_off: Count
     """Completions that did not end their turn."""
+    num_steps: Count
+    """Steps of the work shown."""
     accuracy: Estimate | None = None
-    """Right answers among the scored; what a lenient rule found counts as wrong."""
+    """Right answers among the scored; what a lenient rule found counts as wrong. With several samples: the
+    mean over items of the share of right ones."""
     lenient_accuracy: Estimate | None = None
     """The same with lenient rules; left out where the protocol allows none."""
     format_adherence: Estimate | None = None
     """Completions in exactly the form that training teaches."""
     reasoning_tokens: Spread | None = None
     reasoning_steps: Spread | None = None
-    num_steps: Count = 0
     step_correctness: Estimate | None = None
     """Steps whose arithmetic is confirmed, among the steps with arithmetic that can be checked."""
     right_by_wrong_work: Estimate | None = None
@@ -73,6 +76,6 @@ class Scores(Record):
     by_category: dict[str, GroupScores]
     by_difficulty: dict[str, GroupScores]
     failures: dict[str, Count]
-    """Failure code -> predictions."""
+    """Failure code -> predictions without a verdict; `checker`: there is a text that could not be checked."""
     rules: dict[str, Count]
     """Extraction rule -> answers that it found."""

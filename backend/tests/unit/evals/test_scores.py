@@ -1,0 +1,200 @@
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.evaluations import make_prediction, make_predictions
+
+from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.scores import Estimate, GroupScores
+from tunix_rt.core.statistics import wilson_share
+from tunix_rt.evals.scores import score
+
+NUM_STEP_VERDICTS = 4
+step_verdicts = st.sampled_from(["confirmed", "broken", "unchecked"])
+
+
+def overall(predictions: list[Prediction], **options: Any) -> GroupScores:
+    return score(predictions, **{"has_lenient_rules": False} | options).overall
+
+
+def of(estimate: Estimate | None) -> tuple[float, int]:
+    assert estimate is not None
+    return estimate.value, estimate.n
+
+
+def test_accuracy_is_the_share_right_among_the_scored() -> None:
+    scores = score(make_predictions("110-?"), has_lenient_rules=False)
+    assert scores.primary_score == 0.5
+    assert of(scores.overall.accuracy) == (0.5, 4)
+    assert (scores.overall.num_scored, scores.overall.num_unscored) == (4, 1)
+    assert scores.overall.num_no_answer == 1
+
+
+def test_one_sample_has_wilsons_interval_and_no_pass_at_k() -> None:
+    found = overall(make_predictions("1" * 21 + "0" * 29))
+    assert found.accuracy is not None
+    expected = wilson_share(21, 50)
+    assert (found.accuracy.low, found.accuracy.high) == (expected.low, expected.high)
+    assert found.accuracy.method == "wilson"
+    assert found.pass_at == {}
+    assert found.majority_at == {}
+
+
+def test_nothing_scored_has_no_score_rather_than_zero() -> None:
+    scores = score(make_predictions("??"), has_lenient_rules=False)
+    assert scores.primary_score is None
+    assert scores.overall.accuracy is None
+    assert scores.overall.format_adherence is None
+    assert scores.overall.reasoning_tokens is None
+    assert scores.failures == {"prompt-too-long": 2}
+
+
+def test_no_predictions_are_no_score() -> None:
+    assert score([], has_lenient_rules=False).overall.num_items == 0
+
+
+def test_a_lenient_answer_counts_apart_and_never_for_accuracy() -> None:
+    lenient = make_prediction("b", is_lenient=True, rule="last-number", is_well_formed=False)
+    found = overall([make_prediction("a"), lenient], has_lenient_rules=True)
+    assert of(found.accuracy) == (0.5, 2)
+    assert of(found.lenient_accuracy) == (1.0, 2)
+    assert found.num_lenient == 1
+    assert overall([lenient]).lenient_accuracy is None
+
+
+def test_a_checker_that_failed_is_counted_by_its_own_name() -> None:
+    written = make_prediction("b")
+    failed = written.model_copy(update={"judgement": make_prediction("b", "unscored").judgement})
+    assert score([make_prediction("a"), failed], has_lenient_rules=False).failures == {"checker": 1}
+
+
+def test_every_group_is_scored_in_the_order_people_read_them() -> None:
+    sections = ("edge_case", "core", "trace_sensitive", "core")
+    difficulties = ("hard", "easy", "medium", "easy")
+    predictions = [
+        make_prediction(f"item-{number}", section=section, difficulty=difficulty, category=f"c{number % 2}")
+        for number, (section, difficulty) in enumerate(zip(sections, difficulties, strict=True))
+    ]
+    scores = score(predictions, has_lenient_rules=False)
+    assert list(scores.by_section) == ["core", "trace_sensitive", "edge_case"]
+    assert list(scores.by_difficulty) == ["easy", "medium", "hard"]
+    assert list(scores.by_category) == ["c0", "c1"]
+    assert scores.by_section["core"].num_items == 2
+
+
+def test_steps_are_counted_by_what_the_linter_said() -> None:
+    predictions = [
+        make_prediction("a", steps=("confirmed", "broken", "unchecked")),
+        make_prediction("b", steps=("confirmed", "confirmed")),
+        make_prediction("c", "wrong", steps=()),
+    ]
+    found = overall(predictions)
+    assert found.num_steps == 5
+    assert of(found.step_correctness) == (0.75, 4)
+    assert of(found.right_by_wrong_work) == (0.5, 2)
+    assert found.reasoning_steps is not None
+    assert (found.reasoning_steps.mean, found.reasoning_steps.median) == (pytest.approx(5 / 3), 2)
+
+
+def test_steps_that_nothing_can_check_have_no_correctness() -> None:
+    assert overall([make_prediction(steps=("unchecked",))]).step_correctness is None
+
+
+def test_rules_are_counted() -> None:
+    predictions = [
+        make_prediction("a"),
+        make_prediction("b", rule="boxed"),
+        make_prediction("c", rule="boxed"),
+    ]
+    assert score(predictions, has_lenient_rules=False).rules == {"answer-tag": 1, "boxed": 2}
+
+
+def test_several_samples_are_averaged_within_each_item_first() -> None:
+    """Three samples of one item and one of another: each item weighs the same."""
+    found = overall(make_predictions(["111", "0??"]))
+    assert of(found.accuracy) == (0.5, 2)
+    assert found.accuracy is not None
+    assert found.accuracy.method == "bootstrap-by-item"
+
+
+def test_pass_at_k_leaves_out_items_with_fewer_scored_samples() -> None:
+    found = overall(make_predictions(["1100", "0???"]))
+    assert list(found.pass_at) == [1, 2, 4]
+    assert of(found.pass_at[1]) == (0.25, 2)
+    assert of(found.pass_at[2]) == (pytest.approx(1 - 1 / 6), 1)
+    assert of(found.pass_at[4]) == (1.0, 1)
+
+
+def test_a_majority_is_counted_by_canonical_answers() -> None:
+    answers = (("correct", "18.0", "18"), ("correct", "18", "18"), ("wrong", "17", "17"))
+    predictions = [
+        make_prediction("a", verdict, sample=sample, answer=answer, canonical=canonical)
+        for sample, (verdict, answer, canonical) in enumerate(answers)
+    ]
+    assert of(overall(predictions).majority_at[3]) == (1.0, 1)
+
+
+def test_a_lenient_answer_has_no_vote() -> None:
+    predictions = [
+        make_prediction("a"),
+        *(
+            make_prediction("a", "wrong", sample=sample, is_lenient=True, rule="last-number")
+            for sample in (1, 2)
+        ),
+    ]
+    assert of(overall(predictions, has_lenient_rules=True).majority_at[3]) == (1.0, 1)
+
+
+@st.composite
+def some_predictions(draw: st.DrawFn) -> list[Prediction]:
+    num_samples = draw(st.integers(1, 4))
+    return [
+        make_prediction(
+            f"item-{number}",
+            draw(st.sampled_from(["correct", "wrong", "no-answer", "unscored"])),
+            sample=sample,
+            category=f"c{number % 2}",
+            steps=draw(st.lists(step_verdicts, max_size=3)),
+        )
+        for number in range(draw(st.integers(1, 6)))
+        for sample in range(num_samples)
+    ]
+
+
+@given(some_predictions(), st.randoms())
+def test_the_order_of_predictions_does_not_matter(
+    predictions: list[Prediction], chance: random.Random
+) -> None:
+    shuffled = predictions.copy()
+    chance.shuffle(shuffled)
+    both = [score(order, has_lenient_rules=True).to_json() for order in (predictions, shuffled)]
+    assert both[0] == both[1]
+
+
+@given(some_predictions())
+def test_every_interval_contains_its_value(predictions: list[Prediction]) -> None:
+    found = overall(predictions, has_lenient_rules=True)
+    single = [found.accuracy, found.lenient_accuracy, found.format_adherence, found.step_correctness]
+    at_k = [*found.pass_at.values(), *found.majority_at.values()]
+    for estimate in [*single, found.right_by_wrong_work, *at_k]:
+        assert estimate is None or estimate.low <= estimate.value <= estimate.high
+
+
+@given(some_predictions())
+def test_pass_at_1_and_majority_at_1_are_the_accuracy(predictions: list[Prediction]) -> None:
+    found = overall(predictions)
+    if found.pass_at:
+        assert found.accuracy is not None
+        assert found.pass_at[1].value == pytest.approx(found.accuracy.value)
+        assert found.majority_at[1].value == pytest.approx(found.accuracy.value)
+
+
+@given(some_predictions())
+def test_groups_add_up_to_the_whole(predictions: list[Prediction]) -> None:
+    scores = score(predictions, has_lenient_rules=False)
+    for groups in (scores.by_section, scores.by_category, scores.by_difficulty):
+        assert sum(group.num_scored for group in groups.values()) == scores.overall.num_scored
+        assert sum(group.num_steps for group in groups.values()) == scores.overall.num_steps
+    assert sum(scores.failures.values()) == scores.overall.num_unscored
