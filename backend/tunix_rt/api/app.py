@@ -10,7 +10,7 @@ from fastapi_offline import FastAPIOffline
 from tunix_rt import __version__
 from tunix_rt.api.errors import install_error_handlers
 from tunix_rt.api.limits import BodyLimit
-from tunix_rt.api.routes import datasets, health, traces, xray
+from tunix_rt.api.routes import datasets, evalsets, evaluations, health, traces, xray
 from tunix_rt.config.settings import Settings, load_settings
 from tunix_rt.services.store import Store, open_store
 
@@ -39,8 +39,8 @@ def create_app(store: Store) -> FastAPI:
     app.state.store = store
     app.add_middleware(BodyLimit, limit_of=body_limit_of(store.settings))
     install_error_handlers(app)
-    for router in (health.router, traces.router, datasets.router, xray.router):
-        app.include_router(router)
+    for routes in (health, traces, datasets, xray, evalsets, evaluations):
+        app.include_router(routes.router)
     app.add_api_route("/", _to_the_description, include_in_schema=False)
     return app
 

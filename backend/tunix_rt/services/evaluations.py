@@ -40,6 +40,15 @@ class PredictionList(BaseModel):
     pagination: Pagination
 
 
+class EvaluatedItem(BaseModel):
+    """One item of an evaluation, with every sample that was drawn."""
+
+    model_config = ConfigDict(frozen=True)
+    evaluation_id: UUID
+    item_id: str
+    samples: tuple[Prediction, ...]
+
+
 def find_evaluation(store: Store, reference: str) -> Evaluation:
     """The evaluation that a person means.
 
@@ -120,6 +129,12 @@ def list_predictions(
     """A page of an evaluation's predictions, or NotFoundError."""
     page = store.evaluations.predictions(evaluation_id, criteria, limit=limit, offset=offset)
     return PredictionList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
+
+
+def get_item(store: Store, evaluation_id: UUID, item_id: str) -> EvaluatedItem:
+    """One item of an evaluation, or NotFoundError."""
+    samples = store.evaluations.prediction(evaluation_id, item_id)
+    return EvaluatedItem(evaluation_id=evaluation_id, item_id=item_id, samples=samples)
 
 
 def delete_evaluation(store: Store, evaluation_id: UUID) -> None:

@@ -9,10 +9,11 @@ class Pagination(BaseModel):
     model_config = ConfigDict(frozen=True)
     limit: int
     offset: int
-    next_offset: int | None
     total: int
     total_is_exact: bool
     """False when there are more than `total`: counting stops at a bound."""
+    next_offset: int | None = None
+    """Where the next page begins; none after the last."""
 
 
 def pagination(limit: int, offset: int, num_shown: int, total: int) -> Pagination:

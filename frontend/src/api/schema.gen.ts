@@ -421,6 +421,130 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/evalsets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Evalsets
+         * @description The shipped eval sets and those in the home directory, with what they consist of.
+         */
+        get: operations["list_evalsets_api_evalsets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evalsets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Evalset
+         * @description What an eval set consists of, and a page of its items. 404 if unknown, 422 if it cannot be used.
+         */
+        get: operations["get_evalset_api_evalsets__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Evaluations
+         * @description A page of evaluations with the total, newest or best first.
+         */
+        get: operations["list_evaluations_api_evaluations_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evaluations/{evaluation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Evaluation
+         * @description An evaluation: model, protocol and scores. 404 if unknown.
+         */
+        get: operations["get_evaluation_api_evaluations__evaluation_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Evaluation
+         * @description Remove an evaluation; a run keeps its own copy. 404 if unknown, 409 while it is a baseline.
+         */
+        delete: operations["delete_evaluation_api_evaluations__evaluation_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evaluations/{evaluation_id}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Items
+         * @description A page of what was written for the items, in the order of the eval set. 404 if unknown.
+         */
+        get: operations["list_items_api_evaluations__evaluation_id__items_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evaluations/{evaluation_id}/items/{item_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Item
+         * @description One item: every sample with its checked steps and verdict. 404 if evaluation or item is unknown.
+         */
+        get: operations["get_item_api_evaluations__evaluation_id__items__item_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -506,6 +630,19 @@ export interface components {
             num_items: number;
             /** Sha256 */
             sha256: string;
+        };
+        /**
+         * CheckedStep
+         * @description A step of the shown work, and what the linter says about its arithmetic.
+         */
+        CheckedStep: {
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "confirmed" | "broken" | "unchecked";
         };
         /**
          * ContaminationReport
@@ -739,6 +876,37 @@ export interface components {
             problems: string[];
         };
         /**
+         * Decoding
+         * @description How tokens are chosen.
+         */
+        Decoding: {
+            /**
+             * Temperature
+             * @default 0
+             */
+            temperature?: number;
+            /**
+             * Top P
+             * @default 1
+             */
+            top_p?: number;
+            /**
+             * Num Samples
+             * @default 1
+             */
+            num_samples?: number;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Max New Tokens
+             * @default 512
+             */
+            max_new_tokens?: number;
+        };
+        /**
          * DiffRow
          * @description A row that only one side has.
          */
@@ -782,6 +950,262 @@ export interface components {
             code: string;
         };
         /**
+         * Estimate
+         * @description A mean in [0, 1] with its 95 % interval.
+         */
+        Estimate: {
+            /** Value */
+            value: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+            /** N */
+            n: number;
+            /**
+             * Method
+             * @enum {string}
+             */
+            method: "wilson" | "bootstrap-by-item" | "wilson-by-item";
+        };
+        /**
+         * EvalItem
+         * @description One question and the answer that counts as right.
+         */
+        EvalItem: {
+            /** Id */
+            id: string;
+            /** Prompt */
+            prompt: string;
+            /** Expected Answer */
+            expected_answer: string;
+            /**
+             * Section
+             * @enum {string}
+             */
+            section: "core" | "trace_sensitive" | "edge_case";
+            /** Category */
+            category: string;
+            /**
+             * Difficulty
+             * @enum {string}
+             */
+            difficulty: "easy" | "medium" | "hard";
+            /** Answer Type */
+            answer_type?: ("number" | "quantity" | "math" | "choice" | "text" | "list" | "set" | "date" | "task") | null;
+            /**
+             * Accepted Answers
+             * @default []
+             */
+            accepted_answers?: string[];
+            /**
+             * Choices
+             * @default []
+             */
+            choices?: string[];
+            task?: components["schemas"]["GymTask"] | null;
+        };
+        /**
+         * EvalSetDetail
+         * @description An eval set with a page of its items.
+         */
+        EvalSetDetail: {
+            evalset: components["schemas"]["EvalSetSummary"];
+            /** Data */
+            data: components["schemas"]["EvalItem"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * EvalSetList
+         * @description Every eval set that has a name, by name.
+         */
+        EvalSetList: {
+            /** Data */
+            data: components["schemas"]["EvalSetSummary"][];
+        };
+        /**
+         * EvalSetSummary
+         * @description An eval set and what it consists of.
+         */
+        EvalSetSummary: {
+            /** Name */
+            name: string;
+            /** Is Shipped */
+            is_shipped: boolean;
+            /** Is Valid */
+            is_valid: boolean;
+            /** Num Items */
+            num_items: number;
+            /** Content Hash */
+            content_hash: string;
+            /** Sections */
+            sections: {
+                [key: string]: number;
+            };
+            /** Categories */
+            categories: {
+                [key: string]: number;
+            };
+            /** Difficulties */
+            difficulties: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * EvaluatedItem
+         * @description One item of an evaluation, with every sample that was drawn.
+         */
+        EvaluatedItem: {
+            /**
+             * Evaluation Id
+             * Format: uuid
+             */
+            evaluation_id: string;
+            /** Item Id */
+            item_id: string;
+            /** Samples */
+            samples: components["schemas"]["Prediction"][];
+        };
+        /**
+         * EvaluatedModel
+         * @description What was evaluated, and where it comes from.
+         */
+        EvaluatedModel: {
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "run" | "directory" | "hub" | "kaggle" | "built-in" | "predictions";
+            /**
+             * Weights
+             * @default pretrained
+             * @enum {string}
+             */
+            weights?: "pretrained" | "random";
+            /** Seed */
+            seed?: number | null;
+            /** Revision */
+            revision?: string | null;
+            /** Weights Hash */
+            weights_hash?: string | null;
+            /**
+             * Is Adapter
+             * @default false
+             */
+            is_adapter?: boolean;
+            /** Run Id */
+            run_id?: string | null;
+            /** Base Model */
+            base_model?: string | null;
+            /** Dataset */
+            dataset?: string | null;
+            /** Dataset Hash */
+            dataset_hash?: string | null;
+            /** Recipe */
+            recipe?: string | null;
+        };
+        /**
+         * Evaluation
+         * @description The record that anyone can re-score from `predictions.jsonl`.
+         */
+        Evaluation: {
+            /**
+             * Evaluation Version
+             * @default 1
+             * @constant
+             */
+            evaluation_version?: "1";
+            /**
+             * Evaluation Id
+             * Format: uuid
+             */
+            evaluation_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Tunix Rt Version */
+            tunix_rt_version: string;
+            model: components["schemas"]["EvaluatedModel"];
+            /** Evalset */
+            evalset: string;
+            /** Num Items */
+            num_items: number;
+            protocol: components["schemas"]["Protocol"];
+            /** Fingerprint */
+            fingerprint: string;
+            scores: components["schemas"]["Scores"];
+            generation?: components["schemas"]["GenerationFigures"] | null;
+            /** Predictions Hash */
+            predictions_hash: string;
+            /** Rescored From */
+            rescored_from?: string | null;
+        };
+        /**
+         * EvaluationList
+         * @description A page of evaluations.
+         */
+        EvaluationList: {
+            /** Data */
+            data: components["schemas"]["EvaluationSummary"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * EvaluationSummary
+         * @description A row of the leaderboard.
+         */
+        EvaluationSummary: {
+            /**
+             * Evaluation Id
+             * Format: uuid
+             */
+            evaluation_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            model: components["schemas"]["EvaluatedModel"];
+            /** Evalset */
+            evalset: string;
+            /** Evalset Hash */
+            evalset_hash: string;
+            /** Fingerprint */
+            fingerprint: string;
+            /** Num Items */
+            num_items: number;
+            /** Num Scored */
+            num_scored: number;
+            /** Num Unscored */
+            num_unscored: number;
+            /** Primary Score */
+            primary_score?: number | null;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
+            /** Format Adherence */
+            format_adherence?: number | null;
+            /** Rescored From */
+            rescored_from?: string | null;
+        };
+        /**
+         * Extraction
+         * @description Which rules may find the answer in a completion, in order; the first that finds one wins.
+         */
+        Extraction: {
+            /** Rules */
+            rules: ("answer-tag" | "after-think" | "boxed" | "hash" | "answer-phrase" | "last-number")[];
+            /**
+             * Lenient Rules
+             * @default []
+             */
+            lenient_rules?: ("answer-tag" | "after-think" | "boxed" | "hash" | "answer-phrase" | "last-number")[];
+        };
+        /**
          * Finding
          * @description One defect, where it is, and what should have been there.
          */
@@ -799,6 +1223,121 @@ export interface components {
             found: string;
             /** Expected */
             expected?: string | null;
+        };
+        /**
+         * Generation
+         * @description What the model did with one item, one sample.
+         */
+        Generation: {
+            /** Item Id */
+            item_id: string;
+            /**
+             * Sample
+             * @default 0
+             */
+            sample?: number;
+            /** Text */
+            text?: string | null;
+            /** Finish */
+            finish?: ("end-of-turn" | "cut-off") | null;
+            /**
+             * Num Prompt Tokens
+             * @default 0
+             */
+            num_prompt_tokens?: number;
+            /**
+             * Num New Tokens
+             * @default 0
+             */
+            num_new_tokens?: number;
+            /**
+             * Num Reasoning Tokens
+             * @default 0
+             */
+            num_reasoning_tokens?: number;
+            failure?: components["schemas"]["GenerationFailure"] | null;
+        };
+        /**
+         * GenerationFailure
+         * @description Why there is no text.
+         */
+        GenerationFailure: {
+            /**
+             * Code
+             * @enum {string}
+             */
+            code: "prompt-too-long" | "prompt-refused" | "out-of-memory" | "non-finite" | "not-text";
+            /** Detail */
+            detail: string;
+        };
+        /**
+         * GenerationFigures
+         * @description How the texts were made.
+         */
+        GenerationFigures: {
+            /** Engine */
+            engine: string;
+            /** Device */
+            device: string;
+            /** Precision */
+            precision: string;
+            /** Batch Size */
+            batch_size: number;
+            /** Num New Tokens */
+            num_new_tokens: number;
+            /** Seconds */
+            seconds: number;
+            /** Tokens Per S */
+            tokens_per_s: number;
+        };
+        /**
+         * GroupScores
+         * @description The scores of a group of items. What has no n (no scored item, no step) is left out.
+         */
+        GroupScores: {
+            /** Num Items */
+            num_items: number;
+            /** Num Predictions */
+            num_predictions: number;
+            /** Num Scored */
+            num_scored: number;
+            /** Num Unscored */
+            num_unscored: number;
+            /** Num No Answer */
+            num_no_answer: number;
+            /** Num Lenient */
+            num_lenient: number;
+            /** Num Cut Off */
+            num_cut_off: number;
+            /** Num Steps */
+            num_steps: number;
+            accuracy?: components["schemas"]["Estimate"] | null;
+            lenient_accuracy?: components["schemas"]["Estimate"] | null;
+            format_adherence?: components["schemas"]["Estimate"] | null;
+            reasoning_tokens?: components["schemas"]["Spread"] | null;
+            reasoning_steps?: components["schemas"]["Spread"] | null;
+            step_correctness?: components["schemas"]["Estimate"] | null;
+            right_by_wrong_work?: components["schemas"]["Estimate"] | null;
+            /** Pass At */
+            pass_at?: {
+                [key: string]: components["schemas"]["Estimate"];
+            };
+            /** Majority At */
+            majority_at?: {
+                [key: string]: components["schemas"]["Estimate"];
+            };
+        };
+        /**
+         * GymTask
+         * @description What reasoning-gym needs to verify an answer to one of its own entries.
+         */
+        GymTask: {
+            /** Name */
+            name: string;
+            /** Entry */
+            entry: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
         };
         /**
          * Health
@@ -864,6 +1403,40 @@ export interface components {
             report: components["schemas"]["ImportReport"];
             dataset: components["schemas"]["BuildOutcome"] | null;
         };
+        JsonValue: unknown;
+        /**
+         * Judgement
+         * @description What a completion says, and whether its answer is right.
+         */
+        Judgement: {
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "correct" | "wrong" | "no-answer" | "unscored";
+            /** Is Well Formed */
+            is_well_formed: boolean;
+            /**
+             * Steps
+             * @default []
+             */
+            steps?: components["schemas"]["CheckedStep"][];
+            /** Answer */
+            answer?: string | null;
+            /** Rule */
+            rule?: ("answer-tag" | "after-think" | "boxed" | "hash" | "answer-phrase" | "last-number") | null;
+            /**
+             * Is Lenient
+             * @default false
+             */
+            is_lenient?: boolean;
+            /** Checker */
+            checker?: ("number" | "quantity" | "math" | "choice" | "text" | "list" | "set" | "date" | "task") | null;
+            /** Explanation */
+            explanation: string;
+            /** Canonical */
+            canonical?: string | null;
+        };
         /**
          * Lineage
          * @description Where the rows come from. The filters and the seed are in the spec.
@@ -923,12 +1496,12 @@ export interface components {
             limit: number;
             /** Offset */
             offset: number;
-            /** Next Offset */
-            next_offset: number | null;
             /** Total */
             total: number;
             /** Total Is Exact */
             total_is_exact: boolean;
+            /** Next Offset */
+            next_offset?: number | null;
         };
         /**
          * ParentDataset
@@ -954,6 +1527,73 @@ export interface components {
             num_trained: number;
             /** Num Masked */
             num_masked: number;
+        };
+        /**
+         * Prediction
+         * @description One line of `predictions.jsonl`: the item, what was written, and what was made of it.
+         */
+        Prediction: {
+            /** Item Id */
+            item_id: string;
+            /**
+             * Sample
+             * @default 0
+             */
+            sample?: number;
+            /** Prompt */
+            prompt: string;
+            /** Expected Answer */
+            expected_answer: string;
+            /** Section */
+            section: string;
+            /** Category */
+            category: string;
+            /** Difficulty */
+            difficulty: string;
+            generation: components["schemas"]["Generation"];
+            judgement: components["schemas"]["Judgement"];
+        };
+        /**
+         * PredictionList
+         * @description A page of what was written for the items of an evaluation, in the order of the eval set.
+         */
+        PredictionList: {
+            /** Data */
+            data: components["schemas"]["Prediction"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * Protocol
+         * @description Everything that decides a score, apart from the model.
+         */
+        Protocol: {
+            /** Evalset Hash */
+            evalset_hash: string;
+            /** Template Hash */
+            template_hash: string;
+            /**
+             * Markup
+             * @default reasoning
+             * @enum {string}
+             */
+            markup?: "reasoning" | "think" | "boxed" | "hash";
+            /**
+             * @default {
+             *       "temperature": 0,
+             *       "top_p": 1,
+             *       "num_samples": 1,
+             *       "seed": 0,
+             *       "max_new_tokens": 512
+             *     }
+             */
+            decoding?: components["schemas"]["Decoding"];
+            extraction: components["schemas"]["Extraction"];
+            /** Max Answer Chars */
+            max_answer_chars: number;
+            /** Versions */
+            versions: {
+                [key: string]: string;
+            };
         };
         /**
          * Rejection
@@ -1026,6 +1666,35 @@ export interface components {
             criteria?: "baseline";
         };
         /**
+         * Scores
+         * @description All scores of an evaluation.
+         */
+        Scores: {
+            /** Primary Score */
+            primary_score?: number | null;
+            overall: components["schemas"]["GroupScores"];
+            /** By Section */
+            by_section: {
+                [key: string]: components["schemas"]["GroupScores"];
+            };
+            /** By Category */
+            by_category: {
+                [key: string]: components["schemas"]["GroupScores"];
+            };
+            /** By Difficulty */
+            by_difficulty: {
+                [key: string]: components["schemas"]["GroupScores"];
+            };
+            /** Failures */
+            failures: {
+                [key: string]: number;
+            };
+            /** Rules */
+            rules: {
+                [key: string]: number;
+            };
+        };
+        /**
          * SplitFile
          * @description One split on disk.
          */
@@ -1078,6 +1747,20 @@ export interface components {
             difficulties: {
                 [key: string]: number;
             };
+        };
+        /**
+         * Spread
+         * @description How large something is, over predictions.
+         */
+        Spread: {
+            /** Mean */
+            mean: number;
+            /** Median */
+            median: number;
+            /** P90 */
+            p90: number;
+            /** N */
+            n: number;
         };
         /**
          * StoredComparison
@@ -1413,6 +2096,7 @@ export type BatchReceipt = components['schemas']['BatchReceipt'];
 export type BodyIngestApiDatasetsIngestPost = components['schemas']['Body_ingest_api_datasets_ingest_post'];
 export type BuildOutcome = components['schemas']['BuildOutcome'];
 export type CheckedEvalSet = components['schemas']['CheckedEvalSet'];
+export type CheckedStep = components['schemas']['CheckedStep'];
 export type ContaminationReport = components['schemas']['ContaminationReport'];
 export type DatasetDiff = components['schemas']['DatasetDiff'];
 export type DatasetList = components['schemas']['DatasetList'];
@@ -1421,27 +2105,51 @@ export type DatasetRow = components['schemas']['DatasetRow'];
 export type DatasetSpec = components['schemas']['DatasetSpec'];
 export type DatasetSummary = components['schemas']['DatasetSummary'];
 export type DatasetVerdict = components['schemas']['DatasetVerdict'];
+export type Decoding = components['schemas']['Decoding'];
 export type DiffRow = components['schemas']['DiffRow'];
 export type Distribution = components['schemas']['Distribution'];
 export type ErrorBody = components['schemas']['ErrorBody'];
+export type Estimate = components['schemas']['Estimate'];
+export type EvalItem = components['schemas']['EvalItem'];
+export type EvalSetDetail = components['schemas']['EvalSetDetail'];
+export type EvalSetList = components['schemas']['EvalSetList'];
+export type EvalSetSummary = components['schemas']['EvalSetSummary'];
+export type EvaluatedItem = components['schemas']['EvaluatedItem'];
+export type EvaluatedModel = components['schemas']['EvaluatedModel'];
+export type Evaluation = components['schemas']['Evaluation'];
+export type EvaluationList = components['schemas']['EvaluationList'];
+export type EvaluationSummary = components['schemas']['EvaluationSummary'];
+export type Extraction = components['schemas']['Extraction'];
 export type Finding = components['schemas']['Finding'];
+export type Generation = components['schemas']['Generation'];
+export type GenerationFailure = components['schemas']['GenerationFailure'];
+export type GenerationFigures = components['schemas']['GenerationFigures'];
+export type GroupScores = components['schemas']['GroupScores'];
+export type GymTask = components['schemas']['GymTask'];
 export type Health = components['schemas']['Health'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type IngestReport = components['schemas']['IngestReport'];
+export type JsonValue = components['schemas']['JsonValue'];
+export type Judgement = components['schemas']['Judgement'];
 export type Lineage = components['schemas']['Lineage'];
 export type LintReport = components['schemas']['LintReport'];
 export type Overlap = components['schemas']['Overlap'];
 export type Pagination = components['schemas']['Pagination'];
 export type ParentDataset = components['schemas']['ParentDataset'];
 export type PartCount = components['schemas']['PartCount'];
+export type Prediction = components['schemas']['Prediction'];
+export type PredictionList = components['schemas']['PredictionList'];
+export type Protocol = components['schemas']['Protocol'];
 export type Rejection = components['schemas']['Rejection'];
 export type Removal = components['schemas']['Removal'];
 export type RemovedPair = components['schemas']['RemovedPair'];
 export type RowPage = components['schemas']['RowPage'];
 export type ScoreRequest = components['schemas']['ScoreRequest'];
+export type Scores = components['schemas']['Scores'];
 export type SplitFile = components['schemas']['SplitFile'];
 export type SplitMove = components['schemas']['SplitMove'];
 export type SplitStatistics = components['schemas']['SplitStatistics'];
+export type Spread = components['schemas']['Spread'];
 export type StoredComparison = components['schemas']['StoredComparison'];
 export type Trace = components['schemas']['Trace'];
 export type TraceComparison = components['schemas']['TraceComparison'];
@@ -2872,6 +3580,427 @@ export interface operations {
                 };
                 content: {
                     "text/html": string;
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_evalsets_api_evalsets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalSetList"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_evalset_api_evalsets__name__get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvalSetDetail"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_evaluations_api_evaluations_get: {
+        parameters: {
+            query?: {
+                order?: "newest" | "best";
+                limit?: number;
+                offset?: number;
+                dataset?: string | null;
+                /** @description stands in the name of the model or of its base */
+                model?: string | null;
+                /** @description stands in the name of the recipe */
+                recipe?: string | null;
+                eval_set?: string | null;
+                run_id?: string | null;
+                /** @description not before this day or moment, in UTC */
+                date_from?: string | null;
+                /** @description not after this day (to its end) or moment, in UTC */
+                date_to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationList"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_evaluation_api_evaluations__evaluation_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Evaluation"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_evaluation_api_evaluations__evaluation_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_items_api_evaluations__evaluation_id__items_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                verdict?: ("correct" | "wrong" | "no-answer" | "unscored") | null;
+                section?: string | null;
+                category?: string | null;
+                difficulty?: string | null;
+                /** @description the rule that found the answer */
+                rule?: ("answer-tag" | "after-think" | "boxed" | "hash" | "answer-phrase" | "last-number") | null;
+                /** @description stands in prompt, expected answer or completion */
+                text?: string | null;
+            };
+            header?: never;
+            path: {
+                evaluation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PredictionList"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_item_api_evaluations__evaluation_id__items__item_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluation_id: string;
+                item_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluatedItem"];
                 };
             };
             /** @description Not Found */

@@ -14,6 +14,7 @@ from tunix_rt.core.trace import StorableText
 EvaluationOrder = Literal["newest", "best"]
 """`best`: highest primary score first, the newer of two equal ones first, those without a score last."""
 
+MAX_FILTER_CHARS = 256
 _DAY_CHARS = len("2026-11-15")
 _LAST_YEAR = 9998  # a day later must still be a date
 
@@ -30,20 +31,20 @@ def _read_moment(value: object) -> object:
 
 
 DayOrMoment = Annotated[date | datetime, BeforeValidator(_read_moment)]
-Contained = Annotated[StorableText, Field(max_length=256)]
+Word = Annotated[StorableText, Field(max_length=MAX_FILTER_CHARS)]
 
 
 class EvaluationFilter(Record):
     """Which evaluations are meant. Everything given must hold; nothing given means all of them."""
 
-    dataset: Contained | None = None
+    dataset: Word | None = None
     """What the run was trained on."""
-    model: Contained | None = None
+    model: Word | None = None
     """Stands in the name of the model or of its base model, whatever the case."""
-    recipe: Contained | None = None
+    recipe: Word | None = None
     """Stands in the name of the recipe, whatever the case."""
-    evalset: Contained | None = None
-    run_id: Contained | None = None
+    evalset: Word | None = None
+    run_id: Word | None = None
     date_from: DayOrMoment | None = None
     """Not before; a day means its beginning in UTC."""
     date_to: DayOrMoment | None = None
@@ -71,12 +72,12 @@ class PredictionFilter(Record):
     """Which predictions of an evaluation are meant. Everything given must hold."""
 
     verdict: Verdict | None = None
-    section: Contained | None = None
-    category: Contained | None = None
-    difficulty: Contained | None = None
+    section: Word | None = None
+    category: Word | None = None
+    difficulty: Word | None = None
     rule: ExtractionRule | None = None
     """The rule that found the answer."""
-    text: Contained | None = None
+    text: Word | None = None
     """Stands in the prompt, the expected answer or the completion, whatever the case."""
 
 

@@ -1,0 +1,101 @@
+"""Evaluations: list, get, items, compare, re-score, export, delete."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query, status
+
+from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.errors import error_responses
+from tunix_rt.api.queries import DateFrom, DateTo, Limit, Offset, Word
+from tunix_rt.core.evaluation.prediction import Verdict
+from tunix_rt.core.evaluation.protocol import ExtractionRule
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.core.evaluation.store_types import EvaluationFilter, EvaluationOrder, PredictionFilter
+from tunix_rt.core.trace import StorableText
+from tunix_rt.services import evaluations as evaluation_service
+
+router = APIRouter(prefix="/api/evaluations", tags=["evaluations"], responses=error_responses())
+
+
+def evaluation_filter(
+    dataset: Word = None,
+    model: Annotated[Word, Query(description="stands in the name of the model or of its base")] = None,
+    recipe: Annotated[Word, Query(description="stands in the name of the recipe")] = None,
+    eval_set: Word = None,
+    run_id: Word = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+) -> EvaluationFilter:
+    """The filter that the query string describes."""
+    return EvaluationFilter(
+        dataset=dataset,
+        model=model,
+        recipe=recipe,
+        evalset=eval_set,
+        run_id=run_id,
+        date_from=date_from,
+        date_to=date_to,
+    )
+
+
+def prediction_filter(
+    verdict: Verdict | None = None,
+    section: Word = None,
+    category: Word = None,
+    difficulty: Word = None,
+    rule: Annotated[ExtractionRule | None, Query(description="the rule that found the answer")] = None,
+    text: Annotated[Word, Query(description="stands in prompt, expected answer or completion")] = None,
+) -> PredictionFilter:
+    """The filter that the query string describes."""
+    return PredictionFilter(
+        verdict=verdict, section=section, category=category, difficulty=difficulty, rule=rule, text=text
+    )
+
+
+@router.get("", response_model_exclude_none=True)
+def list_evaluations(
+    store: OpenStore,
+    criteria: Annotated[EvaluationFilter, Depends(evaluation_filter)],
+    order: EvaluationOrder = "newest",
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> evaluation_service.EvaluationList:
+    """A page of evaluations with the total, newest or best first."""
+    return evaluation_service.list_evaluations(store, criteria, limit=limit, offset=offset, order=order)
+
+
+@router.get("/{evaluation_id}", responses=error_responses(404), response_model_exclude_none=True)
+def get_evaluation(evaluation_id: UUID, store: OpenStore) -> Evaluation:
+    """An evaluation: model, protocol and scores. 404 if unknown."""
+    return evaluation_service.get_evaluation(store, evaluation_id)
+
+
+@router.get("/{evaluation_id}/items", responses=error_responses(404), response_model_exclude_none=True)
+def list_items(
+    evaluation_id: UUID,
+    store: OpenStore,
+    criteria: Annotated[PredictionFilter, Depends(prediction_filter)],
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> evaluation_service.PredictionList:
+    """A page of what was written for the items, in the order of the eval set. 404 if unknown."""
+    return evaluation_service.list_predictions(store, evaluation_id, criteria, limit=limit, offset=offset)
+
+
+@router.get(
+    "/{evaluation_id}/items/{item_id:path}", responses=error_responses(404), response_model_exclude_none=True
+)
+def get_item(
+    evaluation_id: UUID, item_id: Annotated[StorableText, Path(max_length=128)], store: OpenStore
+) -> evaluation_service.EvaluatedItem:
+    """One item: every sample with its checked steps and verdict. 404 if evaluation or item is unknown."""
+    return evaluation_service.get_item(store, evaluation_id, item_id)
+
+
+@router.delete(
+    "/{evaluation_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409)
+)
+def delete_evaluation(evaluation_id: UUID, store: OpenStore) -> None:
+    """Remove an evaluation; a run keeps its own copy. 404 if unknown, 409 while it is a baseline."""
+    evaluation_service.delete_evaluation(store, evaluation_id)
