@@ -20,6 +20,11 @@ class ItemSamples:
         """Those with a verdict."""
         return tuple(found for found in self.predictions if found.judgement.is_scored)
 
+    @property
+    def has_unscored(self) -> bool:
+        """Whether one of them has no verdict."""
+        return len(self.scored) < len(self.predictions)
+
     @cached_property
     def num_right(self) -> int:
         """Right ones."""

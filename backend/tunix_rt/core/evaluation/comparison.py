@@ -16,8 +16,11 @@ class PairedDifference(Record):
 
     n: Count
     """Items scored in both."""
+    num_unscored: Count
+    """Items that one of the two could not score: left out."""
     num_both_right: Count
     num_both_wrong: Count
+    """With several samples: all of them right, or none, in both."""
     num_lost: Count
     """Right -> wrong. With several samples: items with a smaller share of right ones."""
     num_gained: Count
@@ -34,19 +37,27 @@ class PairedDifference(Record):
 
 
 class FlipSide(Record):
-    """What one of the two wrote."""
+    """What one of the two wrote; of several samples the one that shows the change."""
 
     verdict: Verdict
+    explanation: str
+    """Of the verdict, in words."""
+    share_right: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Right ones among the scored samples; None: none could be scored."""
     text: str | None = None
     answer: str | None = None
     rule: ExtractionRule | None = None
+
+
+FlipDirection = Literal["lost", "unscored", "gained"]
+"""`unscored`: right in the base, and the other has no verdict on it."""
 
 
 class Flip(Record):
     """An item whose verdict changed."""
 
     item_id: str
-    direction: Literal["lost", "gained"]
+    direction: FlipDirection
     section: str
     category: str
     difficulty: str
@@ -63,12 +74,23 @@ class Comparison(Record):
     other_id: UUID
     base_name: str
     other_name: str
+    evalset: str
+    """On which they are compared; both names where they differ."""
     is_same_protocol: bool
     protocol_differences: tuple[str, ...]
-    overall: PairedDifference
+    """What the protocols do not share; the base's value first."""
+    num_paired: Count
+    """Items with the same question and expected answer in both."""
+    num_only_base: Count
+    num_only_other: Count
+    """Items without a counterpart."""
+    num_other_unscored: Count
+    """Paired items with a sample that the other could not score."""
+    overall: PairedDifference | None = None
+    """Left out where no item is scored in both."""
     by_section: dict[str, PairedDifference]
     flips: tuple[Flip, ...]
-    """Lost ones first, in the order of the eval set."""
+    """Lost ones first, then unscored ones, then gained ones; each in the order of the eval set."""
 
 
 class GateRule(Record):
@@ -79,9 +101,10 @@ class GateRule(Record):
     protected_sections: tuple[str, ...] = ()
     protected_categories: tuple[str, ...] = ()
     protected_items: tuple[str, ...] = ()
-    """An item of these that was right and is wrong fails the gate, significant or not."""
+    """An item of these that was right and is not fails the gate, significant or not. With several samples an
+    item is right when at least half of them are."""
     max_unscored: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Largest share of items that the new evaluation may leave unscored: failures must not hide losses."""
+    """Largest share of items that may have a sample without a verdict: failures must not hide losses."""
 
 
 class Baseline(Record):
@@ -100,5 +123,6 @@ class GateVerdict(Record):
     reasons: tuple[str, ...]
     """Why not, one line each; empty when it passed."""
     baseline: str
+    """Its name, or what else was given."""
     rule: GateRule
     comparison: Comparison

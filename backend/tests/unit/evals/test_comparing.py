@@ -1,0 +1,151 @@
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from support.evaluations import make_evaluation, make_prediction, make_predictions, make_protocol
+
+from tunix_rt.core.errors import ConflictError
+from tunix_rt.core.evaluation.comparison import Comparison, PairedDifference
+from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.evals.comparing import Scored, compare
+
+
+def scored(predictions: list[Prediction], name: str = "model-a", **values: Any) -> Scored:
+    return Scored(make_evaluation(predictions, name=name, **values), predictions)
+
+
+def compared(base: Iterable[str], other: Iterable[str]) -> Comparison:
+    return compare(scored(make_predictions(base)), scored(make_predictions(other), "model-b"))
+
+
+def overall(comparison: Comparison) -> PairedDifference:
+    assert comparison.overall is not None
+    return comparison.overall
+
+
+def test_what_was_lost_and_gained_is_counted_item_by_item() -> None:
+    found = overall(compared("111100", "100010"))
+    assert (found.num_both_right, found.num_both_wrong) == (1, 1)
+    assert (found.num_lost, found.num_gained, found.n) == (3, 1, 6)
+    assert (found.base, found.other) == (pytest.approx(4 / 6), pytest.approx(2 / 6))
+    assert found.difference == pytest.approx(-2 / 6)
+    assert found.low <= found.difference <= found.high
+
+
+def test_the_p_value_is_that_of_the_exact_mcnemar_test() -> None:
+    found = overall(compared("1" * 9 + "0" * 20, "0" * 9 + "1" + "0" * 19))
+    assert found.p_value == pytest.approx(binomtest(1, 10, 0.5).pvalue)
+
+
+def test_equal_evaluations_differ_by_nothing() -> None:
+    comparison = compared("1100", "1100")
+    assert overall(comparison).p_value == 1.0
+    assert overall(comparison).difference == 0.0
+    assert comparison.flips == ()
+
+
+def test_an_item_without_a_verdict_is_left_out_and_counted() -> None:
+    comparison = compared("1101?", "1?011")
+    assert overall(comparison).n == 3
+    assert overall(comparison).num_unscored == 2
+    assert comparison.num_other_unscored == 1
+    assert [(flip.item_id, flip.direction) for flip in comparison.flips] == [("item-1", "unscored")]
+
+
+def test_nothing_scored_in_both_is_no_difference() -> None:
+    comparison = compared("1?", "?1")
+    assert comparison.overall is None
+    assert comparison.by_section == {}
+
+
+def test_flips_show_both_texts_with_the_lost_ones_first() -> None:
+    comparison = compared("0101", "1010")
+    directions = [(flip.item_id, flip.direction) for flip in comparison.flips]
+    assert directions == [("item-1", "lost"), ("item-3", "lost"), ("item-0", "gained"), ("item-2", "gained")]
+    lost = comparison.flips[0]
+    assert (lost.base.verdict, lost.other.verdict) == ("correct", "wrong")
+    assert lost.base.text is not None
+    assert "<answer>18</answer>" in lost.base.text
+    assert (lost.other.answer, lost.expected_answer) == ("17", "18")
+
+
+def test_sections_are_compared_apart() -> None:
+    def predictions(verdicts: str) -> list[Prediction]:
+        made = make_predictions(verdicts)
+        sections = ("core", "core", "edge_case", "edge_case")
+        return [
+            one.model_copy(update={"section": section}) for one, section in zip(made, sections, strict=True)
+        ]
+
+    comparison = compare(scored(predictions("1111")), scored(predictions("1100"), "model-b"))
+    assert comparison.by_section["core"].difference == 0.0
+    assert comparison.by_section["edge_case"].difference == -1.0
+
+
+def test_several_samples_are_compared_by_their_shares() -> None:
+    found = overall(compared(["11", "10", "00", "11"], ["10", "10", "01", "11"]))
+    assert (found.num_lost, found.num_gained) == (1, 1)
+    assert (found.num_both_right, found.num_both_wrong) == (1, 0)
+    assert found.base == found.other == 0.625
+
+
+def test_a_flip_of_several_samples_shows_a_right_and_a_wrong_one() -> None:
+    flip = compared(["011"], ["110"]).flips
+    assert flip == ()
+    (lost,) = compared(["011"], ["100"]).flips
+    assert (lost.base.verdict, lost.other.verdict) == ("correct", "wrong")
+    assert (lost.base.share_right, lost.other.share_right) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+
+
+def test_a_lenient_answer_is_not_a_right_one() -> None:
+    lenient = [make_prediction(is_lenient=True, rule="last-number")]
+    (flip,) = compare(scored([make_prediction()]), scored(lenient, "model-b")).flips
+    assert flip.direction == "lost"
+
+
+def test_different_protocols_are_refused_with_their_differences_and_the_flag() -> None:
+    predictions = make_predictions("10")
+    drawn = make_protocol(decoding=Decoding(temperature=0.7))
+    base, other = scored(predictions), scored(predictions, "model-b", protocol=drawn)
+    with pytest.raises(ConflictError, match=r"decoding\.temperature: 0\.0 / 0\.7.*--allow-different"):
+        compare(base, other)
+    comparison = compare(base, other, allow_different_protocols=True)
+    assert not comparison.is_same_protocol
+    assert comparison.protocol_differences == ("decoding.temperature: 0.0 / 0.7",)
+
+
+def test_of_different_eval_sets_only_the_same_questions_are_paired() -> None:
+    base = [make_prediction("a"), make_prediction("b"), make_prediction("c"), make_prediction("d")]
+    other = [
+        make_prediction("a"),
+        make_prediction("b", prompt="Another question?"),
+        make_prediction("c", expected_answer="19"),
+        make_prediction("e"),
+    ]
+    protocol = make_protocol(evalset_hash="f" * 64)
+    comparison = compare(
+        scored(base), scored(other, "model-b", protocol=protocol), allow_different_protocols=True
+    )
+    assert (comparison.num_paired, comparison.num_only_base, comparison.num_only_other) == (1, 3, 3)
+
+
+def test_evaluations_without_a_shared_item_are_refused() -> None:
+    base, other = scored([make_prediction("a")]), scored([make_prediction("b")], "model-b")
+    with pytest.raises(ConflictError, match="share no item"):
+        compare(base, other)
+
+
+@given(st.lists(st.tuples(st.sampled_from("10-?"), st.sampled_from("10-?")), min_size=1, max_size=30))
+def test_swapping_the_two_turns_the_difference_and_keeps_the_p_value(verdicts: list[tuple[str, str]]) -> None:
+    base, other = ("".join(side) for side in zip(*verdicts, strict=True))
+    there, back = compared(base, other).overall, compared(other, base).overall
+    assert (there is None) == (back is None)
+    if there is not None and back is not None:
+        assert there.p_value == back.p_value
+        assert there.difference == pytest.approx(-back.difference)
+        assert (there.num_lost, there.num_gained) == (back.num_gained, back.num_lost)
+        assert there.num_lost + there.num_gained + there.num_both_right + there.num_both_wrong == there.n
