@@ -15,6 +15,7 @@ from tunix_rt.core.errors import (
     DivergedError,
     DoesNotFitError,
     InvalidInputError,
+    JudgeError,
     MissingExtraError,
     NotFoundError,
     StorageError,
@@ -33,6 +34,7 @@ STATUS_OF: dict[type[TunixRTError], int] = {
     DoesNotFitError: 409,
     DivergedError: 500,
     StorageError: 503,
+    JudgeError: 502,
     MissingExtraError: 501,
     TunixRTError: 500,
 }

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tunix_rt.core.errors import InvalidInputError
@@ -34,6 +34,10 @@ class Settings(BaseSettings):
     """Address that `tunix-rt up` listens on; without an access token only loopback is allowed."""
     port: Annotated[int, Field(ge=1, le=65535)] = 8000
     """Port that `tunix-rt up` listens on."""
+    judge_base_url: str | None = None
+    """OpenAI-compatible endpoint that `tunix-rt eval judge` asks, e.g. `http://127.0.0.1:8000/v1`."""
+    judge_api_key: SecretStr | None = None
+    """Key of that endpoint. Without it `OPENAI_API_KEY` is used."""
 
     @property
     def home_dir(self) -> Path:
@@ -54,6 +58,11 @@ class Settings(BaseSettings):
     def evaluations_dir(self) -> Path:
         """Where evaluation directories live."""
         return self.home_dir / "evaluations"
+
+    @property
+    def judge_cache_dir(self) -> Path:
+        """Where replies of judges are kept."""
+        return self.home_dir / "judge_cache"
 
     @property
     def plans_dir(self) -> Path:

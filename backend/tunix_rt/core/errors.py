@@ -13,6 +13,7 @@ The CLI prints `detail` and `next_step` without a traceback and exits with `exit
     ├── DoesNotFitError         5  the run needs more memory than the device has
     ├── DivergedError           6  the loss or a gradient is no longer a finite number
     ├── StorageError            1  the disk or the database did not do its part
+    ├── JudgeError              1  the endpoint that judges did not do its part
     └── MissingExtraError       2  an optional dependency is not installed
 """
 
@@ -92,6 +93,13 @@ class StorageError(TunixRTError):
     """The disk or the database did not do its part; nothing was half-written."""
 
     code = "storage"
+    exit_code = 1
+
+
+class JudgeError(TunixRTError):
+    """No request to the judge's endpoint can succeed: nobody there, a wrong key, an unknown model."""
+
+    code = "judge"
     exit_code = 1
 
 

@@ -6,6 +6,7 @@ assets/tokenizers/<name>/{tokenizer.json,tokenizer_config.json}
 assets/models/<name>/config.json    the shape of a built-in model, which starts from random weights
 assets/models/known.json            the shapes of models on the hub, so that planning needs no network
 assets/recipes/<name>.yaml          recipes that commands run by themselves; training/configs has them too
+assets/rubrics/<name>.yaml          what a judge model can be asked
 """
 
 import json
@@ -79,6 +80,12 @@ def shipped_recipe_path(name: str) -> Path:
     """The YAML file of a shipped recipe."""
     names = sorted(path.stem for path in ASSETS_DIR.glob("recipes/*.yaml"))
     return _known("recipe", name, names, f"recipes/{name}.yaml")
+
+
+def shipped_rubric_path(name: str) -> Path:
+    """The YAML file of a shipped rubric, e.g. `shown_work`."""
+    names = sorted(path.stem for path in ASSETS_DIR.glob("rubrics/*.yaml"))
+    return _known("rubric", name, names, f"rubrics/{name}.yaml")
 
 
 def _known(kind: str, name: str, known_names: list[str], relative: str) -> Path:

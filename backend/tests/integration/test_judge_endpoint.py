@@ -1,0 +1,279 @@
+"""Judging over real HTTP: retries, limits, nonsense, and a cache that makes a second run free."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from support.children import free_port
+from support.evaluations import make_evaluation, make_predictions, write_evaluation
+from support.judge_server import (
+    JudgeServer,
+    answers,
+    breaks,
+    grades,
+    hangs,
+    judge_server,
+    says,
+    trickles,
+)
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import InvalidInputError, JudgeError
+from tunix_rt.core.evaluation.rubric import JudgeModel, Prices, RubricReport
+from tunix_rt.evals.rubric.chat import NoReplyError, RequestRefusedError
+from tunix_rt.evals.rubric.endpoint import MAX_REPLY_BYTES, ChatEndpoint, Patience
+from tunix_rt.evals.rubric.loading import load_rubric
+from tunix_rt.services.rubric_judging import (
+    JudgingOptions,
+    judge_api_key,
+    judge_base_url,
+    judge_evaluation,
+)
+from tunix_rt.services.store import Store, open_store
+
+SHOWN_WORK = load_rubric("shown_work")
+HASTY = Patience(timeout_s=0.3, max_tries=3, first_backoff_s=0.01)
+SECRET = "sk-do-not-write-me-down"  # pragma: allowlist secret
+BODY: dict[str, Any] = {"model": "judge-1", "messages": [{"role": "system", "content": '"follows"'}]}
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with judge_server() as started:
+        yield started
+
+
+@pytest.fixture
+def endpoint(server: JudgeServer) -> Iterator[ChatEndpoint]:
+    opened = ChatEndpoint(server.url, SecretStr(SECRET), HASTY)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path, sqlite_template: Path) -> Iterator[Store]:
+    shutil.copy(sqlite_template, tmp_path / "tunix_rt.db")
+    opened = open_store(Settings(home=tmp_path))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def judged(
+    tmp_path: Path, store: Store, server: JudgeServer, endpoint: ChatEndpoint
+) -> Callable[..., RubricReport]:
+    """Judges a stored evaluation of six items; the sixth has no text."""
+    predictions = make_predictions("11110?")
+    evaluation = make_evaluation(predictions)
+    store.evaluations.add(evaluation, predictions)
+
+    def judge(**options: Any) -> RubricReport:
+        model = JudgeModel(model="judge-1", base_url=server.url)
+        reference = str(evaluation.evaluation_id)
+        chosen = JudgingOptions(**{"concurrency": 2} | options)
+        report, path = judge_evaluation(store, reference, endpoint, model, SHOWN_WORK, chosen)
+        assert path == tmp_path / "evaluations" / reference / "judgements" / "shown_work" / "judge-1.json"
+        assert RubricReport.model_validate_json(path.read_bytes()) == report
+        return report
+
+    return judge
+
+
+def test_a_reply_comes_with_its_tokens(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    reply = endpoint.complete(BODY)
+    assert '"follows"' in reply.text
+    assert (reply.usage.num_input_tokens, reply.usage.num_output_tokens) == (100, 20)
+    assert server.keys == [f"Bearer {SECRET}"]
+
+
+@pytest.mark.parametrize(
+    "mishap",
+    [
+        answers(429, "slow down", Retry_After="0"),
+        answers(500, "oops"),
+        answers(503, "warming up", Retry_After="0.01"),
+        hangs,
+        trickles,
+        breaks,
+    ],
+    ids=["429", "500", "503", "hangs", "trickles", "breaks"],
+)
+def test_a_passing_mishap_is_tried_again(mishap: Any, server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    server.script = [mishap]
+    assert '"follows"' in endpoint.complete(BODY).text
+    assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("mishap", "code"),
+    [
+        (answers(429, "slow down", Retry_After="0"), "rate-limited"),
+        (answers(500, "oops"), "server-error"),
+        (hangs, "timeout"),
+        (trickles, "timeout"),
+        (breaks, "server-error"),
+    ],
+    ids=["429", "500", "hangs", "trickles", "breaks"],
+)
+def test_a_lasting_mishap_is_a_typed_failure(
+    mishap: Any, code: str, server: JudgeServer, endpoint: ChatEndpoint
+) -> None:
+    server.script = [mishap] * 3
+    with pytest.raises(NoReplyError, match="in 3 tries") as raised:
+        endpoint.complete(BODY)
+    assert raised.value.code == code
+
+
+def test_a_wait_of_an_hour_is_not_waited_for(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    server.script = [answers(429, "come back tomorrow", Retry_After="3600")]
+    with pytest.raises(NoReplyError, match="in 1 tries"):
+        endpoint.complete(BODY)
+
+
+def test_a_huge_reply_is_not_read_to_its_end(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    server.script = [says("x" * (MAX_REPLY_BYTES + 1))]
+    with pytest.raises(NoReplyError) as raised:
+        endpoint.complete(BODY)
+    assert raised.value.code == "too-large"
+
+
+@pytest.mark.parametrize("page", ["<html>Welcome</html>", "{}", '{"choices": []}', "[1]"])
+def test_a_page_that_is_no_completion_is_nonsense(
+    page: str, server: JudgeServer, endpoint: ChatEndpoint
+) -> None:
+    server.script = [answers(200, page)]
+    with pytest.raises(NoReplyError, match="did not send a chat completion"):
+        endpoint.complete(BODY)
+
+
+def test_a_reply_without_token_counts_is_counted_apart(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    server.script = [says("hm", usage={})]
+    assert endpoint.complete(BODY).usage.num_without_usage == 1
+
+
+def test_a_wrong_request_is_told_apart_from_a_wrong_key(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    server.script = [answers(400, "no such parameter: seed"), answers(401, f"bad key {SECRET}")]
+    with pytest.raises(RequestRefusedError, match="no such parameter: seed"):
+        endpoint.complete(BODY)
+    with pytest.raises(JudgeError, match="TUNIX_RT_JUDGE_API_KEY") as raised:
+        endpoint.complete(BODY)
+    assert SECRET not in str(raised.value)
+
+
+def test_the_key_does_not_follow_a_redirect(server: JudgeServer, endpoint: ChatEndpoint) -> None:
+    server.script = [answers(307, Location=f"{server.url}/elsewhere")]
+    with pytest.raises(RequestRefusedError, match="307"):
+        endpoint.complete(BODY)
+    assert len(server.bodies) == 1
+
+
+def test_nobody_listening_is_said_with_the_next_step() -> None:
+    nobody = ChatEndpoint(f"http://127.0.0.1:{free_port()}/v1", None, HASTY)
+    with pytest.raises(JudgeError, match=r"cannot be reached.*--base-url"):
+        nobody.complete(BODY)
+    nobody.close()
+
+
+def test_every_text_is_graded_and_failures_are_counted_apart(
+    server: JudgeServer, judged: Callable[..., RubricReport]
+) -> None:
+    server.script = [says("I love it!"), says("I said I love it!")]
+    report = judged(concurrency=1, prices=Prices(input=1.0, output=10.0))
+    assert (report.num_texts, report.num_graded) == (6, 4)
+    assert report.failures == {"no-text": 1, "nonsense": 1}
+    assert {mean.n for mean in report.criteria.values()} == {4}
+    assert report.usage.num_requests == 6
+    assert report.cost == pytest.approx(6 * (100 * 1.0 + 20 * 10.0) / 1e6)
+    assert report.rubric_hash == SHOWN_WORK.content_hash
+    assert server.bodies[0]["response_format"]["json_schema"]["strict"] is True
+
+
+def test_a_second_run_costs_nothing_and_says_so(
+    server: JudgeServer, judged: Callable[..., RubricReport]
+) -> None:
+    first, again = judged(), judged()
+    assert len(server.bodies) == 5
+    assert (first.usage_of_this_run.num_requests, again.usage_of_this_run.num_requests) == (5, 0)
+    assert again.criteria == first.criteria
+    assert again.usage == first.usage
+    assert sum(grade.is_cached for grade in again.grades) == 5
+
+
+def test_grades_made_before_the_judge_died_are_kept(
+    server: JudgeServer, judged: Callable[..., RubricReport]
+) -> None:
+    server.script = [grades(), grades(), *[answers(401, "your trial has ended")] * 3]
+    with pytest.raises(JudgeError, match="trial has ended"):
+        judged(concurrency=1)
+    server.script = []
+    assert sum(grade.is_cached for grade in judged().grades) >= 2
+
+
+def test_a_judge_that_only_fails_is_given_up(
+    server: JudgeServer, endpoint: ChatEndpoint, store: Store, tmp_path: Path
+) -> None:
+    server.script = [answers(500)] * 1000
+    write_evaluation(tmp_path / "exam", "1" * 30)
+    model = JudgeModel(model="judge-1", base_url=server.url)
+    with pytest.raises(JudgeError, match="10 times in a row"):
+        judge_evaluation(store, str(tmp_path / "exam"), endpoint, model, SHOWN_WORK, JudgingOptions())
+    assert len(server.bodies) < 3 * 20
+
+
+def test_a_named_directory_gets_the_grades(
+    server: JudgeServer, endpoint: ChatEndpoint, store: Store, tmp_path: Path
+) -> None:
+    write_evaluation(tmp_path / "exam", "10")
+    model = JudgeModel(model="org/judge:7b", base_url=server.url)
+    _, path = judge_evaluation(store, str(tmp_path / "exam"), endpoint, model, SHOWN_WORK, JudgingOptions())
+    assert path == tmp_path / "exam" / "judgements" / "shown_work" / "org-judge-7b.json"
+
+
+def test_a_draw_takes_whole_items_and_is_the_same_each_time(judged: Callable[..., RubricReport]) -> None:
+    first, again = (judged(max_items=3, seed=1) for _ in range(2))
+    assert [grade.item_id for grade in first.grades] == [grade.item_id for grade in again.grades]
+    assert len(first.grades) == 3
+
+
+def test_the_key_is_in_no_file(judged: Callable[..., RubricReport], tmp_path: Path) -> None:
+    judged()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) >= 6
+    assert not [path for path in files if SECRET.encode() in path.read_bytes()]
+
+
+def test_a_text_that_asks_for_a_grade_stays_between_its_fences(
+    server: JudgeServer, judged: Callable[..., RubricReport]
+) -> None:
+    judged()
+    for body in server.bodies:
+        system, user = body["messages"]
+        assert "9 + 9 = 18" in user["content"]
+        assert "9 + 9 = 18" not in system["content"]
+
+
+def test_without_an_endpoint_nothing_stands_in_for_it() -> None:
+    with pytest.raises(InvalidInputError, match="TUNIX_RT_JUDGE_BASE_URL"):
+        judge_base_url(Settings(), None)
+
+
+@pytest.mark.parametrize(
+    "url", ["judge:8000", "ftp://judge/v1", "http://key@judge/v1", "http://judge/v1?key=1"]
+)
+def test_a_url_with_a_key_or_without_a_host_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInputError, match="http"):
+        judge_base_url(Settings(), url)
+
+
+def test_the_flag_beats_the_environment_and_our_key_beats_openais(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUNIX_RT_JUDGE_BASE_URL", "http://environment/v1/")
+    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    assert judge_base_url(Settings(), None) == "http://environment/v1"
+    assert judge_base_url(Settings(), "http://flag/v1") == "http://flag/v1"
+    assert judge_api_key(Settings()) == SecretStr("theirs")
+    monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", "ours")
+    assert judge_api_key(Settings()) == SecretStr("ours")
+    assert "ours" not in repr(Settings())

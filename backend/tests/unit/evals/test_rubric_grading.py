@@ -1,0 +1,209 @@
+"""Replies of a judge: read strictly, repaired once, kept, counted."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.evaluations import make_generation, make_prediction
+
+from tunix_rt.core.evaluation.rubric import Criterion, Grade, JudgeModel, JudgeUsage, Prices, Rubric
+from tunix_rt.evals.rubric.chat import NoReplyError, Reply, RequestRefusedError
+from tunix_rt.evals.rubric.grading import Grader
+from tunix_rt.evals.rubric.pacing import RateLimit, backoff_s, retry_after_s
+from tunix_rt.evals.rubric.replies import NonsenseError, read_reply
+from tunix_rt.evals.rubric.report import criterion_means, failure_counts
+from tunix_rt.files.judge_cache import JudgeCache
+
+CLEAR = Criterion(name="clear", question="Is it clear?", guide="5: yes. 1: no.")
+RUBRIC = Rubric(name="small", version="1", sees=("work",), criteria=(CLEAR,))
+JUDGE = JudgeModel(model="judge-1", base_url="http://judge.test/v1")
+GOOD = '{"clear": {"reason": "All of it is.", "score": 5}}'
+USAGE = JudgeUsage(num_requests=1, num_input_tokens=100, num_output_tokens=20)
+
+
+class ScriptedChat:
+    """Says its lines in turn; an exception among them is raised."""
+
+    def __init__(self, *lines: str | Exception) -> None:
+        self.lines = list(lines)
+        self.bodies: list[dict[str, Any]] = []
+
+    def complete(self, body: dict[str, Any]) -> Reply:
+        self.bodies.append(body)
+        line = self.lines.pop(0)
+        if isinstance(line, Exception):
+            raise line
+        return Reply(line, USAGE)
+
+
+def grader(directory: Path, *lines: str | Exception, **options: Any) -> tuple[Grader, ScriptedChat]:
+    chat = ScriptedChat(*lines)
+    return Grader(chat, JUDGE, RUBRIC, JudgeCache(directory), **options), chat
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [GOOD, f"```json\n{GOOD}\n```", f"<think>\n{{maybe}} 3?\n</think>\n{GOOD}", f"Here it is: {GOOD}"],
+)
+def test_thoughts_and_fences_around_the_object_do_not_matter(reply: str) -> None:
+    assert read_reply(reply, [CLEAR])["clear"].score == 5
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "no JSON object"),
+        ("Five out of five!", "no JSON object"),
+        ('{"clear": {"reason": "yes", "score": 5}', "not JSON"),
+        ('{"clear": 5}', "clear"),
+        ('{"clear": {"reason": "yes", "score": "5"}}', "score"),
+        ('{"clear": {"reason": "yes", "score": 4.5}}', "score"),
+        ('{"clear": {"reason": "yes", "score": 6}}', "6, outside 1 to 5"),
+        ('{"clear": {"reason": "yes", "score": NaN}}', "not JSON"),
+        ('{"clear": {"score": 5}}', "reason"),
+        ('{"clarity": {"reason": "yes", "score": 5}}', "keys are clarity, not clear"),
+        ("{}", "keys are none"),
+        ("[]", "no JSON object"),
+    ],
+)
+def test_a_reply_in_any_other_form_is_nonsense(reply: str, problem: str) -> None:
+    with pytest.raises(NonsenseError, match=problem):
+        read_reply(reply, [CLEAR])
+
+
+def test_nonsense_is_repaired_once_with_the_problem_in_words(tmp_path: Path) -> None:
+    judge, chat = grader(tmp_path, "Nice work!", GOOD)
+    grade = judge.grade(make_prediction())
+    assert grade.criteria["clear"].score == 5
+    assert grade.usage == USAGE + USAGE
+    [*_, said, correction] = chat.bodies[1]["messages"]
+    assert said == {"role": "assistant", "content": "Nice work!"}
+    assert "no JSON object" in correction["content"]
+
+
+def test_nonsense_twice_is_a_failure_that_still_cost_tokens(tmp_path: Path) -> None:
+    judge, chat = grader(tmp_path, "Nice work!", "Very nice!", GOOD, prices=Prices(input=1, output=10))
+    grade = judge.grade(make_prediction())
+    assert grade.failure is not None
+    assert grade.failure.code == "nonsense"
+    assert grade.criteria == {}
+    assert grade.cost == pytest.approx((200 * 1 + 40 * 10) / 1e6)
+    assert len(chat.bodies) == 2
+
+
+def test_a_graded_text_is_never_paid_for_again(tmp_path: Path) -> None:
+    first = grader(tmp_path, GOOD)[0].grade(make_prediction())
+    again, chat = grader(tmp_path)
+    second = again.grade(make_prediction())
+    assert chat.bodies == []
+    assert second == first.model_copy(update={"is_cached": True})
+
+
+def test_a_failure_is_not_kept(tmp_path: Path) -> None:
+    assert grader(tmp_path, NoReplyError("timeout", "no reply"))[0].grade(make_prediction()).failure
+    assert grader(tmp_path, GOOD)[0].grade(make_prediction()).failure is None
+
+
+@pytest.mark.parametrize("change", ["judge", "rubric", "text"])
+def test_another_judge_rubric_or_text_is_asked_anew(change: str, tmp_path: Path) -> None:
+    grader(tmp_path, GOOD)[0].grade(make_prediction())
+    judge = JUDGE.model_copy(update={"temperature": 0.5}) if change == "judge" else JUDGE
+    rubric = RUBRIC.model_copy(update={"version": "2"}) if change == "rubric" else RUBRIC
+    text = "another text" if change == "text" else make_prediction().generation.text
+    chat = ScriptedChat(GOOD)
+    prediction = make_prediction(generation=make_generation(text=text))
+    grade = Grader(chat, judge, rubric, JudgeCache(tmp_path)).grade(prediction)
+    assert len(chat.bodies) == 1
+    assert not grade.is_cached
+
+
+def test_a_damaged_file_in_the_cache_is_asked_anew(tmp_path: Path) -> None:
+    grader(tmp_path, GOOD)[0].grade(make_prediction())
+    [file] = tmp_path.rglob("*.json")
+    file.write_text("{", encoding="utf-8")
+    assert not grader(tmp_path, GOOD)[0].grade(make_prediction()).is_cached
+    assert json.loads(file.read_text(encoding="utf-8"))["criteria"]["clear"]["score"] == 5
+
+
+def test_a_parameter_that_the_endpoint_names_is_left_out_from_then_on(tmp_path: Path) -> None:
+    refusal = RequestRefusedError("400: Unsupported value: 'temperature' does not support 0")
+    judge, chat = grader(tmp_path, refusal, GOOD, GOOD)
+    judge.grade(make_prediction("item-0"))
+    judge.grade(make_prediction("item-1", generation=make_generation("item-1", text="other")))
+    assert ["temperature" in body for body in chat.bodies] == [True, False, False]
+    assert all("response_format" in body for body in chat.bodies)
+    assert judge.left_out == {"temperature"}
+
+
+def test_an_endpoint_without_structured_output_is_asked_in_the_prompt_alone(tmp_path: Path) -> None:
+    judge, chat = grader(tmp_path, RequestRefusedError("400: bad request"), GOOD)
+    assert judge.grade(make_prediction()).failure is None
+    assert "response_format" not in chat.bodies[1]
+    assert judge.left_out == {"response_format"}
+
+
+def test_an_endpoint_that_refuses_everything_is_a_failure_in_its_words(tmp_path: Path) -> None:
+    refusal = RequestRefusedError("400: the context is too small")
+    failure = grader(tmp_path, refusal, refusal)[0].grade(make_prediction()).failure
+    assert failure is not None
+    assert (failure.code, failure.detail) == ("refused", "400: the context is too small")
+
+
+def test_what_cannot_be_judged_is_not_sent(tmp_path: Path) -> None:
+    judge, _ = grader(tmp_path)
+    nothing = judge.grade(make_prediction(verdict="unscored"))
+    huge = judge.grade(make_prediction(generation=make_generation(text="9" * 100_000)))
+    assert [grade.failure and grade.failure.code for grade in (nothing, huge)] == ["no-text", "text-too-long"]
+
+
+def graded(item_id: str, score: int, sample: int = 0) -> Grade:
+    reply = read_reply(f'{{"clear": {{"reason": "-", "score": {score}}}}}', [CLEAR])
+    return Grade(item_id=item_id, sample=sample, criteria=reply)
+
+
+def test_means_leave_failures_out_and_count_them_apart(tmp_path: Path) -> None:
+    failed = grader(tmp_path, NoReplyError("timeout", "no reply"))[0].grade(make_prediction())
+    grades = [graded("a", 5), graded("b", 1), graded("c", 3), failed]
+    mean = criterion_means(RUBRIC, grades)["clear"]
+    assert (mean.mean, mean.n, mean.num_items) == (3.0, 3, 3)
+    assert 1 <= mean.low < 3 < mean.high <= 5
+    assert failure_counts(grades) == {"timeout": 1}
+    assert criterion_means(RUBRIC, [failed]) == {}
+
+
+def test_samples_of_one_item_do_not_narrow_the_interval() -> None:
+    items = [graded(item, score) for item, score in (("a", 5), ("b", 1), ("c", 3))]
+    samples = [grade.model_copy(update={"sample": sample}) for grade in items for sample in range(20)]
+    alone, repeated = (criterion_means(RUBRIC, grades)["clear"] for grades in (items, samples))
+    assert (repeated.low, repeated.high) == (alone.low, alone.high)
+    assert (repeated.n, repeated.num_items) == (60, 3)
+
+
+def test_waits_double_and_are_never_shorter_than_asked() -> None:
+    assert [backoff_s(n, None) for n in (1, 2, 3, 4, 10)] == [1.0, 2.0, 4.0, 8.0, 30.0]
+    assert backoff_s(1, 7.0) == 7.0
+    assert backoff_s(4, 1.0) == 8.0
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        ("Thu, 01 Jan 2026 12:00:30 GMT", 30.0),
+        ("Thu, 01 Jan 2026 11:00:00 GMT", 0.0),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_retry_after_is_read_in_seconds_and_as_a_date(header: str | None, seconds: float | None) -> None:
+    assert retry_after_s(header, datetime(2026, 1, 1, 12, tzinfo=UTC)) == seconds
+
+
+def test_a_rate_limit_spreads_requests_evenly() -> None:
+    limit = RateLimit(60)
+    assert [limit.reserve(100.0) for _ in range(3)] == [0.0, 1.0, 2.0]
+    assert limit.reserve(102.5) == 0.5
+    assert limit.reserve(200.0) == 0.0
+    assert [RateLimit(None).reserve(100.0) for _ in range(3)] == [0.0, 0.0, 0.0]

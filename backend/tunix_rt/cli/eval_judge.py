@@ -1,0 +1,87 @@
+"""`tunix-rt eval judge`: the texts of an evaluation, graded by a model behind an endpoint."""
+
+from typing import Annotated
+
+import typer
+
+from tunix_rt.cli.context import store as open_store
+from tunix_rt.cli.eval_judge_view import print_report
+from tunix_rt.cli.output import JsonFlag, print_json, progress_bar
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.core.evaluation.rubric import JudgeModel, Prices
+from tunix_rt.evals.rubric.loading import load_rubric
+from tunix_rt.services.rubric_judging import JudgingOptions, judge_api_key, judge_base_url, judge_evaluation
+
+Reference = Annotated[
+    str,
+    typer.Argument(
+        metavar="EVALUATION", help="Id, its first 6 characters, a run, or an evaluation directory."
+    ),
+]
+Model = Annotated[str, typer.Option(help="Name of the judge model, as the endpoint knows it.")]
+RubricName = Annotated[str, typer.Option("--rubric", metavar="NAME|FILE", help="docs/judging.md shows one.")]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(help="OpenAI-compatible endpoint. Default: TUNIX_RT_JUDGE_BASE_URL.", metavar="URL"),
+]
+MaxItems = Annotated[int | None, typer.Option(min=1, help="Judge so many items, drawn at random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of that draw.")]
+Concurrency = Annotated[int, typer.Option(min=1, max=256, help="Requests at a time.")]
+PerMinute = Annotated[float | None, typer.Option(min=0.1, help="Requests a minute at most.")]
+Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for one reply.")]
+Temperature = Annotated[float, typer.Option(min=0, max=2, help="Of the judge.")]
+MaxTokens = Annotated[int, typer.Option(min=16, help="Of one reply, thoughts included.")]
+PriceIn = Annotated[float | None, typer.Option(min=0, help="Price of a million input tokens.")]
+PriceOut = Annotated[float | None, typer.Option(min=0, help="Price of a million output tokens.")]
+
+
+def judge(
+    evaluation: Reference,
+    model: Model,
+    rubric: RubricName = "shown_work",
+    base_url: BaseUrl = None,
+    max_items: MaxItems = None,
+    seed: Seed = 0,
+    concurrency: Concurrency = 4,
+    requests_per_minute: PerMinute = None,
+    timeout: Timeout = 120.0,
+    temperature: Temperature = 0.0,
+    max_tokens: MaxTokens = 4_096,
+    price_in: PriceIn = None,
+    price_out: PriceOut = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Grade the texts of an evaluation by a rubric. Exit 1 when not one text could be graded.
+
+    The key of the endpoint comes from TUNIX_RT_JUDGE_API_KEY, else OPENAI_API_KEY.
+    """
+    # Loads an HTTP client, which no other command needs.
+    from tunix_rt.evals.rubric.endpoint import ChatEndpoint, Patience
+
+    loaded = load_rubric(rubric)
+    options = JudgingOptions(max_items, seed, concurrency, _prices(price_in, price_out))
+    with open_store() as store:
+        url = judge_base_url(store.settings, base_url)
+        asked = JudgeModel(model=model, base_url=url, temperature=temperature, max_tokens=max_tokens)
+        patience = Patience(timeout_s=timeout, requests_per_minute=requests_per_minute)
+        endpoint = ChatEndpoint(url, judge_api_key(store.settings), patience)
+        try:
+            with progress_bar("judging", total=max_items) as advance:
+                report, path = judge_evaluation(
+                    store, evaluation, endpoint, asked, loaded, options, on_graded=advance
+                )
+        finally:
+            endpoint.close()
+    print_json(report.to_json()) if as_json else print_report(report, path)
+    if not report.num_graded:
+        raise typer.Exit(1)
+
+
+def _prices(price_in: float | None, price_out: float | None) -> Prices | None:
+    if price_in is None and price_out is None:
+        return None
+    if price_in is None or price_out is None:
+        raise InvalidInputError(
+            "One price alone gives no cost.", next_step="Give both --price-in and --price-out."
+        )
+    return Prices(input=price_in, output=price_out)

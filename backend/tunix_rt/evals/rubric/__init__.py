@@ -1,0 +1,1 @@
+"""Grades by a rubric from any OpenAI-compatible endpoint."""

@@ -1,0 +1,178 @@
+"""The use case behind `tunix-rt eval judge`: the texts of an evaluation, graded by a rubric."""
+
+import os
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from tunix_rt import __version__
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import InvalidInputError, JudgeError
+from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.core.evaluation.rubric import Grade, JudgeModel, Prices, Rubric, RubricReport, json_hash
+from tunix_rt.evals.rubric.chat import Chat
+from tunix_rt.evals.rubric.grading import Grader
+from tunix_rt.evals.rubric.prompts import grading_messages
+from tunix_rt.evals.rubric.report import criterion_means, failure_counts, total_usage
+from tunix_rt.files.atomic import write_json_atomically
+from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
+from tunix_rt.files.judge_cache import JudgeCache
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.evaluations import find_evaluation, load_predictions
+from tunix_rt.services.store import Store
+
+MAX_FAILURES_IN_A_ROW = 10
+_OF_THE_ENDPOINT = {"timeout", "rate-limited", "server-error", "refused"}
+
+
+@dataclass(frozen=True)
+class JudgingOptions:
+    """How much to ask."""
+
+    max_items: int | None = None
+    """Items drawn from the evaluation, with all of their samples; None takes all."""
+    seed: int = 0
+    """Of that draw."""
+    concurrency: int = 4
+    prices: Prices | None = None
+
+
+def judge_evaluation(
+    store: Store,
+    reference: str,
+    chat: Chat,
+    judge: JudgeModel,
+    rubric: Rubric,
+    options: JudgingOptions,
+    on_graded: Callable[[int], None] = lambda num_done: None,
+) -> tuple[RubricReport, Path]:
+    """Grade the texts of an evaluation; the report and where it was written.
+
+    Grades are kept as they come: whatever ends this, the same call goes on where it ended.
+
+    Raises:
+        NotFoundError: There is no such evaluation.
+        JudgeError: The endpoint cannot judge anything.
+    """
+    evaluation = find_evaluation(store, reference)
+    asked = drawn_items(load_predictions(store, evaluation), options)
+    grader = Grader(chat, judge, rubric, JudgeCache(store.settings.judge_cache_dir), options.prices)
+    grades: list[Grade] = []
+    with _threads(options.concurrency) as pool:
+        for grade in pool.map(grader.grade, asked):
+            grades.append(grade)
+            on_graded(1)
+            _require_hope(grades)
+    report = _report(evaluation, grader, asked, grades)
+    path = _report_path(store.settings, reference, report)
+    write_json_atomically(path, report.to_json(), what="writing the grades")
+    return report, path
+
+
+def judge_base_url(settings: Settings, flag: str | None) -> str:
+    """The endpoint that was named, on the command line or in the environment.
+
+    Raises:
+        InvalidInputError: None was named, or it is not the URL of an endpoint.
+    """
+    url = flag or settings.judge_base_url
+    if not url:
+        raise InvalidInputError(
+            "No judge is set up: a rubric is graded by a model behind an OpenAI-compatible endpoint.",
+            next_step="Give --base-url or set TUNIX_RT_JUDGE_BASE_URL, e.g. to http://127.0.0.1:8000/v1.",
+        )
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or "@" in parts.netloc:
+        raise InvalidInputError(
+            "The judge's base URL must be http(s)://host[:port]/path, without a key or a query in it.",
+            next_step="Put the key into TUNIX_RT_JUDGE_API_KEY.",
+        )
+    return url.rstrip("/")
+
+
+def judge_api_key(settings: Settings) -> SecretStr | None:
+    """The key from the environment; a local endpoint may need none."""
+    if settings.judge_api_key is not None:
+        return settings.judge_api_key
+    key = os.environ.get("OPENAI_API_KEY")
+    return SecretStr(key) if key else None
+
+
+def drawn_items(predictions: Sequence[Prediction], options: JudgingOptions) -> list[Prediction]:
+    """The predictions of the items that are asked about, in their order."""
+    items = list(dict.fromkeys(prediction.item_id for prediction in predictions))
+    if options.max_items is not None and options.max_items < len(items):
+        items = random.Random(options.seed).sample(items, options.max_items)
+    drawn = set(items)
+    return [prediction for prediction in predictions if prediction.item_id in drawn]
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads whose waiting work is dropped when anything goes wrong."""
+    pool = ThreadPoolExecutor(count)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _require_hope(grades: Sequence[Grade]) -> None:
+    """Stop when the endpoint has failed so often in a row that the rest would only take time and money."""
+    last = grades[-MAX_FAILURES_IN_A_ROW:]
+    failures = [grade.failure for grade in last if grade.failure and grade.failure.code in _OF_THE_ENDPOINT]
+    if len(failures) == MAX_FAILURES_IN_A_ROW:
+        raise JudgeError(
+            f"The judge failed {len(failures)} times in a row, the last time because: {failures[-1].detail}.",
+            next_step="Look at the endpoint; then run the same command again: grades are kept.",
+        )
+
+
+def _report(
+    evaluation: Evaluation, grader: Grader, asked: Sequence[Prediction], grades: Sequence[Grade]
+) -> RubricReport:
+    usage = total_usage(grades)
+    usage_now = total_usage([grade for grade in grades if not grade.is_cached])
+    prices = grader.prices
+    return RubricReport(
+        created_at=datetime.now(UTC),
+        tunix_rt_version=__version__,
+        evaluation_id=evaluation.evaluation_id,
+        predictions_hash=evaluation.predictions_hash,
+        judge=grader.judge,
+        parameters_left_out=tuple(sorted(grader.left_out)),
+        rubric=grader.rubric,
+        rubric_hash=grader.rubric.content_hash,
+        prompts_hash=json_hash([grading_messages(grader.rubric, prediction) for prediction in asked]),
+        num_texts=len(grades),
+        num_graded=sum(grade.failure is None for grade in grades),
+        failures=failure_counts(grades),
+        criteria=criterion_means(grader.rubric, grades),
+        usage=usage,
+        usage_of_this_run=usage_now,
+        prices=prices,
+        cost=None if prices is None else usage.cost(prices),
+        cost_of_this_run=None if prices is None else usage_now.cost(prices),
+        grades=tuple(grades),
+    )
+
+
+def _report_path(settings: Settings, reference: str, report: RubricReport) -> Path:
+    """In the evaluation directory that was named, else in that of the evaluation in the home directory."""
+    named = Path(reference).parent if reference.endswith(EVALUATION_FILE) else Path(reference)
+    # A run's directory holds an evaluation too, but its manifest vouches for every file in it.
+    is_free_to_write = EvaluationDir(named).evaluation.is_file() and not RunDir(named).recipe.exists()
+    directory = named if is_free_to_write else settings.evaluations_dir / str(report.evaluation_id)
+    judge = re.sub(r"[^A-Za-z0-9._-]+", "-", report.judge.model).strip(".-") or "judge"
+    return directory / "judgements" / report.rubric.name / f"{judge}.json"
