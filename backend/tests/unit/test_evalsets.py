@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.evaluations import sum_items
+from support.evaluation_starts import sum_items
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import DataError, NotFoundError

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from support.evaluations import batch_of, sum_generation, sum_items, sum_prediction, sum_start
+from support.evaluation_starts import batch_of, sum_generation, sum_items, sum_prediction, sum_start
 
 from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.core.evaluation.record import EvaluatedModel

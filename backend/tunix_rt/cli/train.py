@@ -166,6 +166,7 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         checkpoint_dir=checkpoint_dir,
         processes=request.processes,
         is_forced=request.is_forced,
+        recipe_name=request.recipe_path.stem,
     )
     with TrainingView(err) as view:
         manifest = run(jax_engine(), job, view)

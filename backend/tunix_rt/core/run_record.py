@@ -160,6 +160,8 @@ class RunManifest(_Record):
     exit_code: int
     engine: str
     tunix_rt_version: str
+    recipe: str | None = None
+    """Name of the recipe's file, without its ending."""
     model: str
     dataset: str
     dataset_hash: str

@@ -74,6 +74,8 @@ class TrainingJob:
     """None: this process trains alone."""
     is_forced: bool = False
     """Run although the plan says that it does not fit."""
+    recipe_name: str | None = None
+    """Of the recipe's file, without its ending."""
 
     @property
     def checkpoints(self) -> Path:

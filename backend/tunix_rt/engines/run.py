@@ -99,6 +99,7 @@ def _finish(
         exit_code=outcome.exit_code,
         engine=engine.name,
         tunix_rt_version=__version__,
+        recipe=job.recipe_name,
         model=recipe.model.name,
         dataset=job.data.name,
         dataset_hash=job.data.content_hash,

@@ -33,6 +33,18 @@ def held_directory(path: Path, what: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_unused(path: Path) -> bool:
+    """Whether nothing but a lock is in the directory, or there is none."""
+    return not path.exists() or all(child.name == LOCK_FILE for child in path.iterdir())
+
+
+def remove_if_unused(path: Path) -> None:
+    """Leave no trace of what never began."""
+    if path.exists() and is_unused(path):
+        (path / LOCK_FILE).unlink(missing_ok=True)
+        path.rmdir()
+
+
 def _lock(descriptor: int, path: Path, what: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -25,7 +25,7 @@ from tunix_rt.core.evaluation.prediction import Generation, Prediction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
 from tunix_rt.files.atomic import storage_errors, write_atomically, write_json_atomically
-from tunix_rt.files.directory_locks import held_directory
+from tunix_rt.files.directory_locks import held_directory, is_unused, remove_if_unused
 from tunix_rt.files.run_dirs import JsonLines
 
 EVALUATION_FILE = "evaluation.json"
@@ -82,6 +82,14 @@ class EvaluationDir:
         with held_directory(self.path, "evaluation"):
             yield
 
+    def is_empty(self) -> bool:
+        """Whether nothing is there."""
+        return is_unused(self.path)
+
+    def remove_if_empty(self) -> None:
+        """Leave no trace of an evaluation that never began."""
+        remove_if_unused(self.path)
+
     def begin(self, start: EvaluationStart, items: Iterable[EvalItem]) -> None:
         """Write what is asked. Items first: a directory with a request can be gone on with."""
         _write_lines(self.items, map(item_json, items))
@@ -111,9 +119,13 @@ class EvaluationDir:
         """The record; None while the directory is not complete."""
         return _read(self.evaluation, Evaluation) if self.evaluation.is_file() else None
 
+    def write_generations(self, generations: Iterable[Generation]) -> None:
+        """Write texts that exist already, whole or not at all."""
+        _write_lines(self.generations, map(_line, generations))
+
     def write_predictions(self, predictions: Iterable[Prediction]) -> str:
         """Write them whole or not at all; their SHA-256."""
-        return _write_lines(self.predictions, (_line(prediction) for prediction in predictions))
+        return _write_lines(self.predictions, map(_line, predictions))
 
     def finish(self, evaluation: Evaluation) -> None:
         """Write the record."""
@@ -154,7 +166,7 @@ class GenerationWriter:
             self._batches.close()
 
 
-def _line(record: Prediction) -> str:
+def _line(record: Generation | Prediction) -> str:
     return json.dumps(record.to_json(), ensure_ascii=False, allow_nan=False)
 
 

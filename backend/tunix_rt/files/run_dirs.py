@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tunix_rt.files.atomic import storage_errors, write_atomically
-from tunix_rt.files.directory_locks import LOCK_FILE, held_directory
+from tunix_rt.files.directory_locks import LOCK_FILE, held_directory, is_unused, remove_if_unused
 
 RECIPE_FILE = "recipe.resolved.json"
 MANIFEST_FILE = "run_manifest.json"
@@ -96,13 +96,11 @@ class RunDir:
 
     def is_empty(self) -> bool:
         """Whether nothing of a run is there."""
-        return not self.path.exists() or all(path.name == LOCK_FILE for path in self.path.iterdir())
+        return is_unused(self.path)
 
     def remove_if_empty(self) -> None:
         """Leave no trace of a run that never began."""
-        if self.path.exists() and self.is_empty():
-            (self.path / LOCK_FILE).unlink(missing_ok=True)
-            self.path.rmdir()
+        remove_if_unused(self.path)
 
     def file_hashes(self) -> dict[str, str]:
         """SHA-256 of every file but the manifest, by its path inside the directory."""

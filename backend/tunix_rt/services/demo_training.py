@@ -35,6 +35,7 @@ class DemoTraining:
             data=dataset_rows(self.settings, self.resolved.recipe),
             run_dir=self.run_dir,
             device=DeviceRequest(_DEVICE),
+            recipe_name=_RECIPE,
         )
         return run(engine, job, view)
 

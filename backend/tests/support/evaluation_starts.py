@@ -1,0 +1,93 @@
+"""Builders for evaluations that are under way: sums to ask, what a model writes for them."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.core.evaluation.prediction import Generation, Judgement, Prediction
+from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
+from tunix_rt.core.evaluation.record import EvaluatedModel
+from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
+
+START_ID = UUID("11111111-1111-4111-8111-111111111111")
+
+
+def sum_items(count: int) -> tuple[EvalItem, ...]:
+    """That many additions with their sums."""
+    return tuple(
+        EvalItem(
+            id=f"sum-{n}",
+            prompt=f"What is {n} + 7?",
+            expected_answer=str(n + 7),
+            section="core",
+            category="addition",
+            difficulty="easy",
+        )
+        for n in range(count)
+    )
+
+
+def sum_protocol(items: tuple[EvalItem, ...], **values: Any) -> Protocol:
+    """A protocol that asks these items."""
+    given = {
+        "evalset_hash": evalset_hash(items),
+        "template_hash": "t" * 64,
+        "extraction": default_extraction("reasoning"),
+        "max_answer_chars": 1_000,
+        "versions": {"extractor": "1"},
+    }
+    return Protocol.model_validate(given | values)
+
+
+def sum_start(items: tuple[EvalItem, ...], **values: Any) -> EvaluationStart:
+    """An evaluation of a built-in model on these items."""
+    given = {
+        "evaluation_id": START_ID,
+        "created_at": datetime(2025, 1, 1, tzinfo=UTC),
+        "model": EvaluatedModel(name="tiny-llama", origin="built-in", weights="random", seed=0),
+        "evalset": "sums",
+        "protocol": sum_protocol(items),
+    }
+    return EvaluationStart.model_validate(given | values)
+
+
+def sum_generation(item: EvalItem, *, sample: int = 0, answer: str | None = None) -> Generation:
+    """A well-formed text, with the right answer unless told otherwise."""
+    answer = item.expected_answer if answer is None else answer
+    text = f"<reasoning>\n{item.prompt[8:-1]} = {answer}\n</reasoning>\n<answer>{answer}</answer>"
+    return Generation(
+        item_id=item.id,
+        sample=sample,
+        text=text,
+        finish="end-of-turn",
+        num_prompt_tokens=9,
+        num_new_tokens=20,
+    )
+
+
+def sum_prediction(item: EvalItem, generation: Generation) -> Prediction:
+    """A prediction whose judgement is right."""
+    return Prediction(
+        item_id=item.id,
+        sample=generation.sample,
+        prompt=item.prompt,
+        expected_answer=item.expected_answer,
+        section=item.section,
+        category=item.category,
+        difficulty=item.difficulty,
+        generation=generation,
+        judgement=Judgement(verdict="correct", is_well_formed=True, explanation="equal"),
+    )
+
+
+def batch_of(num_generations: int, *, seconds: float = 1.0) -> FinishedBatch:
+    """A batch that the CPU wrote."""
+    return FinishedBatch(
+        engine="jax",
+        device="cpu",
+        precision="float32",
+        num_generations=num_generations,
+        num_new_tokens=20 * num_generations,
+        seconds=seconds,
+    )

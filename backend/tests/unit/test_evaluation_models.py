@@ -1,0 +1,120 @@
+"""The model that an evaluation names: what it is, how it was trained to be asked, and its hash."""
+
+from pathlib import Path
+
+import pytest
+from support.run_dirs import finished_run
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.services.evaluation_models import find_model
+from tunix_rt.services.weight_hashing import weights_hash
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path / "home")
+
+
+def test_a_run_is_found_by_id_directory_or_its_model(settings: Settings) -> None:
+    run_dir = finished_run(settings.runs_dir / "first")
+    for name in ("first", str(run_dir.path), str(run_dir.model)):
+        found = find_model(settings, name)
+        assert found.run_dir == run_dir
+        assert found.section.name == str(run_dir.model)
+        assert found.section.weights == "pretrained"
+        assert found.markup == "think"
+
+
+def test_a_run_says_what_it_was_made_of(settings: Settings) -> None:
+    finished_run(settings.runs_dir / "first")
+    model = find_model(settings, "first").model
+    assert (model.name, model.origin, model.run_id) == ("first", "run", "first")
+    assert (model.base_model, model.dataset, model.recipe) == ("tiny-llama", "demo-v1", "tiny")
+    assert model.is_trained_here
+    assert not model.is_adapter
+
+
+def test_the_adapter_of_a_run_goes_on_the_weights_that_the_run_started_from(settings: Settings) -> None:
+    run_dir = finished_run(settings.runs_dir / "first", is_adapter=True)
+    found = find_model(settings, "first")
+    assert (found.section.name, found.section.weights, found.seed) == ("tiny-llama", "random", 5)
+    assert found.adapter == run_dir.model
+    assert found.section.tokenizer == str(run_dir.model)
+    assert found.model.is_adapter
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_a_run_that_did_not_succeed_is_refused_with_the_way_on(settings: Settings, status: str) -> None:
+    finished_run(settings.runs_dir / "first", status=status)
+    with pytest.raises(ConflictError, match=rf"has no model to evaluate: {status}.*--resume"):
+        find_model(settings, "first")
+
+
+def test_a_run_that_is_not_finished_is_refused(settings: Settings) -> None:
+    finished_run(settings.runs_dir / "first").manifest.unlink()
+    with pytest.raises(ConflictError, match="is not finished"):
+        find_model(settings, "first")
+
+
+def test_random_weights_of_a_trained_run_are_a_contradiction(settings: Settings) -> None:
+    finished_run(settings.runs_dir / "first")
+    with pytest.raises(InvalidInputError, match="contradicts"):
+        find_model(settings, "first", weights="random")
+
+
+def test_an_adapter_directory_brings_its_base(settings: Settings, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text(
+        '{"base_model_name_or_path": "owner/base", "revision": "abc"}'
+    )
+    found = find_model(settings, str(adapter))
+    assert (found.section.name, found.section.revision) == ("owner/base", "abc")
+    assert found.adapter == adapter
+    assert (found.model.name, found.model.origin, found.model.base_model) == (
+        "adapter",
+        "directory",
+        "owner/base",
+    )
+
+
+@pytest.mark.parametrize("config", ["{}", "[]", "not json"])
+def test_an_adapter_without_a_base_is_refused(settings: Settings, tmp_path: Path, config: str) -> None:
+    (tmp_path / "adapter_config.json").write_text(config)
+    with pytest.raises(DataError, match=r"adapter_config\.json"):
+        find_model(settings, str(tmp_path))
+
+
+def test_a_built_in_model_needs_random_weights(settings: Settings) -> None:
+    with pytest.raises(InvalidInputError, match="--weights random"):
+        find_model(settings, "tiny-llama")
+    found = find_model(settings, "tiny-llama", weights="random", seed=3)
+    assert (found.model.origin, found.model.weights, found.model.seed) == ("built-in", "random", 3)
+    assert found.identified(found.source(), lambda _: None).weights_hash is None
+
+
+def test_hub_and_kaggle_models_are_told_apart(settings: Settings) -> None:
+    assert find_model(settings, "owner/name").model.origin == "hub"
+    assert find_model(settings, "kaggle:a/b/transformers/c").model.origin == "kaggle"
+
+
+def test_an_unknown_name_gets_the_nearest_run_or_model(settings: Settings) -> None:
+    finished_run(settings.runs_dir / "first-try")
+    with pytest.raises(NotFoundError, match="Did you mean 'first-try'"):
+        find_model(settings, "first-tri")
+    with pytest.raises(NotFoundError, match="no run, no directory, no hub id"):
+        find_model(settings, "base")
+
+
+def test_the_hash_of_weights_follows_every_byte_and_says_how_far_it_is(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"x" * 5_000_000)
+    shares: list[float] = []
+    first = weights_hash({"model": tmp_path}, shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert weights_hash({"model": tmp_path}, shares.append) == first
+    assert weights_hash({"adapter": tmp_path}, shares.append) != first
+    (tmp_path / "model.safetensors").write_bytes(b"x" * 4_999_999 + b"y")
+    assert weights_hash({"model": tmp_path}, shares.append) != first
+    assert weights_hash({"model": tmp_path / "nothing"}, shares.append) is None

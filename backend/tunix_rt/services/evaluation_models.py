@@ -1,0 +1,205 @@
+"""The model that an evaluation names: a run, a directory, an adapter, a hub id, something built in."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from tunix_rt.config.recipe import ModelSection
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.core.evaluation.record import EvaluatedModel, ModelOrigin
+from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.engines.chat_template import ChatTemplate, choose_template
+from tunix_rt.engines.hub import is_hub_id
+from tunix_rt.engines.models import KAGGLE_PREFIX, ModelSource, resolve_model, tokenizer_source
+from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.files.assets import shipped_model_names
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.run_manifests import read_manifest
+from tunix_rt.services.weight_hashing import OnFraction, weights_hash
+
+_ADAPTER_CONFIG = "adapter_config.json"
+
+Weights = Literal["pretrained", "random"]
+
+
+@dataclass(frozen=True)
+class ModelToEvaluate:
+    """A model that was found, and how it was trained to be asked."""
+
+    section: ModelSection
+    model: EvaluatedModel
+    adapter: Path | None = None
+    """Directory in PEFT's layout, on top of the model."""
+    seed: int = 0
+    """Of random weights."""
+    markup: MarkupStyle = DEFAULT_MARKUP
+    run_dir: RunDir | None = None
+
+    def template(self, source: ModelSource, requested: str | None) -> ChatTemplate:
+        """The chat template that it is asked with: the built-in one that is named, else its own."""
+        return choose_template(load_tokenizer(tokenizer_source(self.section, source)), requested)
+
+    def identified(self, source: ModelSource, on_fraction: OnFraction) -> EvaluatedModel:
+        """The record of the model, with the commit and the hash of its weights."""
+        is_random = self.section.weights == "random"
+        directories = {} if is_random or source.directory is None else {"model": source.directory}
+        if self.adapter is not None:
+            directories["adapter"] = self.adapter
+        digest = weights_hash(directories, on_fraction)
+        return self.model.model_copy(update={"revision": source.revision, "weights_hash": digest})
+
+    def source(self) -> ModelSource:
+        """The model itself; its files are downloaded where they are missing."""
+        return resolve_model(self.section)
+
+
+def find_model(
+    settings: Settings,
+    name: str,
+    *,
+    weights: Weights = "pretrained",
+    seed: int = 0,
+    revision: str | None = None,
+) -> ModelToEvaluate:
+    """The model of this name.
+
+    Args:
+        settings: where the runs are.
+        name: id or directory of a run, directory of a model or an adapter, hub id, `kaggle:` handle, or a
+            built-in model.
+        weights: `random` for a model as training from random weights finds it.
+        seed: of random weights.
+        revision: branch, tag or commit of a hub id.
+
+    Raises:
+        NotFoundError: Nothing has this name.
+        ConflictError: The run has no model.
+    """
+    run_dir = _run_dir(settings, name)
+    if run_dir is not None:
+        _refuse_random(weights, f"The run {run_dir.run_id}")
+        return _of_run(run_dir)
+    if (Path(name) / _ADAPTER_CONFIG).is_file():
+        return _of_adapter(Path(name), weights=weights, seed=seed)
+    origin = _origin(settings, name)
+    section = ModelSection(name=name, revision=revision, weights=weights)
+    if origin == "built-in" and weights == "pretrained":
+        raise InvalidInputError(
+            f"The built-in model {name} has no trained weights.",
+            next_step="Add --weights random to evaluate it as training finds it.",
+        )
+    shown = Path(name).resolve().name if origin == "directory" else name
+    return ModelToEvaluate(section, _record(shown, origin, section, seed), seed=seed)
+
+
+def _run_dir(settings: Settings, name: str) -> RunDir | None:
+    """The run of this name, of this directory, or whose `model/` this is."""
+    path = Path(name)
+    candidates = [path, path.parent] if path.name == "model" else [path]
+    if path.name == name:
+        candidates.append(settings.runs_dir / name)
+    runs = [RunDir(candidate.absolute()) for candidate in candidates]
+    return next((run for run in runs if run.recipe.is_file()), None)
+
+
+def _of_run(run_dir: RunDir) -> ModelToEvaluate:
+    manifest = _complete_run(run_dir)
+    recipe = load_recipe(run_dir.recipe).recipe
+    model = EvaluatedModel(
+        name=run_dir.run_id,
+        origin="run",
+        run_id=run_dir.run_id,
+        base_model=recipe.model.name,
+        dataset=manifest.dataset,
+        dataset_hash=manifest.dataset_hash,
+        recipe=manifest.recipe,
+    )
+    found = ModelToEvaluate(
+        # Whatever it started from, these are weights that were trained, with the tokenizer they were with.
+        ModelSection(name=str(run_dir.model)),
+        model,
+        markup=recipe.data.markup,
+        run_dir=run_dir,
+    )
+    if not (run_dir.model / _ADAPTER_CONFIG).is_file():
+        return found
+    return replace(
+        found,
+        section=recipe.model.model_copy(update={"tokenizer": str(run_dir.model)}),
+        model=model.model_copy(update={"is_adapter": True}),
+        adapter=run_dir.model,
+        seed=recipe.training.seed,
+    )
+
+
+def _complete_run(run_dir: RunDir) -> RunManifest:
+    manifest = read_manifest(run_dir)
+    status = "is not finished" if manifest is None else manifest.status
+    if manifest is None or status != "succeeded" or not run_dir.model.is_dir():
+        raise ConflictError(
+            f"The run {run_dir.run_id} has no model to evaluate: {status}.",
+            next_step=f"Finish it: tunix-rt train RECIPE --output {run_dir.path} --resume",
+        )
+    return manifest
+
+
+def _of_adapter(directory: Path, *, weights: Weights, seed: int) -> ModelToEvaluate:
+    config = _adapter_config(directory / _ADAPTER_CONFIG)
+    base, revision = config.get("base_model_name_or_path"), config.get("revision")
+    if not isinstance(base, str) or not base:
+        raise DataError(
+            f"The {_ADAPTER_CONFIG} of {directory} names no base model.",
+            next_step="Write base_model_name_or_path into it, or evaluate a merged model.",
+        )
+    has_tokenizer = (directory / "tokenizer.json").is_file()
+    section = ModelSection(
+        name=base,
+        revision=revision if is_hub_id(base) and not Path(base).is_dir() else None,
+        weights=weights,
+        tokenizer=str(directory) if has_tokenizer else None,
+    )
+    record = _record(directory.resolve().name, "directory", section, seed)
+    record = record.model_copy(update={"is_adapter": True, "base_model": base})
+    return ModelToEvaluate(section, record, adapter=directory.absolute(), seed=seed)
+
+
+def _adapter_config(path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", next_step="Save the adapter again.") from error
+    return config if isinstance(config, dict) else {}
+
+
+def _origin(settings: Settings, name: str) -> ModelOrigin:
+    if name in shipped_model_names():
+        return "built-in"
+    if name.startswith(KAGGLE_PREFIX):
+        return "kaggle"
+    if Path(name).is_dir():
+        return "directory"
+    if is_hub_id(name):
+        return "hub"
+    runs = [path.parent.name for path in settings.runs_dir.glob("*/recipe.resolved.json")]
+    raise NotFoundError(
+        f"There is no model {name!r}: it is no run, no directory, no hub id and not built in.",
+        next_step=did_you_mean(name, [*runs, *shipped_model_names()]),
+    )
+
+
+def _record(name: str, origin: ModelOrigin, section: ModelSection, seed: int) -> EvaluatedModel:
+    is_random = section.weights == "random"
+    return EvaluatedModel(name=name, origin=origin, weights=section.weights, seed=seed if is_random else None)
+
+
+def _refuse_random(weights: Weights, what: str) -> None:
+    if weights == "random":
+        raise InvalidInputError(
+            f"{what} has trained weights; --weights random contradicts it.",
+            next_step="Leave --weights out, or name the model that the run started from.",
+        )
