@@ -1,11 +1,69 @@
 """Whether a new evaluation may take the place of a baseline."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.comparison import Comparison, Flip, GateRule, GateVerdict, PairedDifference
+from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.suggestions import did_you_mean
 
 _MAX_NAMED = 5
+_MAX_LISTED = 20
 _RIGHT_FROM = 0.5
+
+
+@dataclass(frozen=True)
+class RuleChanges:
+    """What a caller wants otherwise than the baseline's rule says."""
+
+    alpha: float | None = None
+    max_unscored: float | None = None
+    protected_sections: tuple[str, ...] = ()
+    protected_categories: tuple[str, ...] = ()
+    protected_items: tuple[str, ...] = ()
+    """In addition to what the rule protects."""
+
+
+def changed_rule(rule: GateRule, changes: RuleChanges) -> GateRule:
+    """The rule with the changes."""
+    return GateRule(
+        alpha=rule.alpha if changes.alpha is None else changes.alpha,
+        max_unscored=rule.max_unscored if changes.max_unscored is None else changes.max_unscored,
+        protected_sections=_union(rule.protected_sections, changes.protected_sections),
+        protected_categories=_union(rule.protected_categories, changes.protected_categories),
+        protected_items=_union(rule.protected_items, changes.protected_items),
+    )
+
+
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(first + second))
+
+
+def require_known_names(rule: GateRule, predictions: Sequence[Prediction]) -> None:
+    """Refuse to protect what is not there: a misspelt name would protect nothing.
+
+    Raises:
+        InvalidInputError: With the nearest name.
+    """
+    for kind, protected, known in (
+        ("section", rule.protected_sections, {one.section for one in predictions}),
+        ("category", rule.protected_categories, {one.category for one in predictions}),
+        ("item", rule.protected_items, {one.item_id for one in predictions}),
+    ):
+        for name in protected:
+            if name not in known:
+                raise InvalidInputError(
+                    f"The baseline has no {kind} {name!r} to protect.", next_step=_hint(name, known)
+                )
+
+
+def _hint(name: str, known: set[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    if close or len(known) <= _MAX_LISTED:
+        return did_you_mean(name, known)
+    return f"It has {len(known):,} of them: tunix-rt eval items shows them."
 
 
 def gate(baseline: str, rule: GateRule, comparison: Comparison) -> GateVerdict:

@@ -1,0 +1,96 @@
+"""Named baselines, and the gate that a new evaluation must pass."""
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.core.evaluation.comparison import Baseline, GateRule, GateVerdict
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.core.evaluation.store_types import EvaluationFilter
+from tunix_rt.evals.comparing import compare
+from tunix_rt.evals.gating import RuleChanges, changed_rule, gate, require_known_names
+from tunix_rt.services.comparing import load_scored
+from tunix_rt.services.evaluations import find_evaluation, get_evaluation, load_predictions
+from tunix_rt.services.store import Store
+
+
+@dataclass(frozen=True)
+class ChosenBaseline:
+    """What a new evaluation is held against."""
+
+    name: str
+    evaluation: Evaluation
+    rule: GateRule
+
+
+def set_baseline(store: Store, name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
+    """Name a stored evaluation, with the rule that its successors must pass; a name in use moves to it.
+
+    Raises:
+        InvalidInputError: The name is not one, or the rule protects what the evaluation does not have.
+    """
+    require_known_names(rule, load_predictions(store, evaluation))
+    baseline = _baseline(name, evaluation, rule)
+    store.baselines.put(baseline)
+    return baseline
+
+
+def _baseline(name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
+    try:
+        return Baseline(
+            name=name, evaluation_id=evaluation.evaluation_id, rule=rule, created_at=datetime.now(UTC)
+        )
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"{name!r} cannot name a baseline.",
+            next_step="Use up to 128 letters, digits, dots, dashes and underscores; no dash or dot first.",
+        ) from error
+
+
+def find_baseline(store: Store, reference: str) -> ChosenBaseline:
+    """A baseline by its name, or the evaluation of a directory with the rule that holds where none is set.
+
+    Raises:
+        NotFoundError: There is neither.
+    """
+    # A stored name begins with a letter or digit, so `./main` always means the directory.
+    known = {baseline.name for baseline in store.baselines.list()}
+    if reference not in known and os.path.exists(reference):
+        return ChosenBaseline(reference, find_evaluation(store, reference), GateRule())
+    baseline = store.baselines.get(reference)
+    return ChosenBaseline(baseline.name, get_evaluation(store, baseline.evaluation_id), baseline.rule)
+
+
+def newest_successor(store: Store, baseline: Evaluation) -> Evaluation:
+    """The newest evaluation of the same eval set; NotFoundError when none is newer than the baseline.
+
+    An older one is never taken: a CI whose evaluation did not happen must not pass on last week's.
+    """
+    same_evalset = EvaluationFilter(evalset=baseline.evalset, date_from=baseline.created_at)
+    newest = store.evaluations.list(same_evalset, limit=2, offset=0).data
+    others = [found for found in newest if found.evaluation_id != baseline.evaluation_id]
+    if not others:
+        raise NotFoundError(
+            f"No evaluation of {baseline.evalset} is newer than the baseline.",
+            next_step=f"Evaluate the new model: tunix-rt eval MODEL --eval-set {baseline.evalset}; "
+            "or name an evaluation.",
+        )
+    return get_evaluation(store, others[0].evaluation_id)
+
+
+def gate_evaluation(
+    store: Store, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
+) -> GateVerdict:
+    """Whether the evaluation may take the place of the baseline.
+
+    Raises:
+        ConflictError: They have different protocols: nothing can be said.
+        InvalidInputError: The rule protects what the baseline does not have.
+    """
+    base = load_scored(store, baseline.evaluation)
+    rule = changed_rule(baseline.rule, changes or RuleChanges())
+    require_known_names(rule, base.predictions)
+    return gate(baseline.name, rule, compare(base, load_scored(store, evaluation)))
