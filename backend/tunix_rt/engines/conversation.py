@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from tunix_rt.core.errors import DataError
 from tunix_rt.core.rendering import (
     MARKUPS,
     Completion,
@@ -77,6 +78,23 @@ class ConversationBuilder:
         """What generation is given for a prompt: the same text that training masks."""
         originals: list[str] = []
         return _restored(self._render_prompt(self._with_stand_ins(prompt, originals)), originals)
+
+    def build_beginning(self, content: str) -> TemplatedText:
+        """What stands between the prompt and the end of `content`, which begins a completion.
+
+        Raises:
+            DataError: The template changes the content, or refuses it.
+        """
+        originals: list[str] = []
+        written = self._with_stand_ins(content, originals, keep=MARKUPS[self.markup].reserved)
+        _, rest, _ = self._split("?", written)
+        before, found, _ = rest.partition(written.strip())
+        if written.strip() and not found:
+            raise DataError(
+                f"The chat template {self.template.name!r} changes what a completion says.",
+                next_step="Choose another template; docs/templates.md lists the built-in ones.",
+            )
+        return _restored(before + written.lstrip(), originals)
 
     def _render_prompt(self, prompt: str) -> str:
         return self.template.render(chat_messages(prompt), add_generation_prompt=True)

@@ -80,6 +80,15 @@ class TraceEncoder:
         [tokenized] = self._tokenized([self._conversations.build_prompt(prompt)])
         return [int(token_id) for token_id in tokenized.ids]
 
+    def encode_beginning(self, content: str) -> list[int]:
+        """The ids of the beginning of a completion, as training tokenises it; nothing ends the turn.
+
+        Raises:
+            DataError: The template changes the content.
+        """
+        [tokenized] = self._tokenized([self._conversations.build_beginning(content)])
+        return [int(token_id) for token_id in tokenized.ids]
+
     @cached_property
     def end_of_turn_id(self) -> int | None:
         """The token that training teaches as the end, so that generation stops at it; None without one."""

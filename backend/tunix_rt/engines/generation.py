@@ -1,6 +1,6 @@
 """What every engine takes and gives when it writes texts, for evaluation and whatever else asks a model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from tunix_rt.config.recipe import FloatFormat, ModelSection
 from tunix_rt.core.evaluation.prediction import FailureCode
 from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.models import ModelSource
@@ -18,15 +19,18 @@ class GeneratorRequest:
     """Which model writes, and where."""
 
     model: ModelSection
-    """With `weights: random`, or a built-in model: random weights of `seed`."""
+    """With `weights: random`: those that training with this `seed` starts from."""
     adapter: Path | None = None
-    """A directory in PEFT's layout, put on top of the model."""
+    """A directory in PEFT's layout, put on top of the model. A tokenizer that lies in it is the one that was
+    trained with, and is used unless `model` names another."""
     seed: int = 0
     device: DeviceRequest = field(default_factory=DeviceRequest)
     precision: FloatFormat | Literal["auto"] = "auto"
     """Of weights, cache and products. auto: float32 on a CPU, bfloat16 elsewhere."""
     chat_template: str | None = None
     """Name of a built-in template. None: the tokenizer's own, else the default built-in one."""
+    markup: MarkupStyle = DEFAULT_MARKUP
+    """What stands around reasoning and answer; decides how the beginning of a completion is tokenised."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +81,24 @@ class Generator(Protocol):
         """Prompt and completion together may not be longer; None when the model does not say."""
 
     def write(
-        self, prompts: Sequence[Prompt], decoding: Decoding, *, batch_size: int | None = None
+        self,
+        prompts: Sequence[Prompt],
+        decoding: Decoding,
+        *,
+        batch_size: int | None = None,
+        on_note: Callable[[str], None] = lambda _: None,
     ) -> Iterator[list[Written]]:
-        """Complete every prompt. Each list is a batch that has just been finished; the order is the engine's.
+        """Complete every prompt. Each list holds what has just been finished; the order is the engine's.
 
         A prompt that cannot be completed comes back with its failure; the others are not touched by it.
         `decoding.num_samples` is the caller's business: one prompt is one completion.
+
+        Args:
+            prompts: What to go on from.
+            decoding: How tokens are chosen, and how many at most.
+            batch_size: Prompts that are written at a time. None: what suits the device.
+            on_note: Is given a line for people when something is done otherwise than asked for, such as
+                smaller batches because the memory ran out.
         """
 
 

@@ -11,9 +11,9 @@ from tunix_rt.engines.batching import Batches, BatchSettings
 from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.identity import RunIdentity, run_identity
-from tunix_rt.engines.models import ModelSource, resolve_model, tokenizer_source
-from tunix_rt.engines.tokenizer import Tokenizer, load_tokenizer
-from tunix_rt.engines.vocabulary import check_same_tokens, check_vocabulary, require_known_ids
+from tunix_rt.engines.model_tokenizer import load_model_tokenizer
+from tunix_rt.engines.models import ModelSource, resolve_model
+from tunix_rt.engines.vocabulary import require_known_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,23 +59,13 @@ def prepare(recipe: Recipe, data: TrainingData) -> Prepared:
         InvalidInputError: The recipe asks for something that this model or data cannot give.
     """
     source = resolve_model(recipe.model)
-    tokenizer = load_tokenizer(tokenizer_source(recipe.model, source))
-    _check_tokenizer(tokenizer, recipe, source)
+    tokenizer = load_model_tokenizer(recipe.model, source)
     template = choose_template(tokenizer, recipe.data.chat_template)
     encoder = TraceEncoder(tokenizer, template, recipe.data.markup)
     batches = _batches(data.train, recipe, encoder, source)
     validation = None if data.validation is None else _batches(data.validation, recipe, encoder, source)
     num_steps = _num_steps(recipe, batches.num_batches_per_epoch)
     return Prepared(recipe, data, source, encoder, batches, validation, num_steps)
-
-
-def _check_tokenizer(tokenizer: Tokenizer, recipe: Recipe, source: ModelSource) -> None:
-    check_vocabulary(tokenizer, source.architecture)
-    directory = source.directory
-    if recipe.model.tokenizer is None or recipe.model.weights == "random" or directory is None:
-        return
-    if (directory / "tokenizer.json").is_file():
-        check_same_tokens(tokenizer, load_tokenizer(str(directory)))
 
 
 def _batches(rows: Rows, recipe: Recipe, encoder: TraceEncoder, source: ModelSource) -> Batches:

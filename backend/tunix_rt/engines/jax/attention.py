@@ -61,13 +61,14 @@ def attend(
             return each[kind](*heads, segment_ids)
         attended: Array = jax.lax.switch(kind, each, *heads, segment_ids)
         return attended
-    mask = causal_mask(segment_ids, _window_of(windows, kind, segment_ids.shape[1]))
+    mask = causal_mask(segment_ids, window_of(windows, kind, segment_ids.shape[1]))
     if kernel == "cudnn":
         return cudnn_attention(*heads, mask, scale=scale)
     return dense_attention(*heads, mask, scale=scale, softcap=softcap)
 
 
-def _window_of(windows: Windows, kind: Array | int, row_length: int) -> Array | int | None:
+def window_of(windows: Windows, kind: Array | int, row_length: int) -> Array | int | None:
+    """The reach of one kind of layer; of a kind that only the device knows, at most `row_length`."""
     if isinstance(kind, int) or len(windows) == 1:
         return windows[kind if isinstance(kind, int) else 0]
     return jnp.asarray([row_length if window is None else window for window in windows])[kind]

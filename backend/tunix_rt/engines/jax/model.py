@@ -74,8 +74,8 @@ def hidden_states(
         dropout_key: Needed to drop inputs of adapters (training); None drops nothing.
     """
     x = _constrained(embed(params["embedding"], architecture, inputs.tokens, options.compute_dtype), options)
-    windows, kinds = _layer_kinds(architecture)
-    rotations = _rotations(architecture, windows, inputs.positions)
+    windows, kinds = layer_kinds(architecture)
+    rotations = rotations_by_kind(architecture, windows, inputs.positions)
 
     def apply(x: Array, weights: _Weights, kind: Array | int) -> Array:
         matrices, pairs, key = weights
@@ -118,21 +118,25 @@ def logits(
     inputs: Inputs,
     options: ForwardOptions,
 ) -> Array:
-    """All logits, float32 [B, T, V]. For generation and tests; training never makes them."""
-    hidden = hidden_states(params, adapters, architecture, inputs, options)
+    """All logits, float32 [B, T, V]. For tests; training never makes them."""
+    return head_logits(params, architecture, hidden_states(params, adapters, architecture, inputs, options))
+
+
+def head_logits(params: Params, architecture: Architecture, hidden: Array) -> Array:
+    """The logits of normed hidden states: [..., D] -> float32 [..., V]."""
     embedding = output_embedding(params, architecture).astype(hidden.dtype)
-    scores = jnp.einsum("btd,vd->btv", hidden, embedding, preferred_element_type=jnp.float32)
+    scores = jnp.einsum("...d,vd->...v", hidden, embedding, preferred_element_type=jnp.float32)
     cap = architecture.final_softcap
     return scores if cap is None else cap * jnp.tanh(scores / cap)
 
 
-def _layer_kinds(architecture: Architecture) -> tuple[Windows, tuple[int, ...]]:
+def layer_kinds(architecture: Architecture) -> tuple[Windows, tuple[int, ...]]:
     """The distinct windows, and which of them each layer has: (8, None, 8) -> (8, None), (0, 1, 0)."""
     windows = tuple(dict.fromkeys(architecture.layer_windows))
     return windows, tuple(windows.index(window) for window in architecture.layer_windows)
 
 
-def _rotations(architecture: Architecture, windows: Windows, positions: Array) -> Rotation:
+def rotations_by_kind(architecture: Architecture, windows: Windows, positions: Array) -> Rotation:
     """Angles for each kind of layer: [kinds, B, T, H/2]."""
     by_kind = [
         rotation(positions, frequencies(architecture, has_window=window is not None)) for window in windows

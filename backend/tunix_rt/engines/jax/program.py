@@ -25,6 +25,7 @@ from tunix_rt.engines.jax.model import ForwardOptions
 from tunix_rt.engines.jax.optimizer import learning_rate_at, make_optimizer
 from tunix_rt.engines.jax.params import Params, abstract_params, init_params
 from tunix_rt.engines.jax.quantization import abstract_quantized, quantize, quantize_tensor
+from tunix_rt.engines.jax.random_keys import RandomKeys, random_keys
 from tunix_rt.engines.jax.sharding import (
     activation_sharding,
     batch_sharding,
@@ -120,16 +121,8 @@ class Program:
         return make(), jax.device_put(frozen, places)
 
 
-@dataclass(frozen=True)
-class _Keys:
-    weights: Array
-    adapters: Array
-    steps: Array
-
-
-def _keys(recipe: Recipe) -> _Keys:
-    """Independent random streams from the one seed."""
-    return _Keys(*jax.random.split(jax.random.key(recipe.training.seed), 3))
+def _keys(recipe: Recipe) -> RandomKeys:
+    return random_keys(recipe.training.seed)
 
 
 def build_program(

@@ -9,11 +9,13 @@ from tunix_rt.core.run_record import RunFigures
 from tunix_rt.engines.base import LATEST, TrainingJob, TrainingResult
 from tunix_rt.engines.environment import run_environment
 from tunix_rt.engines.flops import model_flops
+from tunix_rt.engines.generation import Generator, GeneratorRequest
 from tunix_rt.engines.interrupts import StopRequest, stop_requests
 from tunix_rt.engines.jax.checkpoints import Checkpoints
 from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, join
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.fitting import CompiledTrainStep, Fitted, fit, out_of_memory_error, peak_flops
+from tunix_rt.engines.jax.generation.opening import open_generator
 from tunix_rt.engines.jax.loop import LoopParts, Position, is_stopped_early, run_steps
 from tunix_rt.engines.jax.metering import Meter
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
@@ -27,9 +29,13 @@ from tunix_rt.engines.records import RunRecords
 
 @dataclass(frozen=True)
 class JaxEngine:
-    """Trains with our own decoder in plain JAX."""
+    """Trains and writes with our own decoder in plain JAX."""
 
     name: str = "jax"
+
+    def open_generator(self, request: GeneratorRequest) -> Generator:
+        """Load a model that writes."""
+        return open_generator(request)
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
         """Run the recipe to its end, or to a signal."""

@@ -1,0 +1,58 @@
+"""Tiny models that write: weights from anywhere, prompts of token ids."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from tunix_rt.config.recipe import ShardingSection
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.generation import Prompt, Written
+from tunix_rt.engines.jax.generation.batch import Batch, LoadedModel
+from tunix_rt.engines.jax.generation.forward import Decoder, Weights
+from tunix_rt.engines.jax.generation.prompt_groups import Task, grouped
+from tunix_rt.engines.jax.params import Params
+from tunix_rt.engines.jax.sharding import make_mesh
+
+
+def loaded(
+    params: Params, architecture: Architecture, *, stop_ids: Sequence[int] = (), **decoder: Any
+) -> LoadedModel:
+    """A float32 model on the first device."""
+    mesh = make_mesh(ShardingSection(fsdp=1), jax.devices()[:1])
+    return LoadedModel(
+        Decoder(architecture, np.dtype("float32"), **decoder), Weights(params, {}), mesh, frozenset(stop_ids)
+    )
+
+
+def random_prompts(lengths: Sequence[int], vocab_size: int, seed: int = 0) -> list[Prompt]:
+    rng = np.random.default_rng(seed)
+    return [
+        Prompt(f"prompt-{number}", rng.integers(0, vocab_size, length).tolist())
+        for number, length in enumerate(lengths)
+    ]
+
+
+def write(
+    model: LoadedModel,
+    prompts: Sequence[Prompt],
+    *,
+    num_rows: int = 4,
+    max_tokens: int = 10**6,
+    **decoding: Any,
+) -> dict[tuple[str, int], Written]:
+    """What every prompt becomes, by key and sample."""
+    asked = Decoding(**decoding)
+    tasks = [
+        Task(prompt, min(len(prompt.token_ids) + asked.max_new_tokens, max_tokens)) for prompt in prompts
+    ]
+    results = [
+        written
+        for group in grouped(tasks)
+        for finished in Batch(model, asked, num_rows=num_rows, num_slots=group[0].num_slots).write(group)
+        for written in finished
+    ]
+    assert len(results) == len(prompts)
+    return {(written.prompt.key, written.prompt.sample): written for written in results}

@@ -1,0 +1,97 @@
+"""The keys and values of what every row holds so far.
+
+Slot i of a row holds its token i, so that a slot is a position. Slots beyond the newest token hold leftovers
+of the prompt's padding or zeros; nothing looks at them, and writing goes over them.
+
+    keys, values   [B, K, S, H]     of one layer; of all layers with an axis [L, ...] before it, or in a list
+
+Heads come before slots: then a step multiplies one contiguous block per row and head.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import DTypeLike
+
+from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.jax.attention import dense_attention
+
+
+class LayerCache(NamedTuple):
+    """Of one layer, or stacked over all."""
+
+    keys: Array
+    values: Array
+
+
+Cache: TypeAlias = LayerCache | list[LayerCache]
+"""Stacked where a loop walks over the layers, a list where they are one straight text."""
+
+
+def empty_cache(
+    architecture: Architecture, batch_size: int, num_slots: int, dtype: DTypeLike, *, is_list: bool
+) -> Cache:
+    """A cache of zeros."""
+    shape = (batch_size, architecture.num_kv_heads, num_slots, architecture.head_dim)
+
+    def zeros(*leading: int) -> LayerCache:
+        return LayerCache(jnp.zeros((*leading, *shape), dtype), jnp.zeros((*leading, *shape), dtype))
+
+    return [zeros() for _ in range(architecture.num_layers)] if is_list else zeros(architecture.num_layers)
+
+
+def bytes_per_row(architecture: Architecture, num_slots: int, dtype: DTypeLike) -> int:
+    """What one row takes in the cache, all layers together."""
+    numbers = 2 * architecture.num_layers * architecture.num_kv_heads * num_slots * architecture.head_dim
+    return numbers * jnp.dtype(dtype).itemsize
+
+
+def put_tokens(cache: LayerCache, keys: Array, values: Array, positions: Array) -> LayerCache:
+    """Write one token a row: keys and values [B, K, H] at the slots `positions` [B]."""
+    rows = jnp.arange(positions.shape[0])
+    return LayerCache(
+        cache.keys.at[rows, :, positions].set(keys, unique_indices=True),
+        cache.values.at[rows, :, positions].set(values, unique_indices=True),
+    )
+
+
+def put_prompts(cache: LayerCache, keys: Array, values: Array, rows: Array) -> LayerCache:
+    """Begin rows anew with prompts: keys and values [R, T, K, H] into the rows `rows` [R].
+
+    The rest of the row is wiped: what is not a number would otherwise spread from the text before, since zero
+    times it is not zero. A row number beyond the batch stands for nobody.
+    """
+    return LayerCache(
+        cache.keys.at[rows].set(_as_rows(keys, cache.keys), mode="drop"),
+        cache.values.at[rows].set(_as_rows(values, cache.values), mode="drop"),
+    )
+
+
+def attend_to_cache(
+    q: Array, cache: LayerCache, positions: Array, window: Array | int | None, architecture: Architecture
+) -> Array:
+    """Attention of the newest token of every row, [B, 1, N, H], to its row, itself included."""
+    distance = positions[:, None] - jnp.arange(cache.keys.shape[2])
+    is_reached = distance >= 0
+    if window is not None:
+        is_reached &= distance < window
+    return dense_attention(
+        q,
+        cache.keys.swapaxes(1, 2),
+        cache.values.swapaxes(1, 2),
+        is_reached[:, None],
+        scale=architecture.attention_scale,
+        softcap=architecture.attention_softcap,
+    )
+
+
+def _as_rows(heads: Array, cache: Array) -> Array:
+    """[R, T, K, H] -> [R, K, S, H], zeros after the prompt."""
+    num_missing = cache.shape[2] - heads.shape[1]
+    return jax.lax.pad(
+        heads.swapaxes(1, 2).astype(cache.dtype),
+        jnp.zeros((), cache.dtype),
+        ((0, 0, 0), (0, 0, 0), (0, num_missing, 0), (0, 0, 0)),
+    )

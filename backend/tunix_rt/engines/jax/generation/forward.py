@@ -1,0 +1,109 @@
+"""The decoder with a cache: whole prompts into it, then one token a row at a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import DTypeLike
+
+from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.jax.attention import attend, window_of
+from tunix_rt.engines.jax.generation.cache import (
+    Cache,
+    LayerCache,
+    attend_to_cache,
+    put_prompts,
+    put_tokens,
+)
+from tunix_rt.engines.jax.layers import Layer, finish_layer, project_heads, rms_norm
+from tunix_rt.engines.jax.model import embed, head_logits, layer_kinds, rotations_by_kind
+from tunix_rt.engines.jax.params import Params
+from tunix_rt.engines.jax.rope import Rotation
+
+_ApplyLayer: TypeAlias = Callable[[Array, Layer, LayerCache, Array | int], tuple[Array, LayerCache]]
+"""Hidden states, a layer, its cache and which kind of window it has -> hidden states, cache."""
+
+
+class Weights(NamedTuple):
+    """What a model computes with."""
+
+    params: Params
+    """`layers` is a list where layers are unrolled."""
+    adapters: Any
+    """Pairs beside the matrices, in the same form as `params["layers"]`; empty without an adapter."""
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """How a model computes. Hashable: a static argument of jit."""
+
+    architecture: Architecture
+    dtype: DTypeLike
+    adapter_scale: float = 1.0
+    unrolls_layers: bool = False
+    """One program text per layer instead of a loop, which would copy the cache of every layer it visits."""
+
+
+def read_prompts(decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array) -> Cache:
+    """The cache with prompts [R, T] in the rows [R]. What fills up a prompt behind its end is never seen."""
+    architecture = decoder.architecture
+    x = embed(weights.params["embedding"], architecture, tokens, decoder.dtype)
+    windows, kinds = layer_kinds(architecture)
+    segment_ids = jnp.ones((1, tokens.shape[1]), jnp.int32)
+    rotations = rotations_by_kind(architecture, windows, jnp.arange(tokens.shape[1])[None])
+
+    def apply(x: Array, layer: Layer, cache: LayerCache, kind: Array | int) -> tuple[Array, LayerCache]:
+        heads = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
+        attended = attend(
+            heads, segment_ids, architecture, windows=windows, kind=kind, kernel="dense", sharding=None
+        )
+        return finish_layer(layer, x, attended), put_prompts(cache, heads[1], heads[2], rows)
+
+    return _through_layers(apply, decoder, weights, x, cache, kinds)[1]
+
+
+def next_logits(
+    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, positions: Array
+) -> tuple[Array, Cache]:
+    """What may follow the newest token of every row, float32 [B, V], and the cache with that token in it."""
+    architecture = decoder.architecture
+    x = embed(weights.params["embedding"], architecture, tokens[:, None], decoder.dtype)
+    windows, kinds = layer_kinds(architecture)
+    rotations = rotations_by_kind(architecture, windows, positions[:, None])
+
+    def apply(x: Array, layer: Layer, cache: LayerCache, kind: Array | int) -> tuple[Array, LayerCache]:
+        q, k, v = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
+        cache = put_tokens(cache, k[:, 0], v[:, 0], positions)
+        window = window_of(windows, kind, cache.keys.shape[2])
+        attended = attend_to_cache(q, cache, positions, window, architecture)
+        return finish_layer(layer, x, attended), cache
+
+    x, cache = _through_layers(apply, decoder, weights, x, cache, kinds)
+    hidden = rms_norm(x[:, 0], weights.params["final_norm"], architecture)
+    return head_logits(weights.params, architecture, hidden), cache
+
+
+def _through_layers(
+    apply: _ApplyLayer, decoder: Decoder, weights: Weights, x: Array, cache: Cache, kinds: tuple[int, ...]
+) -> tuple[Array, Cache]:
+    """Apply every layer in turn, as a loop on the device or as one straight text."""
+
+    def layer_of(matrices: Params, pairs: Params) -> Layer:
+        return Layer(decoder.architecture, matrices, pairs, decoder.adapter_scale)
+
+    def visit(x: Array, one: Any) -> tuple[Array, LayerCache]:
+        matrices, pairs, layer_cache, kind = one
+        return apply(x, layer_of(matrices, pairs), layer_cache, kind)
+
+    if not isinstance(cache, list):
+        return jax.lax.scan(visit, x, (weights.params["layers"], weights.adapters, cache, jnp.asarray(kinds)))
+    caches = []
+    for index, kind in enumerate(kinds):
+        pairs = jax.tree.map(itemgetter(index), weights.adapters)
+        x, layer_cache = visit(x, (weights.params["layers"][index], pairs, cache[index], kind))
+        caches.append(layer_cache)
+    return x, caches

@@ -1,0 +1,130 @@
+"""The programs that run on the device: take prompts into rows of a batch, and let every row write on.
+
+A row that has ended idles until it is given the next prompt. Shapes never change, so both programs are
+compiled once, and what a row writes does not depend on its neighbours.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from tunix_rt.engines.jax.generation.cache import Cache, empty_cache
+from tunix_rt.engines.jax.generation.forward import Decoder, Weights, next_logits, read_prompts
+from tunix_rt.engines.jax.generation.sampling import Choice, choose_tokens
+from tunix_rt.engines.jax.precision import matrix_precision
+from tunix_rt.engines.jax.sharding import ROW_AXES
+
+IDLE, NOT_FINITE = -1, -2
+"""Written in place of a token: by a row that has ended, and by one whose logits are not numbers."""
+
+
+class Rows(NamedTuple):
+    """A batch on the device, [B] each beside the cache."""
+
+    cache: Cache
+    tokens: Array
+    """The newest token of each row; its keys and values are not in the cache yet."""
+    positions: Array
+    """Where that token stands."""
+    lengths: Array
+    """Tokens that the row may have in all."""
+    is_writing: Array
+    keys: Array
+    """Of the noise, uint32 [B, 2]."""
+
+
+class Newcomers(NamedTuple):
+    """Prompts that begin in rows of a batch, [R] each."""
+
+    prompts: Array
+    """Tokens [R, T]; beyond its end a prompt is filled up with anything."""
+    rows: Array
+    """The row that each takes; a number beyond the batch: nobody."""
+    tokens: Array
+    positions: Array
+    lengths: Array
+    keys: Array
+
+
+def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) -> Rows:
+    """A batch in which nobody writes, split over the devices."""
+
+    def make() -> Rows:
+        cache = empty_cache(
+            decoder.architecture, batch_size, num_slots, decoder.dtype, is_list=decoder.unrolls_layers
+        )
+        numbers = jnp.zeros(batch_size, jnp.int32)
+        keys = jnp.zeros((batch_size, 2), jnp.uint32)
+        return Rows(cache, numbers, numbers, numbers, numbers > 0, keys)
+
+    rows: Rows = jax.jit(make, out_shardings=_row_shardings(decoder, mesh))()
+    return rows
+
+
+@partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
+def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Newcomers) -> Rows:
+    """Give prompts to rows that are free."""
+    with matrix_precision(decoder.dtype):
+        cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows)
+    where = new.rows
+    admitted = Rows(
+        cache,
+        rows.tokens.at[where].set(new.tokens, mode="drop"),
+        rows.positions.at[where].set(new.positions, mode="drop"),
+        rows.lengths.at[where].set(new.lengths, mode="drop"),
+        rows.is_writing.at[where].set(True, mode="drop"),
+        rows.keys.at[where].set(new.keys, mode="drop"),
+    )
+    placed: Rows = jax.lax.with_sharding_constraint(admitted, _row_shardings(decoder, mesh))
+    return placed
+
+
+@partial(jax.jit, static_argnames=("decoder", "mesh", "choice", "num_steps"), donate_argnames="rows")
+def write_on(
+    decoder: Decoder,
+    mesh: Mesh,
+    weights: Weights,
+    rows: Rows,
+    stop_ids: Array,
+    *,
+    choice: Choice,
+    num_steps: int,
+) -> tuple[Rows, Array]:
+    """Some more tokens of every row, int32 [num_steps, B], with IDLE or NOT_FINITE where there is none."""
+    rows, written = jax.lax.scan(
+        lambda rows, _: _write_one(decoder, weights, rows, stop_ids, choice), rows, length=num_steps
+    )
+    return jax.lax.with_sharding_constraint(rows, _row_shardings(decoder, mesh)), written
+
+
+def _write_one(
+    decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, choice: Choice
+) -> tuple[Rows, Array]:
+    with matrix_precision(decoder.dtype):
+        logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions)
+    places = rows.positions + 1
+    chosen = choose_tokens(choice, logits, rows.keys, places)
+    is_finite = jnp.isfinite(logits).all(axis=-1)
+    goes_on = rows.is_writing & is_finite & ~jnp.isin(chosen, stop_ids) & (places + 1 < rows.lengths)
+    written = jnp.where(rows.is_writing, jnp.where(is_finite, chosen, NOT_FINITE), IDLE)
+    after = Rows(
+        cache,
+        jnp.where(goes_on, chosen, rows.tokens),
+        jnp.where(goes_on, places, rows.positions),
+        rows.lengths,
+        goes_on,
+        rows.keys,
+    )
+    return after, written
+
+
+def _row_shardings(decoder: Decoder, mesh: Mesh) -> Rows:
+    """Rows over the devices; the tree stands for a whole Rows."""
+    by_row = NamedSharding(mesh, PartitionSpec(ROW_AXES))
+    by_second_axis = NamedSharding(mesh, PartitionSpec(None, ROW_AXES))
+    of_cache = by_row if decoder.unrolls_layers else by_second_axis
+    return Rows(of_cache, by_row, by_row, by_row, by_row, by_row)  # type: ignore[arg-type]

@@ -1,0 +1,30 @@
+"""The tokens at which a completion ends."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.engines.models import ModelSource
+
+
+def stop_token_ids(source: ModelSource, encoder: TraceEncoder) -> frozenset[int]:
+    """The end of the turn as training teaches it, and what the model and its tokenizer call their end."""
+    tokenizer = encoder.tokenizer
+    candidates = [encoder.end_of_turn_id, tokenizer.token_id(tokenizer.named_tokens.get("eos_token", ""))]
+    candidates += _ends_in(source.config)
+    if source.directory is not None:
+        candidates += _ends_in(_read_object(source.directory / "generation_config.json"))
+    return frozenset(token_id for token_id in candidates if token_id is not None)
+
+
+def _ends_in(config: Mapping[str, Any]) -> Iterator[int]:
+    """`eos_token_id` is a number or a list of them."""
+    value = config.get("eos_token_id")
+    yield from (end for end in (value if isinstance(value, list) else [value]) if isinstance(end, int))
+
+
+def _read_object(path: Path) -> Mapping[str, Any]:
+    settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return settings if isinstance(settings, dict) else {}
