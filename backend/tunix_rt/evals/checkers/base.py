@@ -1,0 +1,26 @@
+"""What every checker gives back."""
+
+from dataclasses import dataclass
+
+from tunix_rt.core.evaluation.prediction import CheckerName
+from tunix_rt.evals.checkers.plain import clean
+
+_MAX_QUOTED_CHARS = 80
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Whether an answer is right, and why."""
+
+    is_right: bool | None
+    """None: the checker could not decide, so the answer is unscored."""
+    checker: CheckerName
+    explanation: str
+    canonical: str | None
+    """Equal answers have equal texts. None: there is nothing to count a vote by."""
+
+
+def quoted(text: str) -> str:
+    """A text as explanations show it: on one line, and not too long."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= _MAX_QUOTED_CHARS else line[: _MAX_QUOTED_CHARS - 1] + "…"

@@ -1,0 +1,117 @@
+"""Symbolic answers: right when math-verify finds them equal, exactly."""
+
+import re
+
+from tunix_rt.core.errors import MissingExtraError
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.evals.checkers.base import Checked, quoted
+from tunix_rt.evals.checkers.measures import takes_back
+from tunix_rt.evals.checkers.number import number_of
+from tunix_rt.evals.checkers.plain import clean
+from tunix_rt.evals.checkers.text import canonical_text
+from tunix_rt.evals.checkers.verifier import Verifier, VerifierError
+
+VERSION = "1"
+MAX_CHARS = 500
+_MAX_DEPTH = 20
+_MAX_DIGITS = 100
+_EXACT_DECIMALS = 15
+_BIG_POWER = re.compile(r"\^\s*[({]?\s*[-+]?\d{4,}|\^[^\^]{0,20}\^|!\s*!|\d{4,}\s*!")
+_LONG_DIGITS = re.compile(rf"\d{{{_MAX_DIGITS}}}")
+_BRACES = re.compile(r"[({\[]|[)}\]]")
+_FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt|pi|sin|cos|tan|log|ln|exp|infty)(?![A-Za-z])")
+_ROOT = re.compile(r"\\sqrt\s*\(([^()]*)\)")
+_DELIMITERS = re.compile(r"\\\(|\\\)|\\\[|\\\]|(?<!\\)\$")
+
+
+def check_math(item: EvalItem, answer: str) -> Checked:
+    r"""Whether the answer is mathematically equal to the expected one.
+
+    Example:
+        expected "2\sqrt{2}": "$\sqrt{8}$" -> right; "2.828" -> wrong
+    """
+    expected = item.expected_answer
+    wanted = (expected, *item.accepted_answers)
+    text = canonical_text(answer)
+    value, numbers = number_of(answer), [number_of(other) for other in wanted]
+    if text in map(canonical_text, wanted) or (value is not None and value in numbers):
+        return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
+    if value is not None and None not in numbers:
+        return Checked(False, "math", f"{quoted(answer)} is not {quoted(expected)}", str(value))
+    if (problem := _unreadable(answer)) is not None:
+        return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
+    try:
+        is_right, parsed = _VERIFIER.call(_verify, [_latex(other) for other in wanted], _latex(answer))
+    except VerifierError as error:
+        return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
+    relation = "equals" if is_right else "is not"
+    canonical = canonical_text(expected) if is_right else parsed or text
+    return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(expected)}", canonical)
+
+
+def require_math_verify() -> None:
+    """Raises MissingExtraError when math-verify is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("math_verify") is None:
+        raise MissingExtraError("Checking symbolic answers", extra="math")
+
+
+def _unreadable(answer: str) -> str | None:
+    """Why an answer is not given to the library: it would not be an honest one."""
+    if len(answer) > MAX_CHARS:
+        return f"has more than {MAX_CHARS} characters"
+    if takes_back(answer):
+        return "says more than one thing"
+    if _BIG_POWER.search(answer) or _LONG_DIGITS.search(answer):
+        return "has a number too large to compute"
+    return "is nested too deeply" if _depth(answer) > _MAX_DEPTH else None
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for bracket in _BRACES.findall(text):
+        depth += 1 if bracket in "({[" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _latex(text: str) -> str:
+    text = _DELIMITERS.sub("", clean(text)).rstrip(" .")
+    text = _ROOT.sub(r"\\sqrt{\1}", _FUNCTION.sub(r"\\\1", text))
+    return f"${text}$"
+
+
+def _verify(wanted: list[str], answer: str) -> tuple[bool, str | None]:
+    """Runs in the child: whether the answer equals one of the wanted, and how sympy writes it."""
+    golds = [_parsed(text) for text in wanted]
+    if not golds[0]:
+        raise ValueError(f"the expected answer {wanted[0]!r} cannot be read")
+    from math_verify import verify
+
+    given = _parsed(answer)
+    if not given:
+        return False, None
+    # Rounded that far, a decimal never passes for the irrational number that it approximates.
+    is_right = any(
+        verify(gold, given, float_rounding=_EXACT_DECIMALS, timeout_seconds=None) for gold in golds
+    )
+    return is_right, str(given[0])
+
+
+def _parsed(text: str) -> list[object]:
+    from math_verify import LatexExtractionConfig, parse
+
+    config = [LatexExtractionConfig()]
+    parsed: list[object] = parse(text, config, fallback_mode="no_fallback", parsing_timeout=None)
+    return parsed
+
+
+def _prepare() -> None:
+    import logging
+
+    logging.getLogger("math_verify").setLevel(logging.CRITICAL)
+    _verify(["$1$"], "$1$")
+
+
+_VERIFIER = Verifier(_prepare)

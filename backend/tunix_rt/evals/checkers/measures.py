@@ -1,0 +1,151 @@
+"""The numbers that an answer states, exactly, with their units; none where its words take them back."""
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from tunix_rt.evals.checkers.number_words import FRACTION_WORDS, SCALES, words_as_digits
+
+MAX_CHARS = 300
+"""A longer answer is a text, not a number."""
+_MAX_EXPONENT = 400
+
+_WHOLE = r"\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:'\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?![\d/]| \d)|\d+"
+_DECIMAL = rf"(?:(?:{_WHOLE})(?:\.\d+)?|\.\d+)"
+_POWER_OF_TEN = r"\s?[×*x·]\s?10\^[({]?(?P<power>[-+]?\d{1,4})[)}]?"
+_NUMBER = re.compile(
+    r"(?P<sign>[-+]\s?)?(?P<currency>[$€£¥]\s?|(?:USD|EUR|GBP)\s)?(?P<inner>[-+])?"
+    rf"(?:(?P<mixed>\d{{1,9}})\s+(?P<top>\d{{1,9}})/(?P<bottom>\d{{1,9}})"
+    rf"|(?P<number>{_DECIMAL})(?:[eE](?P<exponent>[-+]?\d{{1,4}})(?!\w)|{_POWER_OF_TEN})?"
+    rf"(?:\s?/\s?(?P<below>-?{_DECIMAL}))?)"
+    rf"(?P<thousands>[kK](?![a-zA-Z]))?(?:\s(?P<scale>{'|'.join(SCALES)})\b)?",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"[\w.,^]$")
+"""The end of a gap that makes the digits after it part of something else: `CO2`, `v1.2`, `3^2`."""
+_SQUARES = re.compile(r"(?<=[^\W\d_])\^([23])(?!\d)")
+_BARE_POWER = re.compile(r"(?<![\w.^×*·])(?<![×*·]\s)10\^")
+_SEPARATORS = str.maketrans("", "", ", '")
+_BRACKETED = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
+_ARITHMETIC = re.compile(r"(?:[\d\s+\-*/×÷x().^$%]|,(?=\d{3}))*")
+_NAME = re.compile(r"[^\d=,;]*")
+_RATE = re.compile(r"(?<=[^\W\d_])/(?=[^\W\d_])")
+
+_TAKEN_BACK = re.compile(
+    r"\b(?:not|never|no|nor|neither|none|wrong|incorrect|false|than|least|most|under|over|above|below|between"
+    r"|or|either|except|without|maybe|perhaps|possibly|unknown|cannot|impossible|unless|if|almost|nearly"
+    r"|minimum|maximum|plus|minus|times|divided|squared|cubed)\b|n't\b",
+    re.IGNORECASE,
+)
+"""Words that make another number of the one they stand with, or take it back."""
+_FOREIGN = re.compile(r"[^\w\s.,:;'\"()%°$€£¥¢=≈~-]|_|-(?![^\W\d_])")
+"""Signs that a sentence about one number has no use for."""
+
+
+class Measure(NamedTuple):
+    """A number as an answer states it."""
+
+    value: Fraction
+    before: str
+    """A currency sign, or nothing."""
+    after: str
+    """The words after it: a unit, a noun, or nothing."""
+
+
+def read_measures(text: str) -> tuple[Measure, ...]:
+    """The numbers of an answer in plain spelling, in order; none where the words around them take them back.
+
+    Example:
+        "She makes $1,250.50 a day" -> (1250.5, "$", "a day"); "18 or 19" -> (); "12:30" -> ()
+    """
+    text = text.strip()
+    if len(text) > MAX_CHARS:
+        return ()
+    if (fraction := FRACTION_WORDS.get(text.lower().replace("-", " "))) is not None:
+        return (Measure(fraction, "", ""),)
+    text = _after_equality(words_as_digits(_without_brackets(text)))
+    text = _BARE_POWER.sub("1×10^", _SQUARES.sub(lambda power: "²" if power[1] == "2" else "³", text))
+    matches = list(_NUMBER.finditer(text))
+    if not matches or _has_foreign_parts(text, matches):
+        return ()
+    measures = [_measure(match, following) for match, following in _with_following(text, matches)]
+    return tuple(measure for measure in measures if measure) if all(measures) else ()
+
+
+def read_measure(text: str) -> Measure | None:
+    """The number of an answer that states exactly one."""
+    measures = read_measures(text)
+    return measures[0] if len(measures) == 1 else None
+
+
+def takes_back(text: str) -> bool:
+    """Whether a text denies, doubts or compares what it states: `not 18`, `18 or 19`, `at least 18`."""
+    return _TAKEN_BACK.search(text) is not None
+
+
+def _without_brackets(text: str) -> str:
+    match = _BRACKETED.fullmatch(text)
+    return (match[1] or match[2] or "").strip() if match else text
+
+
+def _after_equality(text: str) -> str:
+    """What an equation ends in: `x = 18` and `9 * 2 = 18` say 18. Anything less plain stays as it is."""
+    *before, last = text.split("=")
+    if not before or not last.strip():
+        return text
+    first, *others = before
+    is_plain = _ARITHMETIC.fullmatch(first) or (_NAME.fullmatch(first) and not takes_back(first))
+    if is_plain and all(_ARITHMETIC.fullmatch(other) for other in others):
+        return last.strip()
+    return text
+
+
+def _has_foreign_parts(text: str, matches: list[re.Match[str]]) -> bool:
+    gaps = _gaps(text, matches)
+    if any(_GLUED.search(gap) for gap in gaps[:-1]) or any(gap.endswith(":") for gap in gaps[1:-1]):
+        return True
+    rest = _RATE.sub(" ", " ".join(gaps))
+    return bool(_FOREIGN.search(rest)) or takes_back(rest)
+
+
+def _gaps(text: str, matches: list[re.Match[str]]) -> list[str]:
+    ends = [0, *(match.end() for match in matches)]
+    starts = [*(match.start() for match in matches), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]
+
+
+def _with_following(text: str, matches: list[re.Match[str]]) -> Iterator[tuple[re.Match[str], str]]:
+    return zip(matches, _gaps(text, matches)[1:], strict=True)
+
+
+def _measure(match: re.Match[str], following: str) -> Measure | None:
+    value = _value(match)
+    if value is None:
+        return None
+    if "-" in (match["sign"] or "") + (match["inner"] or ""):
+        value = -value
+    return Measure(value, (match["currency"] or "").strip(), following.strip(" .,;:"))
+
+
+def _value(match: re.Match[str]) -> Fraction | None:
+    if match["mixed"]:
+        value = _quotient(Fraction(match["top"]), match["bottom"])
+        value = None if value is None else value + int(match["mixed"])
+    else:
+        exponent = int(match["exponent"] or match["power"] or 0)
+        if abs(exponent) > _MAX_EXPONENT:
+            return None
+        value = _decimal(match["number"]) * Fraction(10) ** exponent
+        value = _quotient(value, match["below"]) if match["below"] else value
+    factor = (1000 if match["thousands"] else 1) * SCALES.get((match["scale"] or "").lower(), 1)
+    return None if value is None else value * factor
+
+
+def _decimal(digits: str) -> Fraction:
+    return Fraction(digits.translate(_SEPARATORS))
+
+
+def _quotient(value: Fraction, below: str) -> Fraction | None:
+    divisor = _decimal(below)
+    return value / divisor if divisor else None

@@ -1,0 +1,104 @@
+"""Answers in one spelling: without invisible characters, Unicode variants, LaTeX and Markdown."""
+
+import re
+import unicodedata
+
+_KEPT_CONTROLS = "\n\t"
+_VULGAR = re.compile("([¼-¾⅐-⅞↉])")
+_SUPERSCRIPTS = re.compile("[⁺⁻]?[⁰¹²³⁴-⁹]+")
+_SPELLINGS = str.maketrans(dict.fromkeys("‐‑‒–—−", "-") | dict.fromkeys("⁄∕", "/") | dict.fromkeys("‘’", "'"))
+
+_ESCAPED_DOLLAR = "\x01"
+_SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![A-Za-z])")
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_SHORT_FRACTION = re.compile(r"\\[dt]?frac\s*(\d)\s*(\d)")
+_WRAPPER = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|boxed|operatorname)\s*\{([^{}]*)\}")
+_EXPONENT = re.compile(r"\^\s*\{([^{}]*)\}")
+_DEGREE = re.compile(r"\^\s*\{?\s*\\circ\s*\}?|\\degree")
+_MATH = re.compile(r"\\\(|\\\)|\\\[|\\\]")
+_DOLLAR_MATH = re.compile(r"\$\$?([^$]*)\$\$?")
+_COMMANDS = {"\\times": "×", "\\cdot": "×", "\\div": "÷", "\\approx": "≈", "\\%": "%", "\\{": "{", "\\}": "}"}
+_MAX_NESTING = 4
+
+_LEAD_IN = re.compile(
+    r"(?:(?:so|thus|therefore|hence),?\s+)?(?:the\s+|my\s+)?(?:final\s+|correct\s+)?"
+    r"(?:answer|result|solution)\s*(?:is|was|equals|=|:)\s*:?\s*",
+    re.IGNORECASE,
+)
+_WRAPPED = (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”"), ("'", "'"), ("*", "*"))
+
+
+def clean(text: str) -> str:
+    """The text without characters that nobody sees, in the plain spelling of its signs and digits.
+
+    Example:
+        "−２½\u200b" -> "-2 1/2"
+    """
+    if not text.isascii():
+        text = _VULGAR.sub(r" \1", text)
+        text = _SUPERSCRIPTS.sub(lambda match: "^" + match[0], text)
+        text = unicodedata.normalize("NFKC", text).translate(_SPELLINGS)
+        text = "".join([_visible(character) for character in text])
+    elif not text.isprintable():
+        text = "".join([_visible(character) for character in text])
+    return text.strip()
+
+
+def _visible(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in ("Cc", "Cf"):
+        return " " if character in _KEPT_CONTROLS else ""
+    if category == "Nd" and not character.isascii():
+        return str(unicodedata.decimal(character))
+    return character
+
+
+def without_latex(text: str) -> str:
+    r"""The text with its LaTeX in plain notation, as far as an answer in words or numbers needs it.
+
+    Example:
+        "$\\frac{3}{4}$ \\text{ cups}" -> "3/4 cups"
+    """
+    if "\\" not in text and "$" not in text and "{" not in text:
+        return text
+    text = text.replace("\\$", _ESCAPED_DOLLAR).replace("{,}", ",")
+    text = _DEGREE.sub("°", _SPACING.sub(" ", _MATH.sub("", text)))
+    for command, sign in _COMMANDS.items():
+        text = text.replace(command, sign)
+    text = _SHORT_FRACTION.sub(r" \1/\2", _EXPONENT.sub(r"^\1", text))
+    for _ in range(_MAX_NESTING):
+        text = _WRAPPER.sub(r"\1", _FRACTION.sub(r" \1/\2", text))
+    if text.count("$") % 2 == 0:
+        text = _DOLLAR_MATH.sub(r"\1", text)
+    return text.replace(_ESCAPED_DOLLAR, "$").strip()
+
+
+def plain(text: str) -> str:
+    """A whole answer without LaTeX, Markdown, quotes, an introduction or its final full stop.
+
+    Example:
+        "The answer is **18**." -> "18"
+    """
+    text = _unwrapped(without_latex(clean(text)))
+    rest = without_lead_in(text)
+    return text if rest == text else _unwrapped(rest)
+
+
+def without_lead_in(text: str) -> str:
+    """The text without `The answer is` or the like at its beginning."""
+    match = _LEAD_IN.match(text)
+    return text[match.end() :] if match is not None and match.end() < len(text) else text
+
+
+def _unwrapped(text: str) -> str:
+    text = _without_stop(text)
+    for opening, closing in _WRAPPED:
+        inner = text[len(opening) : -len(closing)]
+        if inner and text.startswith(opening) and text.endswith(closing) and opening not in inner:
+            text = _without_stop(inner.strip())
+    return text
+
+
+def _without_stop(text: str) -> str:
+    stripped = text.rstrip(" .!,;")
+    return stripped if stripped else text
