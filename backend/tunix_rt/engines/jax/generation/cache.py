@@ -50,10 +50,12 @@ def bytes_per_row(architecture: Architecture, num_slots: int, dtype: DTypeLike) 
 
 def put_tokens(cache: LayerCache, keys: Array, values: Array, positions: Array) -> LayerCache:
     """Write one token a row: keys and values [B, K, H] at the slots `positions` [B]."""
-    rows = jnp.arange(positions.shape[0])
+    # Every leading axis has an index: with one left out, the compiler for GPUs would transpose the whole cache.
+    rows, heads = jnp.arange(keys.shape[0])[:, None], jnp.arange(keys.shape[1])
+    where = rows, heads, positions[:, None]
     return LayerCache(
-        cache.keys.at[rows, :, positions].set(keys, unique_indices=True),
-        cache.values.at[rows, :, positions].set(values, unique_indices=True),
+        cache.keys.at[where].set(keys, unique_indices=True),
+        cache.values.at[where].set(values, unique_indices=True),
     )
 
 

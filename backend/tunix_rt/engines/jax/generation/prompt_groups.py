@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tunix_rt.engines.generation import Prompt
+from tunix_rt.engines.jax.generation.batch_sizes import power_of_two_above
 
 _SMALLEST = 32
 
@@ -42,15 +43,12 @@ class Task:
 
 
 def size_for(num_tokens: int) -> int:
-    """The next size up: two to an octave, 32, 48, 64, 96, 128, 192, and so on.
+    """The next power of two, at least 32.
 
     Example:
-        33 -> 48, 130 -> 192
+        5 -> 32, 130 -> 256
     """
-    size = _SMALLEST
-    while size < num_tokens:
-        size *= 2
-    return size * 3 // 4 if size > _SMALLEST and size * 3 // 4 >= num_tokens else size
+    return max(_SMALLEST, power_of_two_above(num_tokens))
 
 
 def grouped(tasks: Iterable[Task]) -> Iterator[list[Task]]:

@@ -1,0 +1,116 @@
+"""What a batch of rows writes: cached, refilled, drawn, ended, broken."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from support.generation import loaded, random_prompts, write
+from support.tiny_models import architecture_of, engine_params, tiny_model
+
+from tunix_rt.engines.generation import Prompt
+from tunix_rt.engines.jax.generation.batch import LoadedModel
+from tunix_rt.engines.jax.generation.cache import empty_cache
+from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts
+from tunix_rt.engines.jax.layer_lists import unstacked
+from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
+
+LENGTHS = (3, 7, 12, 20, 9, 5)
+GREEDY = {"max_new_tokens": 12}
+DRAWN = {"max_new_tokens": 12, "temperature": 1.0, "top_p": 0.9, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def model() -> LoadedModel:
+    """A Gemma 2 with windows of 5 and soft caps."""
+    reference = tiny_model("gemma2")
+    architecture = architecture_of(reference)
+    return loaded(engine_params(reference, architecture), architecture)
+
+
+@pytest.fixture(scope="module")
+def prompts(model: LoadedModel) -> list[Prompt]:
+    return random_prompts(LENGTHS, model.decoder.architecture.vocab_size)
+
+
+def test_logits_from_the_cache_are_those_of_the_whole_row(model: LoadedModel) -> None:
+    decoder, weights = model.decoder, model.weights
+    [prompt] = random_prompts([24], decoder.architecture.vocab_size)
+    tokens = jnp.asarray([prompt.token_ids])
+    inputs = Inputs(tokens, jnp.ones_like(tokens), jnp.arange(24)[None])
+    whole = logits(weights.params, None, decoder.architecture, inputs, ForwardOptions("float32"))
+
+    cache = empty_cache(decoder.architecture, 1, 32, "float32", is_list=False)
+    cache = read_prompts(decoder, weights, cache, tokens[:, :16], jnp.array([0]))
+    step = jax.jit(next_logits, static_argnums=0)
+    for position in range(10, 24):
+        scores, cache = step(decoder, weights, cache, tokens[:, position], jnp.array([position]))
+        np.testing.assert_allclose(scores[0], whole[0, position], atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("decoding", [GREEDY, DRAWN], ids=["greedy", "drawn"])
+def test_a_text_does_not_depend_on_its_batch(
+    model: LoadedModel, prompts: list[Prompt], decoding: dict[str, float]
+) -> None:
+    together = write(model, prompts, num_rows=8, **decoding)
+    assert write(model, prompts[::-1], num_rows=1, **decoding) == together
+
+
+def test_rows_that_have_ended_are_given_the_next_prompts(model: LoadedModel, prompts: list[Prompt]) -> None:
+    assert write(model, prompts, num_rows=4, **GREEDY) == write(model, prompts, num_rows=8, **GREEDY)
+
+
+def test_layers_as_one_straight_text_write_the_same(model: LoadedModel, prompts: list[Prompt]) -> None:
+    params, num_layers = model.weights.params, model.decoder.architecture.num_layers
+    place = params["embedding"].sharding
+    shardings = jax.tree.map(lambda _: place, params)
+    copied = jax.tree.map(jnp.copy, params)
+    straight = loaded(
+        unstacked(copied, shardings | {"layers": [shardings["layers"]] * num_layers}),
+        model.decoder.architecture,
+        unrolls_layers=True,
+    )
+    assert write(straight, prompts, **GREEDY) == write(model, prompts, **GREEDY)
+
+
+def test_draws_follow_from_seed_prompt_and_sample(model: LoadedModel, prompts: list[Prompt]) -> None:
+    token_ids = prompts[0].token_ids
+    same_text = [Prompt("a", token_ids), Prompt("a", token_ids, sample=1), Prompt("b", token_ids)]
+    first = write(model, same_text, **DRAWN)
+    assert write(model, same_text, **DRAWN) == first
+    other_seed = write(model, same_text, **DRAWN | {"seed": 4})
+    texts = [written.token_ids for written in [*first.values(), *other_seed.values()]]
+    assert len(set(texts)) == 6
+
+
+def test_a_completion_ends_before_the_stop_token(model: LoadedModel, prompts: list[Prompt]) -> None:
+    prompt = prompts[0]
+    unstopped = write(model, [prompt], **GREEDY)[prompt.key, 0]
+    assert not unstopped.has_ended
+    stop_id = unstopped.token_ids[4]
+    stopping = loaded(model.weights.params, model.decoder.architecture, stop_ids=[stop_id])
+    stopped = write(stopping, [prompt], **GREEDY)[prompt.key, 0]
+    assert stopped.has_ended
+    assert stopped.token_ids == unstopped.token_ids[: unstopped.token_ids.index(stop_id)]
+
+
+def test_a_completion_is_cut_off_where_the_model_ends(model: LoadedModel, prompts: list[Prompt]) -> None:
+    written = write(model, prompts[:2], max_tokens=10, **GREEDY)
+    assert {key: len(one.token_ids) for (key, _), one in written.items()} == {"prompt-0": 7, "prompt-1": 3}
+    assert not any(one.has_ended for one in written.values())
+
+
+def test_numbers_that_are_not_finite_fail_their_own_prompt_only() -> None:
+    reference = tiny_model("llama")
+    architecture = architecture_of(reference)
+    params = engine_params(reference, architecture)
+    poison = 95
+    model = loaded(
+        params | {"embedding": params["embedding"].at[poison].set(jnp.nan)}, architecture, stop_ids=[poison]
+    )
+    healthy = [Prompt("first", [1, 2, 3]), Prompt("last", [4, 5])]
+    poisoned = Prompt("poisoned", [1, poison, 3])
+    written = write(model, [healthy[0], poisoned, healthy[1]], num_rows=1, **GREEDY)
+    assert written["poisoned", 0].failure == "non-finite"
+    assert written["poisoned", 0].token_ids == ()
+    expected = write(model, healthy, num_rows=1, **GREEDY)
+    assert {key: written[key] for key in expected} == expected
