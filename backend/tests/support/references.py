@@ -26,7 +26,13 @@ def _leaf_commands(command: Any, path: str) -> list[tuple[str, Any]]:
     children = getattr(command, "commands", None)
     if not children:
         return [(path, command)]
-    return [leaf for name, child in children.items() for leaf in _leaf_commands(child, f"{path} {name}")]
+    # What runs when no command is named goes by the name of its group.
+    default = getattr(command, "default_command", None)
+    return [
+        leaf
+        for name, child in children.items()
+        for leaf in _leaf_commands(child, path if name == default else f"{path} {name}")
+    ]
 
 
 def _parameter_table(command: Any) -> list[str]:

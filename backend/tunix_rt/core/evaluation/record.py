@@ -49,7 +49,8 @@ class GenerationFigures(Record):
     engine: str
     device: str
     precision: str
-    batch_size: Count
+    batch_size: Count | None = None
+    """Texts written at a time, where that was asked for; else the engine chose."""
     num_new_tokens: Count
     seconds: Annotated[float, Field(ge=0)]
     """Spent generating, over every resume."""

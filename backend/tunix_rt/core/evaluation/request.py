@@ -37,11 +37,13 @@ class EvaluationStart(Record):
 
 
 class FinishedBatch(Record):
-    """A line of `batches.jsonl`: texts that were written together, where and how fast."""
+    """A line of `batches.jsonl`: texts that ended together, where they were written and how fast."""
 
     engine: str
     device: str
     precision: str
+    batch_size: Count | None = None
+    """Texts to be written at a time, where that was asked for."""
     num_generations: Count
     num_new_tokens: Count
     seconds: Annotated[float, Field(ge=0)]
@@ -63,7 +65,7 @@ def generation_figures(batches: list[FinishedBatch], *, num_new_tokens: int) -> 
         engine=last.engine,
         device=last.device,
         precision=last.precision,
-        batch_size=max(batch.num_generations for batch in batches),
+        batch_size=last.batch_size,
         num_new_tokens=num_new_tokens,
         seconds=round(seconds, 3),
         tokens_per_s=round(num_timed_tokens / seconds, 1) if seconds else 0.0,

@@ -1,0 +1,184 @@
+"""An evaluation as a person watches it and reads it."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from tunix_rt.cli.output import print_table, say
+from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.core.evaluation.scores import Estimate, GroupScores
+from tunix_rt.services.evaluation_texts import EvaluationProgress
+
+LINE_EVERY_S = 5.0
+_MAX_EXAMPLE_CHARS = 1_200
+
+
+class EvaluationBar:
+    """A bar in a terminal, now and then a line elsewhere; both on standard error."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("", start=False, visible=False, figures="")
+        self._last_line_s = -LINE_EVERY_S
+        self.num_done = 0
+        """Texts that are kept."""
+
+    def __enter__(self) -> "EvaluationBar":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def show_line(self, text: str) -> None:
+        """Something to read, above the bar."""
+        self._console.print(text, markup=False, highlight=False)
+
+    def show_hashing(self, fraction: float) -> None:
+        """How much of the weights is read."""
+        self._show("hashing the weights", fraction, 1.0, f"{fraction:.0%}")
+
+    def show_progress(self, progress: EvaluationProgress) -> None:
+        """How many texts there are."""
+        self.num_done = progress.num_done
+        self._show("writing", progress.num_done, progress.num_total, str(progress))
+        if not self._console.is_terminal and self._is_due(progress):
+            self.show_line(str(progress))
+
+    def _show(self, description: str, completed: float, total: float, figures: str) -> None:
+        self._bar.update(
+            self._task,
+            description=description,
+            completed=completed,
+            total=total,
+            figures=figures,
+            visible=True,
+        )
+
+    def _is_due(self, progress: EvaluationProgress) -> bool:
+        now_s = time.monotonic()
+        is_due = progress.num_done == progress.num_total or now_s - self._last_line_s >= LINE_EVERY_S
+        if is_due:
+            self._last_line_s = now_s
+        return is_due
+
+
+def print_evaluation(evaluation: Evaluation, predictions: Sequence[Prediction], place: Path | None) -> None:
+    """The scores, one example each of right and wrong work, and what to do next."""
+    scores = evaluation.scores
+    say(
+        f"{evaluation.model.name} on {evaluation.evalset}: {evaluation.num_items:,} items, {_how(evaluation)}"
+    )
+    for name, value in _lines(scores.overall):
+        say(f"{name:<20} {value}")
+    for code, count in scores.failures.items():
+        say(f"{'unscored':<20} {count:,} x {code}")
+    say("")
+    _print_groups("section", scores.by_section)
+    for title, verdict in (("right", "correct"), ("wrong", "wrong")):
+        _print_example(f"An example of {title} work", predictions, verdict)
+    say("")
+    say(f"evaluation {evaluation.evaluation_id}" + ("" if place is None else f" in {place}"))
+    short = str(evaluation.evaluation_id)[:8]
+    say(f"Next: tunix-rt eval items {short} --verdict wrong, tunix-rt compare OTHER {short},")
+    say(f"tunix-rt baselines set NAME {short}, tunix-rt gate --baseline NAME")
+
+
+def _how(evaluation: Evaluation) -> str:
+    if evaluation.generation is None:
+        return "texts from elsewhere"
+    tokens_per_s = f"{evaluation.generation.tokens_per_s:,.0f} tokens/s"
+    return f"{_decoding(evaluation.protocol.decoding)}, {tokens_per_s}"
+
+
+def _decoding(decoding: Decoding) -> str:
+    if decoding.temperature == 0:
+        return f"greedy, at most {decoding.max_new_tokens} tokens"
+    return (
+        f"{decoding.num_samples} samples at temperature {decoding.temperature:g}, top-p {decoding.top_p:g}, "
+        f"seed {decoding.seed}, at most {decoding.max_new_tokens} tokens"
+    )
+
+
+def _lines(scores: GroupScores) -> list[tuple[str, object]]:
+    """The scores that there are, by name."""
+    lengths = {"tokens": scores.reasoning_tokens, "steps": scores.reasoning_steps}
+    reasoning = ", ".join(
+        f"{spread.mean:.1f} {unit} (median {spread.median:.0f}, 90 % below {spread.p90:.0f})"
+        for unit, spread in lengths.items()
+        if spread is not None
+    )
+    named: list[tuple[str, object]] = [
+        ("accuracy", scores.accuracy),
+        ("lenient accuracy", scores.lenient_accuracy),
+        *((f"pass@{k}", estimate) for k, estimate in scores.pass_at.items()),
+        *((f"majority@{k}", estimate) for k, estimate in scores.majority_at.items()),
+        ("format adherence", scores.format_adherence),
+        ("reasoning", reasoning or None),
+        ("step correctness", scores.step_correctness),
+        ("right by wrong work", scores.right_by_wrong_work),
+        ("no answer", f"{scores.num_no_answer:,}"),
+        ("cut off", f"{scores.num_cut_off:,}"),
+        ("unscored", f"{scores.num_unscored:,} of {scores.num_predictions:,}"),
+    ]
+    return [(name, value) for name, value in named if value is not None]
+
+
+def _print_groups(what: str, groups: dict[str, GroupScores]) -> None:
+    columns = (what, "items", "accuracy", "format", "steps right", "right by wrong work", "unscored")
+    rows = [
+        (
+            name,
+            group.num_items,
+            group.accuracy,
+            _percent(group.format_adherence),
+            _percent(group.step_correctness),
+            _percent(group.right_by_wrong_work),
+            group.num_unscored,
+        )
+        for name, group in groups.items()
+    ]
+    print_table(columns, rows)
+
+
+def _percent(estimate: Estimate | None) -> str | None:
+    return None if estimate is None else f"{estimate.value:.1%}"
+
+
+def _print_example(title: str, predictions: Sequence[Prediction], verdict: str) -> None:
+    of_kind = [prediction for prediction in predictions if prediction.judgement.verdict == verdict]
+    if of_kind:
+        # A step that can be checked shows more of the work than an answer alone.
+        example = max(of_kind, key=lambda prediction: bool(prediction.judgement.steps))
+        say("")
+        say(f"{title} ({example.item_id}):")
+        print_prediction(example)
+
+
+def print_prediction(prediction: Prediction) -> None:
+    """One item with what was written for it and what was made of that."""
+    generation, judgement = prediction.generation, prediction.judgement
+    say(f"  asked     {_indented(prediction.prompt)}")
+    say(f"  expected  {_indented(prediction.expected_answer)}")
+    if generation.text is not None:
+        text = generation.text
+        cut = " […]" if len(text) > _MAX_EXAMPLE_CHARS else ""
+        say(f"  written   {_indented(text[:_MAX_EXAMPLE_CHARS])}{cut}")
+    found = "" if judgement.rule is None else f", found by {judgement.rule}"
+    say(f"  verdict   {judgement.verdict}: {_indented(judgement.explanation)}{found}")
+    for step in judgement.steps:
+        say(f"  {step.verdict:<9} {_indented(step.text)}")
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n            ")

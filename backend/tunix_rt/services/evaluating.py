@@ -1,0 +1,187 @@
+"""Evaluate a model: ask it every item of an eval set, judge what it writes, keep all of it.
+
+What a process has written stays: the same request goes on where the last one stopped.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+from tunix_rt.config.recipe import FloatFormat
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError, DataError
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.evaluation.protocol import Decoding, Protocol, default_extraction
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.core.evaluation.request import EvaluationStart
+from tunix_rt.core.rendering import MarkupStyle
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.generation import GeneratingEngine, GeneratorRequest
+from tunix_rt.evals.checkers import require_checkers
+from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
+from tunix_rt.evals.judging import protocol_versions
+from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.services.evalsets import OpenedEvalSet, open_evalset
+from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation
+from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
+from tunix_rt.services.evaluation_texts import EvaluationView, ModelAccess, write_missing_texts
+from tunix_rt.services.store import Store
+
+
+@dataclass(frozen=True)
+class EvaluationRequest:
+    """What is evaluated, and how."""
+
+    model: str
+    """As `find_model` takes it."""
+    evalset: str
+    """Name or file."""
+    decoding: Decoding = field(default_factory=Decoding)
+    is_lenient: bool = False
+    """Whether lenient rules may find answers, counted apart."""
+    markup: MarkupStyle | None = None
+    """None: the run's own, else the default."""
+    chat_template: str | None = None
+    """Name of a built-in template. None: the model's own."""
+    weights: Weights = "pretrained"
+    weights_seed: int = 0
+    revision: str | None = None
+    device: DeviceRequest = field(default_factory=DeviceRequest)
+    precision: FloatFormat | Literal["auto"] = "auto"
+    batch_size: int | None = None
+    limit: int | None = None
+    """Only the first items."""
+    output: Path | None = None
+    """Directory of the evaluation. None: one in the home directory."""
+
+
+def evaluate(
+    store: Store, engine: GeneratingEngine, request: EvaluationRequest, view: EvaluationView
+) -> Evaluation:
+    """Evaluate, or go on with the same evaluation where an earlier process stopped.
+
+    Raises:
+        NotFoundError: There is no such model or eval set.
+        DataError: The eval set must not be used.
+        ConflictError: The output directory holds something else, or another process writes it.
+    """
+    evalset = open_evalset(store.settings, request.evalset).first(request.limit)
+    require_checkers(evalset.items)
+    found = find_model(
+        store.settings,
+        request.model,
+        weights=request.weights,
+        seed=request.weights_seed,
+        revision=request.revision,
+    )
+    start = _start(found, evalset, request, view)
+    directory = _directory(store, start, request.output)
+    access = ModelAccess(engine, _generator_request(found, request, start.protocol), request.batch_size)
+    with directory.held():
+        try:
+            _complete(directory, _same_start(directory, start), evalset.items, access, view)
+        finally:
+            directory.remove_if_empty()
+        return publish_evaluation(store, directory, found.run_dir)
+
+
+def evaluation_dir(settings: Settings, evaluation: Evaluation, output: Path | None = None) -> EvaluationDir:
+    """Where an evaluation lies that was asked to go to `output`."""
+    return EvaluationDir(output or settings.evaluations_dir / str(evaluation.evaluation_id))
+
+
+def _start(
+    found: ModelToEvaluate, evalset: OpenedEvalSet, request: EvaluationRequest, view: EvaluationView
+) -> EvaluationStart:
+    source = found.source()
+    markup = request.markup or found.markup
+    protocol = Protocol(
+        evalset_hash=evalset.content_hash,
+        template_hash=found.template(source, request.chat_template).sha256,
+        markup=markup,
+        decoding=request.decoding,
+        extraction=default_extraction(markup, is_lenient=request.is_lenient),
+        max_answer_chars=MAX_ANSWER_CHARS,
+        versions=protocol_versions(evalset.items),
+    )
+    return EvaluationStart(
+        evaluation_id=uuid4(),
+        created_at=datetime.now(UTC),
+        model=found.identified(source, view.show_hashing),
+        evalset=evalset.name,
+        protocol=protocol,
+    )
+
+
+def _directory(store: Store, start: EvaluationStart, output: Path | None) -> EvaluationDir:
+    """The directory asked for; else that of the same evaluation if it is unfinished, else a new one."""
+    if output is not None:
+        return EvaluationDir(output.absolute())
+    parent = store.settings.evaluations_dir
+    unfinished = (
+        directory
+        for directory in map(EvaluationDir, sorted(parent.glob("*")))
+        if _is_same(directory, start) and not _is_stored(store, directory)
+    )
+    return next(unfinished, EvaluationDir(parent / str(start.evaluation_id)))
+
+
+def _is_same(directory: EvaluationDir, start: EvaluationStart) -> bool:
+    try:
+        there = directory.read_start()
+    except DataError:
+        return False  # damaged, or of another version: not ours to go on with
+    return there is not None and not there.differences(start)
+
+
+def _is_stored(store: Store, directory: EvaluationDir) -> bool:
+    evaluation = directory.read_evaluation()
+    return evaluation is not None and store.evaluations.has(evaluation.evaluation_id)
+
+
+def _same_start(directory: EvaluationDir, start: EvaluationStart) -> EvaluationStart:
+    """What the directory is about already, if it is the same; else what is asked now."""
+    there = directory.read_start()
+    if there is None and not directory.is_empty():
+        raise ConflictError(
+            f"{directory.path} is not empty and holds no evaluation.",
+            next_step="Choose another directory with --output.",
+        )
+    if there is not None and (differences := there.differences(start)):
+        raise ConflictError(
+            f"{directory.path} holds another evaluation. Different: {'; '.join(differences)}.",
+            next_step="Ask for the same as before, or choose another directory with --output.",
+        )
+    return there or start
+
+
+def _complete(
+    directory: EvaluationDir,
+    start: EvaluationStart,
+    items: Sequence[EvalItem],
+    access: ModelAccess,
+    view: EvaluationView,
+) -> None:
+    if directory.evaluation.is_file():
+        view.show_line(f"{directory.path} holds this evaluation already; nothing is written again")
+        return
+    write_missing_texts(directory, start, items, access, view)
+    view.show_line("judging the answers")
+    finish_evaluation(directory, start)
+
+
+def _generator_request(
+    found: ModelToEvaluate, request: EvaluationRequest, protocol: Protocol
+) -> GeneratorRequest:
+    return GeneratorRequest(
+        model=found.section,
+        adapter=found.adapter,
+        seed=found.seed,
+        device=request.device,
+        precision=request.precision,
+        chat_template=request.chat_template,
+        markup=protocol.markup,
+    )

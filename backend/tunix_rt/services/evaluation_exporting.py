@@ -1,0 +1,118 @@
+"""An evaluation in the two files that lm-evaluation-harness writes, for the tools that read those.
+
+samples_<eval set>_<time>.jsonl   a line an item: document, prompt, completions, filtered answers, verdict
+results_<time>.json               the scores by task
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.files.atomic import write_atomically, write_json_atomically
+from tunix_rt.services.store import Store
+
+METRIC = "exact_match"
+FILTER = "extracted"
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def export_evaluation(store: Store, evaluation: Evaluation, directory: Path) -> tuple[Path, Path]:
+    """Write both files; their paths, samples first."""
+    task = _NOT_IN_A_NAME.sub("-", evaluation.evalset)
+    moment = evaluation.created_at.replace(tzinfo=None).isoformat().replace(":", "-")
+    samples = directory / f"samples_{task}_{moment}.jsonl"
+    results = directory / f"results_{moment}.json"
+    with write_atomically(samples, what="exporting the samples") as file:
+        file.writelines(f"{line}\n".encode() for line in iter_samples(store, evaluation))
+    write_json_atomically(results, results_json(evaluation, task), what="exporting the results")
+    return samples, results
+
+
+def iter_samples(store: Store, evaluation: Evaluation) -> Iterator[str]:
+    """The lines of the samples file, in the order of the eval set."""
+    predictions = store.evaluations.iter_predictions(evaluation.evaluation_id)
+    by_item = groupby(predictions, key=lambda prediction: prediction.item_id)
+    for number, (_, samples) in enumerate(by_item):
+        line = sample_json(number, list(samples), evaluation.protocol.decoding)
+        yield json.dumps(line, ensure_ascii=False, allow_nan=False)
+
+
+def sample_json(number: int, samples: list[Prediction], decoding: Decoding) -> dict[str, Any]:
+    """One item with its completions. An item that could not be scored has no `exact_match`."""
+    first = samples[0]
+    document = {
+        "id": first.item_id,
+        "prompt": first.prompt,
+        "expected_answer": first.expected_answer,
+        "section": first.section,
+        "category": first.category,
+        "difficulty": first.difficulty,
+    }
+    scored = [sample.judgement for sample in samples if sample.judgement.is_scored]
+    verdict = sum(judgement.is_correct for judgement in scored) / len(scored) if scored else None
+    return {
+        "doc_id": number,
+        "doc": document,
+        "target": first.expected_answer,
+        "arguments": {"gen_args_0": {"arg_0": first.prompt, "arg_1": _generation_kwargs(decoding)}},
+        "resps": [_texts(samples)],
+        "filtered_resps": [sample.judgement.answer or "" for sample in samples],
+        "filter": FILTER,
+        "metrics": [METRIC],
+        "doc_hash": _sha256(json.dumps(document, indent=2, ensure_ascii=False)),
+        "prompt_hash": _sha256(first.prompt),
+        "target_hash": _sha256(first.expected_answer),
+        **({} if verdict is None else {METRIC: verdict}),
+    }
+
+
+def results_json(evaluation: Evaluation, task: str) -> dict[str, Any]:
+    """The scores of the evaluation as those of one task."""
+    overall = evaluation.scores.overall
+    accuracy = overall.accuracy
+    scores: dict[str, Any] = {"alias": task}
+    if accuracy is not None:
+        spread = (accuracy.value * (1 - accuracy.value) / accuracy.n) ** 0.5 if accuracy.n else 0.0
+        scores |= {f"{METRIC},{FILTER}": accuracy.value, f"{METRIC}_stderr,{FILTER}": spread}
+    return {
+        "results": {task: scores},
+        "configs": {
+            task: {
+                "task": task,
+                "output_type": "generate_until",
+                "generation_kwargs": _generation_kwargs(evaluation.protocol.decoding),
+                "repeats": evaluation.protocol.decoding.num_samples,
+                "num_fewshot": 0,
+            }
+        },
+        "n-shot": {task: 0},
+        "higher_is_better": {task: {METRIC: True}},
+        "n-samples": {task: {"original": evaluation.num_items, "effective": evaluation.num_items}},
+        "date": evaluation.created_at.timestamp(),
+        "model_name": evaluation.model.name,
+        "task_hashes": {task: evaluation.protocol.evalset_hash},
+    }
+
+
+def _generation_kwargs(decoding: Decoding) -> dict[str, Any]:
+    return {
+        "do_sample": decoding.temperature > 0,
+        "temperature": decoding.temperature,
+        "top_p": decoding.top_p,
+        "max_gen_toks": decoding.max_new_tokens,
+    }
+
+
+def _texts(samples: Iterable[Prediction]) -> list[str]:
+    return [sample.generation.text or "" for sample in samples]
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -1,0 +1,155 @@
+"""Texts that exist already, scored: those of an evaluation once more, or those that something else wrote."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.core.evaluation.prediction import Generation
+from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
+from tunix_rt.core.evaluation.record import EvaluatedModel, Evaluation, GenerationFigures
+from tunix_rt.core.evaluation.request import EvaluationStart
+from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
+from tunix_rt.evals.checkers import require_checkers
+from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
+from tunix_rt.evals.judging import protocol_versions
+from tunix_rt.files.atomic import write_directory_atomically
+from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.services.evalsets import open_evalset
+from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation, run_of
+from tunix_rt.services.evaluations import load_predictions
+from tunix_rt.services.foreign_texts import read_foreign_texts
+from tunix_rt.services.store import Store
+
+_MAX_PROBLEMS_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class ForeignTexts:
+    """A file of texts that no model of ours wrote, and what they answer."""
+
+    file: Path
+    evalset: str
+    """Name or file."""
+    markup: MarkupStyle = DEFAULT_MARKUP
+    is_lenient: bool = False
+    name: str | None = None
+    """Of the model. None: the file's own."""
+
+
+def rescore(store: Store, evaluation: Evaluation, *, directory: Path | None = None) -> Evaluation:
+    """A new evaluation of the same texts, by the extractor and the checkers of today.
+
+    Args:
+        store: where the texts are and the new evaluation goes.
+        evaluation: as it is stored.
+        directory: where its files are, if not in the home directory.
+
+    Raises:
+        ConflictError: The items that were asked are nowhere to be found.
+    """
+    items = _items_of(store, evaluation, directory)
+    require_checkers(items)
+    today = {"max_answer_chars": MAX_ANSWER_CHARS, "versions": protocol_versions(items)}
+    start = EvaluationStart(
+        evaluation_id=uuid4(),
+        created_at=datetime.now(UTC),
+        model=evaluation.model,
+        evalset=evaluation.evalset,
+        protocol=evaluation.protocol.model_copy(update=today),
+        rescored_from=evaluation.evaluation_id,
+    )
+    texts = [prediction.generation for prediction in load_predictions(store, evaluation)]
+    return _scored(store, start, items, texts, evaluation.generation)
+
+
+def score_texts(store: Store, texts: ForeignTexts) -> Evaluation:
+    """Judge texts from elsewhere: exactly one for every item of the eval set.
+
+    How they were made is not known: the template hash is empty, so that they are comparable with other texts
+    from elsewhere, never with what a model wrote here.
+
+    Raises:
+        DataError: A line cannot be read, or an item has no text or several.
+    """
+    evalset = open_evalset(store.settings, texts.evalset)
+    require_checkers(evalset.items)
+    written = read_foreign_texts(texts.file)
+    _require_one_each(written, evalset.items, texts.file)
+    protocol = Protocol(
+        evalset_hash=evalset.content_hash,
+        template_hash="",
+        markup=texts.markup,
+        extraction=default_extraction(texts.markup, is_lenient=texts.is_lenient),
+        max_answer_chars=MAX_ANSWER_CHARS,
+        versions=protocol_versions(evalset.items),
+    )
+    start = EvaluationStart(
+        evaluation_id=uuid4(),
+        created_at=datetime.now(UTC),
+        model=EvaluatedModel(name=texts.name or texts.file.stem, origin="predictions"),
+        evalset=evalset.name,
+        protocol=protocol,
+    )
+    return _scored(store, start, evalset.items, written, None)
+
+
+def num_changed_verdicts(store: Store, before: Evaluation, after: Evaluation) -> int:
+    """How many texts are judged otherwise than before."""
+    old, new = load_predictions(store, before), load_predictions(store, after)
+    return sum(a.judgement.verdict != b.judgement.verdict for a, b in zip(old, new, strict=True))
+
+
+def _scored(
+    store: Store,
+    start: EvaluationStart,
+    items: Sequence[EvalItem],
+    texts: Sequence[Generation],
+    figures: GenerationFigures | None,
+) -> Evaluation:
+    path = store.settings.evaluations_dir / str(start.evaluation_id)
+    with write_directory_atomically(path, what="writing the evaluation") as place:
+        directory = EvaluationDir(place)
+        directory.begin(start, items)
+        directory.write_generations(texts)
+        evaluation = finish_evaluation(directory, start, figures)
+    return publish_evaluation(store, EvaluationDir(path), run_of(store, evaluation))
+
+
+def _items_of(store: Store, evaluation: Evaluation, directory: Path | None) -> tuple[EvalItem, ...]:
+    """The items that were asked, wherever they still are: known by their hash."""
+    for items in _candidates(store, evaluation, directory):
+        if evalset_hash(items) == evaluation.protocol.evalset_hash:
+            return items
+    raise ConflictError(
+        f"The items of the evaluation {evaluation.evaluation_id} are not in the home directory, and there is "
+        f"no eval set {evaluation.evalset!r} with the same ones.",
+        next_step="Name the directory of the evaluation, which holds them in items.jsonl.",
+    )
+
+
+def _candidates(
+    store: Store, evaluation: Evaluation, directory: Path | None
+) -> Iterator[tuple[EvalItem, ...]]:
+    kept = directory or store.settings.evaluations_dir / str(evaluation.evaluation_id)
+    yield EvaluationDir(kept).read_items()
+    try:
+        evalset = open_evalset(store.settings, evaluation.evalset)
+    except (NotFoundError, DataError):
+        return  # there is none of this name, or no longer a good one
+    yield evalset.first(evaluation.num_items).items
+
+
+def _require_one_each(texts: Sequence[Generation], items: Sequence[EvalItem], file: Path) -> None:
+    given, asked = {text.item_id for text in texts}, {item.id for item in items}
+    problems = [f"no text for {name!r}" for name in sorted(asked - given)]
+    problems += [f"no item {name!r} in the eval set" for name in sorted(given - asked)]
+    if problems:
+        shown = "; ".join(problems[:_MAX_PROBLEMS_SHOWN])
+        raise DataError(
+            f"{file.name} does not answer the eval set ({len(problems)} problems): {shown}.",
+            next_step="Give exactly one text for every item of the eval set.",
+        )

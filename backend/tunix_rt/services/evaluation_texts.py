@@ -1,0 +1,134 @@
+"""The texts of an evaluation: written batch by batch into its directory, by however many processes."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tunix_rt.core.errors import ConflictError
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.evaluation.prediction import Generation
+from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
+from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest
+from tunix_rt.evals.generating import Asking, generate
+from tunix_rt.files.evaluation_dirs import EvaluationDir
+
+
+@dataclass(frozen=True)
+class EvaluationProgress:
+    """How far the texts are."""
+
+    num_done: int
+    num_total: int
+    tokens_per_s: float
+    """Of this process."""
+
+    def __str__(self) -> str:
+        return f"{self.num_done:,}/{self.num_total:,} texts | {self.tokens_per_s:,.0f} tokens/s"
+
+
+class EvaluationView(Protocol):
+    """Where a person looks."""
+
+    def show_line(self, text: str) -> None:
+        """Something to read."""
+
+    def show_hashing(self, fraction: float) -> None:
+        """The share of the weights that is read to identify them."""
+
+    def show_progress(self, progress: EvaluationProgress) -> None:
+        """A batch is done."""
+
+
+@dataclass(frozen=True)
+class ModelAccess:
+    """How the model is reached; it is loaded only when something is left to write."""
+
+    engine: GeneratingEngine
+    request: GeneratorRequest
+    batch_size: int | None = None
+    """None: the engine's choice."""
+
+    def open(self) -> Generator:
+        """Load the model."""
+        return self.engine.open_generator(self.request)
+
+
+def write_missing_texts(
+    directory: EvaluationDir,
+    start: EvaluationStart,
+    items: Sequence[EvalItem],
+    access: ModelAccess,
+    view: EvaluationView,
+) -> None:
+    """Let the model write what is not in the directory yet.
+
+    Nothing is written before the model is loaded: what cannot start leaves no trace.
+
+    Raises:
+        ConflictError: What is there was written in another precision.
+    """
+    done = directory.read_generations()
+    num_total = len(items) * start.protocol.decoding.num_samples
+    if len(done) == num_total:
+        return
+    if done:
+        view.show_line(f"going on with {directory.path}: {len(done):,} of {num_total:,} texts are there")
+    generator = access.open()
+    _require_same_precision(directory.read_batches(), generator)
+    if directory.read_start() is None:
+        directory.begin(start, items)
+    view.show_line(f"asking {start.model.name} on {generator.device}, {generator.precision}")
+    asking = Asking(start.protocol.decoding, access.batch_size, view.show_line)
+    meter = _Meter(len(done), num_total)
+    with directory.writing() as writer:
+        for seconds, batch in _timed(generate(generator, items, asking, done)):
+            finished = _finished(access, generator, batch, seconds)
+            writer.add(batch, finished)
+            view.show_progress(meter.after(finished))
+
+
+class _Meter:
+    """Counts what this process has written."""
+
+    def __init__(self, num_done: int, num_total: int) -> None:
+        self._num_done, self._num_total = num_done, num_total
+        self._num_tokens, self._seconds = 0, 0.0
+
+    def after(self, batch: FinishedBatch) -> EvaluationProgress:
+        self._num_done += batch.num_generations
+        self._num_tokens += batch.num_new_tokens
+        self._seconds += batch.seconds
+        tokens_per_s = self._num_tokens / self._seconds if self._seconds else 0.0
+        return EvaluationProgress(self._num_done, self._num_total, tokens_per_s)
+
+
+def _timed(batches: Iterator[list[Generation]]) -> Iterator[tuple[float, list[Generation]]]:
+    start_s = time.monotonic()
+    for batch in batches:
+        yield time.monotonic() - start_s, batch
+        start_s = time.monotonic()
+
+
+def _finished(
+    access: ModelAccess, generator: Generator, batch: list[Generation], seconds: float
+) -> FinishedBatch:
+    return FinishedBatch(
+        engine=access.engine.name,
+        batch_size=access.batch_size,
+        device=generator.device,
+        precision=generator.precision,
+        num_generations=len(batch),
+        num_new_tokens=sum(generation.num_new_tokens for generation in batch),
+        seconds=round(seconds, 6),
+    )
+
+
+def _require_same_precision(earlier: Sequence[FinishedBatch], generator: Generator) -> None:
+    """Texts of one evaluation are written in one precision: it changes what a model says."""
+    others = sorted({batch.precision for batch in earlier} - {generator.precision})
+    if others:
+        raise ConflictError(
+            f"The texts so far were written in {others[0]}, these would be in {generator.precision}.",
+            next_step=f"Add --precision {others[0]}, or choose another directory with --output.",
+        )
