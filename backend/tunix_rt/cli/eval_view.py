@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from tunix_rt.cli.output import print_table, say
-from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.prediction import Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.scores import Estimate, GroupScores
@@ -76,17 +76,16 @@ class EvaluationBar:
 def print_evaluation(evaluation: Evaluation, predictions: Sequence[Prediction], place: Path | None) -> None:
     """The scores, one example each of right and wrong work, and what to do next."""
     scores = evaluation.scores
-    say(
-        f"{evaluation.model.name} on {evaluation.evalset}: {evaluation.num_items:,} items, {_how(evaluation)}"
-    )
+    what = f"{evaluation.model.name} on {evaluation.evalset}"
+    say(f"{what}: {evaluation.num_items:,} items, {_how(evaluation)}")
     for name, value in _lines(scores.overall):
         say(f"{name:<20} {value}")
     for code, count in scores.failures.items():
         say(f"{'unscored':<20} {count:,} x {code}")
     say("")
     _print_groups("section", scores.by_section)
-    for title, verdict in (("right", "correct"), ("wrong", "wrong")):
-        _print_example(f"An example of {title} work", predictions, verdict)
+    _print_example("An example of a right answer", predictions, ("correct",))
+    _print_example("An example of a wrong answer", predictions, ("wrong", "no-answer"))
     say("")
     say(f"evaluation {evaluation.evaluation_id}" + ("" if place is None else f" in {place}"))
     short = str(evaluation.evaluation_id)[:8]
@@ -135,15 +134,15 @@ def _lines(scores: GroupScores) -> list[tuple[str, object]]:
 
 
 def _print_groups(what: str, groups: dict[str, GroupScores]) -> None:
-    columns = (what, "items", "accuracy", "format", "steps right", "right by wrong work", "unscored")
+    columns = (what, "items", "accuracy", "95 %", "format", "steps right", "unscored")
     rows = [
         (
             name,
             group.num_items,
-            group.accuracy,
+            _percent(group.accuracy),
+            None if group.accuracy is None else f"{group.accuracy.low:.1%}–{group.accuracy.high:.1%}",
             _percent(group.format_adherence),
             _percent(group.step_correctness),
-            _percent(group.right_by_wrong_work),
             group.num_unscored,
         )
         for name, group in groups.items()
@@ -155,11 +154,11 @@ def _percent(estimate: Estimate | None) -> str | None:
     return None if estimate is None else f"{estimate.value:.1%}"
 
 
-def _print_example(title: str, predictions: Sequence[Prediction], verdict: str) -> None:
-    of_kind = [prediction for prediction in predictions if prediction.judgement.verdict == verdict]
+def _print_example(title: str, predictions: Sequence[Prediction], verdicts: tuple[Verdict, ...]) -> None:
+    of_kind = [prediction for prediction in predictions if prediction.judgement.verdict in verdicts]
     if of_kind:
-        # A step that can be checked shows more of the work than an answer alone.
-        example = max(of_kind, key=lambda prediction: bool(prediction.judgement.steps))
+        # Work that is shown in the form that was taught says more than an answer alone.
+        example = max(of_kind, key=lambda prediction: prediction.judgement.is_well_formed)
         say("")
         say(f"{title} ({example.item_id}):")
         print_prediction(example)
