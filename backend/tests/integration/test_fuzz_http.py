@@ -16,9 +16,12 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 from support.datasets import sums
+from support.evaluated_runs import store_answers, write_run
+from support.evaluations import NOON
 
 from tunix_rt.api.app import create_app
 from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.core.evaluation.comparison import Baseline
 from tunix_rt.core.trace import TEXT_PATTERN
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.linting import score_trace
@@ -37,22 +40,37 @@ CHECKS = [
 
 @pytest.fixture
 def known(store: Store) -> dict[str, dict[str, str]]:
-    """By resource: values of parameters that lead somewhere, to a judged trace or to a dataset."""
+    """By resource: values of parameters that lead somewhere, to something that is stored."""
     rows = sums(12)
     store.traces.add_many([(row.trace(), row.canonical) for row in rows])
     score_trace(store.traces, rows[0].id)
     spec = DatasetSpec(dataset_name="fuzzed", splits={"train": 1.0})
     dataset_key = build_from_store(store, spec).dataset_key
     first, second = str(rows[0].id), str(rows[1].id)
+    base, other = (store_answers(store, name).evaluation_id for name in ("run-a", "run-b"))
+    write_run(store.settings.runs_dir, "run-a")
+    store.baselines.put(Baseline(name="main", evaluation_id=other, created_at=NOON))
     return {
         "traces": {"trace_id": first, "base": first, "other": second},
         "datasets": {"dataset_key": dataset_key, "other": dataset_key},
+        "evalsets": {"name": "eval_v2"},
+        "evaluations": {
+            "evaluation_id": str(base),
+            "item_id": "one",
+            "base": str(base),
+            "other": str(other),
+        },
+        "run evaluations": {"run_id": "run-a"},
+        "regression": {"name": "main"},
         "health": {},
     }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tag", ["traces", "datasets", "health"])
+@pytest.mark.parametrize(
+    "tag",
+    ["traces", "datasets", "evalsets", "evaluations", "run evaluations", "regression", "health"],
+)
 def test_no_request_breaks_a_route_or_its_description(
     store: Store, known: dict[str, dict[str, str]], tag: str
 ) -> None:

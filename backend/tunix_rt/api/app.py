@@ -10,9 +10,20 @@ from fastapi_offline import FastAPIOffline
 from tunix_rt import __version__
 from tunix_rt.api.errors import install_error_handlers
 from tunix_rt.api.limits import BodyLimit
-from tunix_rt.api.routes import datasets, evalsets, evaluations, health, traces, xray
+from tunix_rt.api.routes import (
+    datasets,
+    evalsets,
+    evaluations,
+    health,
+    regression,
+    run_evaluations,
+    traces,
+    xray,
+)
 from tunix_rt.config.settings import Settings, load_settings
 from tunix_rt.services.store import Store, open_store
+
+ROUTES = (health, traces, datasets, xray, evalsets, evaluations, run_evaluations, regression)
 
 
 def app_from_environment() -> FastAPI:
@@ -39,7 +50,7 @@ def create_app(store: Store) -> FastAPI:
     app.state.store = store
     app.add_middleware(BodyLimit, limit_of=body_limit_of(store.settings))
     install_error_handlers(app)
-    for routes in (health, traces, datasets, xray, evalsets, evaluations):
+    for routes in ROUTES:
         app.include_router(routes.router)
     app.add_api_route("/", _to_the_description, include_in_schema=False)
     return app

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +28,19 @@ def saved_upload(upload: UploadFile) -> Iterator[Path]:
         with path.open("wb") as target:
             shutil.copyfileobj(upload.file, target, _CHUNK_BYTES)
         yield path
+
+
+def spooled(lines: Iterable[str]) -> IO[bytes]:
+    """The lines as an open file on disk: what can fail has failed before anything is sent."""
+    with storage_errors("preparing the download"):
+        file = tempfile.TemporaryFile(prefix="tunix-rt-")
+        try:
+            file.writelines(f"{line}\n".encode() for line in lines)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        return file
 
 
 def download(file: IO[bytes], name: str, media_type: str) -> StreamingResponse:

@@ -481,6 +481,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/evaluations/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare
+         * @description How `other` differs from `base`, item by item, with the items that flipped.
+         *
+         *     404 if either is unknown, 409 if they were evaluated in different ways.
+         */
+        get: operations["compare_api_evaluations_compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/evaluations/{evaluation_id}": {
         parameters: {
             query?: never;
@@ -545,6 +567,205 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/evaluations/{evaluation_id}/samples.jsonl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Samples
+         * @description The items as lm-evaluation-harness writes its samples, one JSON object a line. 404 if unknown.
+         */
+        get: operations["export_samples_api_evaluations__evaluation_id__samples_jsonl_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evaluations/{evaluation_id}/rescore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rescore Evaluation
+         * @description Judge the stored texts with the present extractor and checkers, as a new evaluation.
+         *
+         *     404 if unknown, 409 if the items that were asked are gone, 501 if a checker's extra is not installed.
+         */
+        post: operations["rescore_evaluation_api_evaluations__evaluation_id__rescore_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}/evaluate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Evaluate Run
+         * @description Judge the answers that a run's model has written, with the present extractor and checkers.
+         *
+         *     Nothing is generated: `tunix-rt eval` does that. 404 if the run is unknown, 409 if it did not succeed or
+         *     its model has no stored answers, 422 for an unknown judge, 501 if a checker's extra is not installed.
+         */
+        post: operations["evaluate_run_api_tunix_runs__run_id__evaluate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}/evaluation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Evaluation
+         * @description The newest evaluation of a run. 404 if there is none.
+         */
+        get: operations["get_run_evaluation_api_tunix_runs__run_id__evaluation_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Scores
+         * @description A page of the scores of every model, best first, with the total.
+         *
+         *     Only scores with one fingerprint are comparable: `/api/tunix/leaderboard` ranks those, with ties.
+         */
+        get: operations["list_scores_api_tunix_evaluations_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/leaderboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Leaderboard
+         * @description Models ranked among those that were evaluated in the same way, with ties and base models.
+         */
+        get: operations["get_leaderboard_api_tunix_leaderboard_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/regression/baselines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Baselines
+         * @description Every baseline, by name.
+         */
+        get: operations["list_baselines_api_regression_baselines_get"];
+        put?: never;
+        /**
+         * Set Baseline
+         * @description Name an evaluation and the rule that later ones must pass; a name that is taken is given anew.
+         *
+         *     404 if run or evaluation is unknown, 409 if it is of another eval set or dataset than the request says.
+         */
+        post: operations["set_baseline_api_regression_baselines_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/regression/baselines/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Baseline
+         * @description A baseline. 404 if unknown.
+         */
+        get: operations["get_baseline_api_regression_baselines__name__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Baseline
+         * @description Forget a baseline; its evaluation stays. 404 if unknown.
+         */
+        delete: operations["delete_baseline_api_regression_baselines__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/regression/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check
+         * @description Hold an evaluation against a baseline: pass or fail, and why.
+         *
+         *     404 if run, evaluation or baseline is unknown, 409 if the two were evaluated in different ways.
+         */
+        post: operations["check_api_regression_check_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -575,6 +796,14 @@ export interface components {
             base_answers: string[];
             /** Other Answers */
             other_answers: string[];
+        };
+        /**
+         * BaselineList
+         * @description Every baseline, by name.
+         */
+        BaselineList: {
+            /** Data */
+            data: components["schemas"]["StoredBaseline"][];
         };
         /**
          * BatchReceipt
@@ -643,6 +872,47 @@ export interface components {
              * @enum {string}
              */
             verdict: "confirmed" | "broken" | "unchecked";
+        };
+        /**
+         * Comparison
+         * @description `compare A B`: A is the base.
+         */
+        Comparison: {
+            /**
+             * Base Id
+             * Format: uuid
+             */
+            base_id: string;
+            /**
+             * Other Id
+             * Format: uuid
+             */
+            other_id: string;
+            /** Base Name */
+            base_name: string;
+            /** Other Name */
+            other_name: string;
+            /** Evalset */
+            evalset: string;
+            /** Is Same Protocol */
+            is_same_protocol: boolean;
+            /** Protocol Differences */
+            protocol_differences: string[];
+            /** Num Paired */
+            num_paired: number;
+            /** Num Only Base */
+            num_only_base: number;
+            /** Num Only Other */
+            num_only_other: number;
+            /** Num Other Unscored */
+            num_other_unscored: number;
+            overall?: components["schemas"]["PairedDifference"] | null;
+            /** By Section */
+            by_section: {
+                [key: string]: components["schemas"]["PairedDifference"];
+            };
+            /** Flips */
+            flips: components["schemas"]["Flip"][];
         };
         /**
          * ContaminationReport
@@ -907,6 +1177,23 @@ export interface components {
             max_new_tokens?: number;
         };
         /**
+         * DetailedMetric
+         * @description One share with its interval; `accuracy.core` is the accuracy of the section `core`.
+         */
+        DetailedMetric: {
+            /** Name */
+            name: string;
+            /** Score */
+            score: number;
+            /**
+             * Max Score
+             * @default 1
+             * @constant
+             */
+            max_score?: 1;
+            details: components["schemas"]["Estimate"];
+        };
+        /**
          * DiffRow
          * @description A row that only one side has.
          */
@@ -1050,6 +1337,16 @@ export interface components {
             difficulties: {
                 [key: string]: number;
             };
+        };
+        /**
+         * EvaluateRun
+         * @description Which texts of a run to judge, and by what.
+         */
+        EvaluateRun: {
+            /** Eval Set */
+            eval_set?: string | null;
+            /** Judge Override */
+            judge_override?: "answer-checkers" | null;
         };
         /**
          * EvaluatedItem
@@ -1225,6 +1522,97 @@ export interface components {
             expected?: string | null;
         };
         /**
+         * Flip
+         * @description An item whose verdict changed.
+         */
+        Flip: {
+            /** Item Id */
+            item_id: string;
+            /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "lost" | "unscored" | "gained";
+            /** Section */
+            section: string;
+            /** Category */
+            category: string;
+            /** Difficulty */
+            difficulty: string;
+            /** Prompt */
+            prompt: string;
+            /** Expected Answer */
+            expected_answer: string;
+            base: components["schemas"]["FlipSide"];
+            other: components["schemas"]["FlipSide"];
+        };
+        /**
+         * FlipSide
+         * @description What one of the two wrote; of several samples the one that shows the change.
+         */
+        FlipSide: {
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "correct" | "wrong" | "no-answer" | "unscored";
+            /** Explanation */
+            explanation: string;
+            /** Share Right */
+            share_right?: number | null;
+            /** Text */
+            text?: string | null;
+            /** Answer */
+            answer?: string | null;
+            /** Rule */
+            rule?: ("answer-tag" | "after-think" | "boxed" | "hash" | "answer-phrase" | "last-number") | null;
+        };
+        /**
+         * GateRule
+         * @description What a new evaluation must not do.
+         */
+        GateRule: {
+            /**
+             * Alpha
+             * @default 0.05
+             */
+            alpha?: number;
+            /**
+             * Protected Sections
+             * @default []
+             */
+            protected_sections?: string[];
+            /**
+             * Protected Categories
+             * @default []
+             */
+            protected_categories?: string[];
+            /**
+             * Protected Items
+             * @default []
+             */
+            protected_items?: string[];
+            /**
+             * Max Unscored
+             * @default 0
+             */
+            max_unscored?: number;
+        };
+        /**
+         * GateVerdict
+         * @description Whether a new evaluation may take the place of the baseline.
+         */
+        GateVerdict: {
+            /** Passed */
+            passed: boolean;
+            /** Reasons */
+            reasons: string[];
+            /** Baseline */
+            baseline: string;
+            rule: components["schemas"]["GateRule"];
+            comparison: components["schemas"]["Comparison"];
+        };
+        /**
          * Generation
          * @description What the model did with one item, one sample.
          */
@@ -1282,7 +1670,7 @@ export interface components {
             /** Precision */
             precision: string;
             /** Batch Size */
-            batch_size: number;
+            batch_size?: number | null;
             /** Num New Tokens */
             num_new_tokens: number;
             /** Seconds */
@@ -1405,6 +1793,20 @@ export interface components {
         };
         JsonValue: unknown;
         /**
+         * Judge
+         * @description Who judged.
+         */
+        Judge: {
+            /**
+             * Name
+             * @default answer-checkers
+             * @constant
+             */
+            name?: "answer-checkers";
+            /** Version */
+            version: string;
+        };
+        /**
          * Judgement
          * @description What a completion says, and whether its answer is right.
          */
@@ -1438,6 +1840,49 @@ export interface components {
             canonical?: string | null;
         };
         /**
+         * Leaderboard
+         * @description Groups of comparable evaluations, the one with the newest evaluation first; never ranked together.
+         */
+        Leaderboard: {
+            /** Groups */
+            groups: components["schemas"]["LeaderboardGroup"][];
+            /** Num Evaluations */
+            num_evaluations: number;
+            /** Num Superseded */
+            num_superseded: number;
+        };
+        /**
+         * LeaderboardEntry
+         * @description One model, and where it stands among those that were evaluated in the same way.
+         */
+        LeaderboardEntry: {
+            /** Rank */
+            rank?: number | null;
+            /** Is Tied */
+            is_tied: boolean;
+            /** Is Base */
+            is_base: boolean;
+            evaluation: components["schemas"]["EvaluationSummary"];
+            /** Base Evaluation Id */
+            base_evaluation_id?: string | null;
+            /** Difference To Base */
+            difference_to_base?: number | null;
+        };
+        /**
+         * LeaderboardGroup
+         * @description Evaluations with one protocol: the same questions, asked and read in the same way.
+         */
+        LeaderboardGroup: {
+            /** Fingerprint */
+            fingerprint: string;
+            /** Evalset */
+            evalset: string;
+            /** Evalset Hash */
+            evalset_hash: string;
+            /** Entries */
+            entries: components["schemas"]["LeaderboardEntry"][];
+        };
+        /**
          * Lineage
          * @description Where the rows come from. The filters and the seed are in the spec.
          */
@@ -1464,6 +1909,91 @@ export interface components {
             };
             /** Findings */
             findings: components["schemas"]["Finding"][];
+        };
+        /**
+         * ModelScore
+         * @description A row of the list of evaluations.
+         */
+        ModelScore: {
+            /**
+             * Evaluation Id
+             * Format: uuid
+             */
+            evaluation_id: string;
+            /** Run Id */
+            run_id?: string | null;
+            /** Model Id */
+            model_id: string;
+            /** Dataset Key */
+            dataset_key?: string | null;
+            /** Config Path */
+            config_path?: string | null;
+            /** Eval Set */
+            eval_set: string;
+            /** Fingerprint */
+            fingerprint: string;
+            /** Score */
+            score?: number | null;
+            /** Primary Score */
+            primary_score?: number | null;
+            /** Metrics */
+            metrics: {
+                [key: string]: number;
+            };
+            /**
+             * Evaluated At
+             * Format: date-time
+             */
+            evaluated_at: string;
+            scorecard: components["schemas"]["Scorecard"];
+        };
+        /**
+         * ModelScoreList
+         * @description A page of scores, best first.
+         */
+        ModelScoreList: {
+            /** Data */
+            data: components["schemas"]["ModelScore"][];
+            pagination: components["schemas"]["Pagination"];
+            filters: components["schemas"]["ScoreFilters"];
+        };
+        /**
+         * NewBaseline
+         * @description The evaluation that later ones are measured against, and the rule that they must pass.
+         */
+        NewBaseline: {
+            /** Run Id */
+            run_id?: string | null;
+            /** Evaluation Id */
+            evaluation_id?: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Metric
+             * @default primary_score
+             * @constant
+             */
+            metric?: "primary_score";
+            /**
+             * Lower Is Better
+             * @default false
+             * @constant
+             */
+            lower_is_better?: false;
+            /** Eval Set */
+            eval_set?: string | null;
+            /** Dataset Key */
+            dataset_key?: string | null;
+            /**
+             * @default {
+             *       "alpha": 0.05,
+             *       "protected_sections": [],
+             *       "protected_categories": [],
+             *       "protected_items": [],
+             *       "max_unscored": 0
+             *     }
+             */
+            rule?: components["schemas"]["GateRule"];
         };
         /**
          * Overlap
@@ -1502,6 +2032,36 @@ export interface components {
             total_is_exact: boolean;
             /** Next Offset */
             next_offset?: number | null;
+        };
+        /**
+         * PairedDifference
+         * @description How the second differs from the first on the items that both could score.
+         */
+        PairedDifference: {
+            /** N */
+            n: number;
+            /** Num Unscored */
+            num_unscored: number;
+            /** Num Both Right */
+            num_both_right: number;
+            /** Num Both Wrong */
+            num_both_wrong: number;
+            /** Num Lost */
+            num_lost: number;
+            /** Num Gained */
+            num_gained: number;
+            /** Base */
+            base: number;
+            /** Other */
+            other: number;
+            /** Difference */
+            difference: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+            /** P Value */
+            p_value: number;
         };
         /**
          * ParentDataset
@@ -1596,6 +2156,62 @@ export interface components {
             };
         };
         /**
+         * RegressionCheck
+         * @description Whether an evaluation may take the place of a baseline.
+         */
+        RegressionCheck: {
+            /**
+             * Evaluation Id
+             * Format: uuid
+             */
+            evaluation_id: string;
+            /** Run Id */
+            run_id?: string | null;
+            /** Baseline Name */
+            baseline_name: string;
+            /**
+             * Baseline Evaluation Id
+             * Format: uuid
+             */
+            baseline_evaluation_id: string;
+            /** Baseline Run Id */
+            baseline_run_id?: string | null;
+            /**
+             * Metric Name
+             * @default primary_score
+             * @constant
+             */
+            metric_name?: "primary_score";
+            /** Baseline Value */
+            baseline_value?: number | null;
+            /** Current Value */
+            current_value?: number | null;
+            /** Delta */
+            delta?: number | null;
+            /** Delta Percent */
+            delta_percent?: number | null;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "pass" | "fail";
+            /** Details */
+            details: string;
+            gate: components["schemas"]["GateVerdict"];
+        };
+        /**
+         * RegressionRequest
+         * @description What to hold against a baseline.
+         */
+        RegressionRequest: {
+            /** Run Id */
+            run_id?: string | null;
+            /** Evaluation Id */
+            evaluation_id?: string | null;
+            /** Baseline Name */
+            baseline_name: string;
+        };
+        /**
          * Rejection
          * @description A row that was not imported.
          */
@@ -1654,6 +2270,54 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * RunEvaluation
+         * @description An evaluation of a run. A verdict is a gate's to give: `POST /api/regression/check`.
+         */
+        RunEvaluation: {
+            /**
+             * Evaluation Id
+             * Format: uuid
+             */
+            evaluation_id: string;
+            /** Run Id */
+            run_id: string;
+            /** Score */
+            score?: number | null;
+            /** Primary Score */
+            primary_score?: number | null;
+            /** Metrics */
+            metrics: {
+                [key: string]: number;
+            };
+            /** Detailed Metrics */
+            detailed_metrics: components["schemas"]["DetailedMetric"][];
+            judge: components["schemas"]["Judge"];
+            /**
+             * Evaluated At
+             * Format: date-time
+             */
+            evaluated_at: string;
+            evaluation: components["schemas"]["Evaluation"];
+        };
+        /**
+         * ScoreFilters
+         * @description What a list of scores was asked for.
+         */
+        ScoreFilters: {
+            /** Dataset Key */
+            dataset_key?: string | null;
+            /** Model Id */
+            model_id?: string | null;
+            /** Config Path */
+            config_path?: string | null;
+            /** Eval Set */
+            eval_set?: string | null;
+            /** Date From */
+            date_from?: string | null;
+            /** Date To */
+            date_to?: string | null;
+        };
+        /**
          * ScoreRequest
          * @description How to score; there is one way.
          */
@@ -1664,6 +2328,24 @@ export interface components {
              * @constant
              */
             criteria?: "baseline";
+        };
+        /**
+         * Scorecard
+         * @description How much a score rests on.
+         */
+        Scorecard: {
+            /** N Items */
+            n_items: number;
+            /** N Scored */
+            n_scored: number;
+            /** N Skipped */
+            n_skipped: number;
+            /** Primary Score */
+            primary_score?: number | null;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
         };
         /**
          * Scores
@@ -1761,6 +2443,45 @@ export interface components {
             p90: number;
             /** N */
             n: number;
+        };
+        /**
+         * StoredBaseline
+         * @description A baseline and what it stands for.
+         */
+        StoredBaseline: {
+            /** Name */
+            name: string;
+            /**
+             * Evaluation Id
+             * Format: uuid
+             */
+            evaluation_id: string;
+            /** Run Id */
+            run_id?: string | null;
+            /**
+             * Metric
+             * @default primary_score
+             * @constant
+             */
+            metric?: "primary_score";
+            /**
+             * Lower Is Better
+             * @default false
+             * @constant
+             */
+            lower_is_better?: false;
+            /** Baseline Value */
+            baseline_value?: number | null;
+            /** Eval Set */
+            eval_set: string;
+            /** Dataset Key */
+            dataset_key?: string | null;
+            rule: components["schemas"]["GateRule"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
         };
         /**
          * StoredComparison
@@ -2092,11 +2813,13 @@ export interface components {
 }
 export type AlignedStep = components['schemas']['AlignedStep'];
 export type AnswerChange = components['schemas']['AnswerChange'];
+export type BaselineList = components['schemas']['BaselineList'];
 export type BatchReceipt = components['schemas']['BatchReceipt'];
 export type BodyIngestApiDatasetsIngestPost = components['schemas']['Body_ingest_api_datasets_ingest_post'];
 export type BuildOutcome = components['schemas']['BuildOutcome'];
 export type CheckedEvalSet = components['schemas']['CheckedEvalSet'];
 export type CheckedStep = components['schemas']['CheckedStep'];
+export type Comparison = components['schemas']['Comparison'];
 export type ContaminationReport = components['schemas']['ContaminationReport'];
 export type DatasetDiff = components['schemas']['DatasetDiff'];
 export type DatasetList = components['schemas']['DatasetList'];
@@ -2106,6 +2829,7 @@ export type DatasetSpec = components['schemas']['DatasetSpec'];
 export type DatasetSummary = components['schemas']['DatasetSummary'];
 export type DatasetVerdict = components['schemas']['DatasetVerdict'];
 export type Decoding = components['schemas']['Decoding'];
+export type DetailedMetric = components['schemas']['DetailedMetric'];
 export type DiffRow = components['schemas']['DiffRow'];
 export type Distribution = components['schemas']['Distribution'];
 export type ErrorBody = components['schemas']['ErrorBody'];
@@ -2114,6 +2838,7 @@ export type EvalItem = components['schemas']['EvalItem'];
 export type EvalSetDetail = components['schemas']['EvalSetDetail'];
 export type EvalSetList = components['schemas']['EvalSetList'];
 export type EvalSetSummary = components['schemas']['EvalSetSummary'];
+export type EvaluateRun = components['schemas']['EvaluateRun'];
 export type EvaluatedItem = components['schemas']['EvaluatedItem'];
 export type EvaluatedModel = components['schemas']['EvaluatedModel'];
 export type Evaluation = components['schemas']['Evaluation'];
@@ -2121,6 +2846,10 @@ export type EvaluationList = components['schemas']['EvaluationList'];
 export type EvaluationSummary = components['schemas']['EvaluationSummary'];
 export type Extraction = components['schemas']['Extraction'];
 export type Finding = components['schemas']['Finding'];
+export type Flip = components['schemas']['Flip'];
+export type FlipSide = components['schemas']['FlipSide'];
+export type GateRule = components['schemas']['GateRule'];
+export type GateVerdict = components['schemas']['GateVerdict'];
 export type Generation = components['schemas']['Generation'];
 export type GenerationFailure = components['schemas']['GenerationFailure'];
 export type GenerationFigures = components['schemas']['GenerationFigures'];
@@ -2130,26 +2859,40 @@ export type Health = components['schemas']['Health'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type IngestReport = components['schemas']['IngestReport'];
 export type JsonValue = components['schemas']['JsonValue'];
+export type Judge = components['schemas']['Judge'];
 export type Judgement = components['schemas']['Judgement'];
+export type Leaderboard = components['schemas']['Leaderboard'];
+export type LeaderboardEntry = components['schemas']['LeaderboardEntry'];
+export type LeaderboardGroup = components['schemas']['LeaderboardGroup'];
 export type Lineage = components['schemas']['Lineage'];
 export type LintReport = components['schemas']['LintReport'];
+export type ModelScore = components['schemas']['ModelScore'];
+export type ModelScoreList = components['schemas']['ModelScoreList'];
+export type NewBaseline = components['schemas']['NewBaseline'];
 export type Overlap = components['schemas']['Overlap'];
 export type Pagination = components['schemas']['Pagination'];
+export type PairedDifference = components['schemas']['PairedDifference'];
 export type ParentDataset = components['schemas']['ParentDataset'];
 export type PartCount = components['schemas']['PartCount'];
 export type Prediction = components['schemas']['Prediction'];
 export type PredictionList = components['schemas']['PredictionList'];
 export type Protocol = components['schemas']['Protocol'];
+export type RegressionCheck = components['schemas']['RegressionCheck'];
+export type RegressionRequest = components['schemas']['RegressionRequest'];
 export type Rejection = components['schemas']['Rejection'];
 export type Removal = components['schemas']['Removal'];
 export type RemovedPair = components['schemas']['RemovedPair'];
 export type RowPage = components['schemas']['RowPage'];
+export type RunEvaluation = components['schemas']['RunEvaluation'];
+export type ScoreFilters = components['schemas']['ScoreFilters'];
 export type ScoreRequest = components['schemas']['ScoreRequest'];
+export type Scorecard = components['schemas']['Scorecard'];
 export type Scores = components['schemas']['Scores'];
 export type SplitFile = components['schemas']['SplitFile'];
 export type SplitMove = components['schemas']['SplitMove'];
 export type SplitStatistics = components['schemas']['SplitStatistics'];
 export type Spread = components['schemas']['Spread'];
+export type StoredBaseline = components['schemas']['StoredBaseline'];
 export type StoredComparison = components['schemas']['StoredComparison'];
 export type Trace = components['schemas']['Trace'];
 export type TraceComparison = components['schemas']['TraceComparison'];
@@ -3790,6 +4533,76 @@ export interface operations {
             };
         };
     };
+    compare_api_evaluations_compare_get: {
+        parameters: {
+            query: {
+                base: string;
+                other: string;
+                /** @description pair the items that are the same, however they were asked */
+                allow_different_protocols?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     get_evaluation_api_evaluations__evaluation_id__get: {
         parameters: {
             query?: never;
@@ -4005,6 +4818,725 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    export_samples_api_evaluations__evaluation_id__samples_jsonl_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": unknown;
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    rescore_evaluation_api_evaluations__evaluation_id__rescore_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Evaluation"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    evaluate_run_api_tunix_runs__run_id__evaluate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EvaluateRun"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunEvaluation"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_run_evaluation_api_tunix_runs__run_id__evaluation_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunEvaluation"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_scores_api_tunix_evaluations_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                dataset_key?: string | null;
+                /** @description stands in the name of the model or of its base */
+                model_id?: string | null;
+                /** @description stands in the name of the recipe */
+                config_path?: string | null;
+                eval_set?: string | null;
+                /** @description not before this day or moment, in UTC */
+                date_from?: string | null;
+                /** @description not after this day (to its end) or moment, in UTC */
+                date_to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelScoreList"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_leaderboard_api_tunix_leaderboard_get: {
+        parameters: {
+            query?: {
+                /** @description every evaluation, not only the newest of a model */
+                shows_all?: boolean;
+                dataset?: string | null;
+                /** @description stands in the name of the model or of its base */
+                model?: string | null;
+                /** @description stands in the name of the recipe */
+                recipe?: string | null;
+                eval_set?: string | null;
+                run_id?: string | null;
+                /** @description not before this day or moment, in UTC */
+                date_from?: string | null;
+                /** @description not after this day (to its end) or moment, in UTC */
+                date_to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Leaderboard"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_baselines_api_regression_baselines_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BaselineList"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    set_baseline_api_regression_baselines_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBaseline"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredBaseline"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_baseline_api_regression_baselines__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredBaseline"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_baseline_api_regression_baselines__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    check_api_regression_check_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegressionRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegressionCheck"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -4,16 +4,22 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, status
+from fastapi.responses import StreamingResponse
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.queries import DateFrom, DateTo, Limit, Offset, Word
+from tunix_rt.api.transfers import download, spooled
+from tunix_rt.core.evaluation.comparison import Comparison
 from tunix_rt.core.evaluation.prediction import Verdict
 from tunix_rt.core.evaluation.protocol import ExtractionRule
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, EvaluationOrder, PredictionFilter
 from tunix_rt.core.trace import StorableText
 from tunix_rt.services import evaluations as evaluation_service
+from tunix_rt.services.comparing import compare_evaluations
+from tunix_rt.services.evaluation_exporting import iter_samples
+from tunix_rt.services.evaluation_rescoring import rescore
 
 router = APIRouter(prefix="/api/evaluations", tags=["evaluations"], responses=error_responses())
 
@@ -65,6 +71,27 @@ def list_evaluations(
     return evaluation_service.list_evaluations(store, criteria, limit=limit, offset=offset, order=order)
 
 
+@router.get("/compare", responses=error_responses(404, 409), response_model_exclude_none=True)
+def compare(
+    base: UUID,
+    other: UUID,
+    store: OpenStore,
+    allow_different_protocols: Annotated[
+        bool, Query(description="pair the items that are the same, however they were asked")
+    ] = False,
+) -> Comparison:
+    """How `other` differs from `base`, item by item, with the items that flipped.
+
+    404 if either is unknown, 409 if they were evaluated in different ways.
+    """
+    return compare_evaluations(
+        store,
+        evaluation_service.get_evaluation(store, base),
+        evaluation_service.get_evaluation(store, other),
+        allow_different_protocols=allow_different_protocols,
+    )
+
+
 @router.get("/{evaluation_id}", responses=error_responses(404), response_model_exclude_none=True)
 def get_evaluation(evaluation_id: UUID, store: OpenStore) -> Evaluation:
     """An evaluation: model, protocol and scores. 404 if unknown."""
@@ -91,6 +118,32 @@ def get_item(
 ) -> evaluation_service.EvaluatedItem:
     """One item: every sample with its checked steps and verdict. 404 if evaluation or item is unknown."""
     return evaluation_service.get_item(store, evaluation_id, item_id)
+
+
+@router.get(
+    "/{evaluation_id}/samples.jsonl",
+    responses=error_responses(404) | {200: {"content": {"application/x-ndjson": {}}}},
+    response_class=StreamingResponse,
+)
+def export_samples(evaluation_id: UUID, store: OpenStore) -> StreamingResponse:
+    """The items as lm-evaluation-harness writes its samples, one JSON object a line. 404 if unknown."""
+    evaluation = evaluation_service.get_evaluation(store, evaluation_id)
+    file = spooled(iter_samples(store, evaluation))
+    return download(file, f"samples_{evaluation_id}.jsonl", "application/x-ndjson")
+
+
+@router.post(
+    "/{evaluation_id}/rescore",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(404, 409, 501),
+    response_model_exclude_none=True,
+)
+def rescore_evaluation(evaluation_id: UUID, store: OpenStore) -> Evaluation:
+    """Judge the stored texts with the present extractor and checkers, as a new evaluation.
+
+    404 if unknown, 409 if the items that were asked are gone, 501 if a checker's extra is not installed.
+    """
+    return rescore(store, evaluation_service.get_evaluation(store, evaluation_id))
 
 
 @router.delete(

@@ -1,0 +1,126 @@
+"""Baselines and regression checks over HTTP."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from fastapi.testclient import TestClient
+from support.evaluations import make_evaluation, make_model, make_predictions, make_protocol
+from support.http import error_of
+
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.services.store import Store
+
+
+def add(store: Store, name: str, verdicts: str, **values: Any) -> Evaluation:
+    made = make_predictions(verdicts)
+    evaluation = make_evaluation(made, name=name, **values)
+    store.evaluations.add(evaluation, made)
+    return evaluation
+
+
+def test_http_names_a_baseline_shows_it_and_forgets_it(client: TestClient, store: Store) -> None:
+    evaluation = add(store, "run-a", "110")
+    body = {"name": "main", "run_id": "run-a", "metric": "primary_score", "lower_is_better": False}
+    created = client.post("/api/regression/baselines", json=body)
+    assert created.status_code == 201, created.text
+    baseline = created.json()
+    assert (baseline["evaluation_id"], baseline["run_id"]) == (str(evaluation.evaluation_id), "run-a")
+    assert (baseline["eval_set"], baseline["dataset_key"]) == ("exam", "sums-v1")
+    assert baseline["baseline_value"] == pytest.approx(2 / 3)
+    assert client.get("/api/regression/baselines/main").json() == baseline
+    assert client.get("/api/regression/baselines").json() == {"data": [baseline]}
+    assert client.delete("/api/regression/baselines/main").status_code == 204
+    error_of(client.get("/api/regression/baselines/main"), 404)
+    error_of(client.delete("/api/regression/baselines/main"), 404)
+
+
+def test_a_name_that_is_taken_is_given_to_the_new_evaluation(client: TestClient, store: Store) -> None:
+    add(store, "run-a", "110")
+    other = str(add(store, "run-b", "111").evaluation_id)
+    client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
+    rule = {"alpha": 0.01, "protected_sections": ["core"]}
+    body = {"name": "main", "evaluation_id": other, "rule": rule}
+    assert client.post("/api/regression/baselines", json=body).status_code == 201
+    stored = client.get("/api/regression/baselines").json()["data"]
+    assert [(one["evaluation_id"], one["rule"]["alpha"]) for one in stored] == [(other, 0.01)]
+
+
+def test_the_eval_set_chooses_among_the_evaluations_of_a_run(client: TestClient, store: Store) -> None:
+    older = add(store, "first", "10", model=make_model("run-a"), age_hours=2)
+    add(store, "second", "11", model=make_model("run-a"), evalset="other")
+    body = {"name": "main", "run_id": "run-a", "eval_set": "exam", "dataset_key": "sums-v1"}
+    created = client.post("/api/regression/baselines", json=body).json()
+    assert created["evaluation_id"] == str(older.evaluation_id)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"run_id": "run-a", "metric": "loss"}, 422),
+        ({"run_id": "run-a", "lower_is_better": True}, 422),
+        ({"run_id": "run-a", "unknown": 1}, 422),
+        ({"run_id": "run-a", "name": "../main"}, 422),
+        ({"run_id": "../run-a"}, 422),
+        ({}, 422),
+        ({"run_id": "run-a", "evaluation_id": str(uuid4())}, 422),
+        ({"run_id": "run-a", "rule": {"alpha": 2}}, 422),
+        ({"run_id": "run-a", "rule": {"protected_sections": ["coer"]}}, 422),
+        ({"run_id": "run-b"}, 404),
+        ({"run_id": "run-a", "eval_set": "another"}, 404),
+        ({"evaluation_id": str(uuid4())}, 404),
+        ({"run_id": "run-a", "dataset_key": "another-v1"}, 409),
+    ],
+)
+def test_http_reads_or_refuses_every_key_of_a_baseline(
+    client: TestClient, store: Store, body: dict[str, Any], status: int
+) -> None:
+    add(store, "run-a", "110")
+    error_of(client.post("/api/regression/baselines", json={"name": "main"} | body), status)
+    assert client.get("/api/regression/baselines").json() == {"data": []}
+
+
+def test_an_equal_evaluation_passes(client: TestClient, store: Store) -> None:
+    add(store, "run-a", "1" * 9 + "0", age_hours=1)
+    add(store, "run-b", "0" + "1" * 9)
+    client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
+    response = client.post("/api/regression/check", json={"run_id": "run-b", "baseline_name": "main"})
+    assert response.status_code == 200, response.text
+    check = response.json()
+    assert (check["verdict"], check["delta"], check["delta_percent"]) == ("pass", 0.0, 0.0)
+    assert (check["run_id"], check["baseline_run_id"]) == ("run-b", "run-a")
+    assert (check["metric_name"], check["gate"]["passed"]) == ("primary_score", True)
+
+
+def test_a_significant_loss_fails_with_its_reason(client: TestClient, store: Store) -> None:
+    add(store, "run-a", "1" * 20)
+    worse = add(store, "run-b", "1" * 10 + "0" * 10)
+    client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
+    body = {"evaluation_id": str(worse.evaluation_id), "baseline_name": "main"}
+    check = client.post("/api/regression/check", json=body).json()
+    assert (check["verdict"], check["baseline_value"], check["current_value"]) == ("fail", 1.0, 0.5)
+    assert (check["delta"], check["delta_percent"]) == (-0.5, -50.0)
+    assert "significant loss" in check["details"]
+    assert len(check["gate"]["comparison"]["flips"]) == 10
+
+
+def test_a_protected_item_that_is_lost_fails(client: TestClient, store: Store) -> None:
+    add(store, "run-a", "1" * 20)
+    add(store, "run-b", "1" * 19 + "0")
+    for rule, verdict in (({}, "pass"), ({"protected_items": ["item-19"]}, "fail")):
+        body = {"name": "main", "run_id": "run-a", "rule": rule}
+        client.post("/api/regression/baselines", json=body)
+        check = client.post("/api/regression/check", json={"run_id": "run-b", "baseline_name": "main"})
+        assert check.json()["verdict"] == verdict
+
+
+def test_evaluations_that_say_nothing_about_each_other_are_a_conflict(
+    client: TestClient, store: Store
+) -> None:
+    add(store, "run-a", "11")
+    add(store, "run-b", "11", protocol=make_protocol(markup="think"))
+    client.post("/api/regression/baselines", json={"name": "main", "run_id": "run-a"})
+    body = {"run_id": "run-b", "baseline_name": "main"}
+    error_of(client.post("/api/regression/check", json=body), 409)
+    error_of(client.post("/api/regression/check", json=body | {"baseline_name": "other"}), 404)
+    error_of(client.post("/api/regression/check", json=body | {"run_id": "run-c"}), 404)

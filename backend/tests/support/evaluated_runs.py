@@ -1,0 +1,96 @@
+"""A finished run with answers to a small eval set of the user's own, made without a model."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from support.evaluations import make_evaluation, make_generation, make_prediction, make_protocol
+from tunix_rt.core.evalset import EvalItem, evalset_hash, item_json
+from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.core.run_record import RunManifest, RunStatus
+from tunix_rt.files.atomic import write_json_atomically
+from tunix_rt.services.store import Store
+
+EVALSET = "sums"
+ITEMS = (
+    EvalItem(
+        id="one",
+        prompt="What is 9 + 9?",
+        expected_answer="18",
+        section="core",
+        category="sum",
+        difficulty="easy",
+    ),
+    EvalItem(
+        id="two",
+        prompt="What is half of one?",
+        expected_answer="1/2",
+        section="edge_case",
+        category="fraction",
+        difficulty="hard",
+        answer_type="math",
+    ),
+)
+RIGHT = {"one": "18", "two": "\\frac{1}{2}"}
+
+
+def completion(answer: str) -> str:
+    """A text in the form that training teaches, with this answer."""
+    return f"<reasoning>\n9 + 9 = 18\n</reasoning>\n<answer>{answer}</answer>"
+
+
+def store_answers(store: Store, name: str, answers: Mapping[str, str] = RIGHT, **values: Any) -> Evaluation:
+    """An evaluation of the eval set, which is put into the home directory; its verdicts are all `wrong`."""
+    store.settings.evalsets_dir.mkdir(parents=True, exist_ok=True)
+    lines = "".join(f"{item_json(item)}\n" for item in ITEMS)
+    (store.settings.evalsets_dir / f"{EVALSET}.jsonl").write_text(lines, encoding="utf-8")
+    made = [_wrong(item, answers[item.id]) for item in ITEMS]
+    protocol = make_protocol(evalset_hash=evalset_hash(ITEMS))
+    evaluation = make_evaluation(made, name=name, evalset=EVALSET, protocol=protocol, **values)
+    store.evaluations.add(evaluation, made)
+    return evaluation
+
+
+def _wrong(item: EvalItem, answer: str) -> Prediction:
+    return make_prediction(
+        item.id,
+        "wrong",
+        prompt=item.prompt,
+        expected_answer=item.expected_answer,
+        section=item.section,
+        category=item.category,
+        difficulty=item.difficulty,
+        generation=make_generation(item.id, text=completion(answer)),
+    )
+
+
+def write_run(runs_dir: Path, run_id: str, status: RunStatus | None = "succeeded") -> Path:
+    """A run directory with what a finished run is known by; without a status one that is not finished."""
+    path = runs_dir / run_id
+    path.mkdir(parents=True)
+    write_json_atomically(path / "recipe.resolved.json", {})
+    if status is not None:
+        write_json_atomically(path / "run_manifest.json", _manifest(run_id, status).to_json())
+    return path
+
+
+def _manifest(run_id: str, status: RunStatus) -> RunManifest:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return RunManifest(
+        run_id=run_id,
+        status=status,
+        exit_code=0 if status == "succeeded" else 1,
+        engine="jax",
+        tunix_rt_version="0.1.0",
+        model="tiny",
+        dataset="sums-v1",
+        dataset_hash="d" * 64,
+        mode="full",
+        is_forced=False,
+        started_at=now,
+        finished_at=now,
+        durations_s={},
+        files={},
+    )

@@ -1,0 +1,62 @@
+"""Baselines, and whether an evaluation is worse than one."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, status
+
+from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.errors import error_responses
+from tunix_rt.api.json_bodies import CheckedRoute
+from tunix_rt.services import regression as regression_service
+from tunix_rt.services.regression import BASELINE_PATTERN
+
+router = APIRouter(
+    prefix="/api/regression", tags=["regression"], responses=error_responses(), route_class=CheckedRoute
+)
+
+BaselineName = Annotated[str, Path(pattern=BASELINE_PATTERN)]
+
+
+@router.post(
+    "/baselines",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(400, 404, 409),
+    response_model_exclude_none=True,
+)
+def set_baseline(
+    request: regression_service.NewBaseline, store: OpenStore
+) -> regression_service.StoredBaseline:
+    """Name an evaluation and the rule that later ones must pass; a name that is taken is given anew.
+
+    404 if run or evaluation is unknown, 409 if it is of another eval set or dataset than the request says.
+    """
+    return regression_service.set_baseline(store, request)
+
+
+@router.get("/baselines", response_model_exclude_none=True)
+def list_baselines(store: OpenStore) -> regression_service.BaselineList:
+    """Every baseline, by name."""
+    return regression_service.list_baselines(store)
+
+
+@router.get("/baselines/{name}", responses=error_responses(404), response_model_exclude_none=True)
+def get_baseline(name: BaselineName, store: OpenStore) -> regression_service.StoredBaseline:
+    """A baseline. 404 if unknown."""
+    return regression_service.get_baseline(store, name)
+
+
+@router.delete("/baselines/{name}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404))
+def delete_baseline(name: BaselineName, store: OpenStore) -> None:
+    """Forget a baseline; its evaluation stays. 404 if unknown."""
+    store.baselines.delete(name)
+
+
+@router.post("/check", responses=error_responses(400, 404, 409), response_model_exclude_none=True)
+def check(
+    request: regression_service.RegressionRequest, store: OpenStore
+) -> regression_service.RegressionCheck:
+    """Hold an evaluation against a baseline: pass or fail, and why.
+
+    404 if run, evaluation or baseline is unknown, 409 if the two were evaluated in different ways.
+    """
+    return regression_service.check_regression(store, request)
