@@ -60,7 +60,12 @@ def find_baseline(store: Store, reference: str) -> ChosenBaseline:
     known = {baseline.name for baseline in store.baselines.list()}
     if reference not in known and os.path.exists(reference):
         return ChosenBaseline(reference, find_evaluation(store, reference), GateRule())
-    baseline = store.baselines.get(reference)
+    return named_baseline(store, reference)
+
+
+def named_baseline(store: Store, name: str) -> ChosenBaseline:
+    """A stored baseline with its evaluation, or NotFoundError."""
+    baseline = store.baselines.get(name)
     return ChosenBaseline(baseline.name, get_evaluation(store, baseline.evaluation_id), baseline.rule)
 
 

@@ -1,0 +1,129 @@
+"""`tunix-rt compare` and `tunix-rt eval leaderboard` on evaluation directories."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.evaluations import make_prediction, make_predictions, write_evaluation
+from typer.testing import CliRunner
+
+from tunix_rt.cli.main import app
+from tunix_rt.core.errors import TunixRTError
+
+
+def run(*arguments: str | Path, exit_code: int = 0) -> str:
+    """What a command prints, or the text of the error that it ends with."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if isinstance(result.exception, TunixRTError):
+        assert result.exception.exit_code == exit_code, result.exception
+        return str(result.exception)
+    assert result.exit_code == exit_code, result.output
+    return result.stdout
+
+
+def run_json(*arguments: str | Path) -> Any:
+    return json.loads(run(*arguments, "--json"))
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path) -> Path:
+    """A base model, a better run, and the same run with samples."""
+    write_evaluation(tmp_path / "base-model", "1100" * 10, age_hours=2)
+    write_evaluation(tmp_path / "run-1", "0111" * 10, age_hours=1)
+    write_evaluation(tmp_path / "run-2", ["10"] * 40)
+    return tmp_path
+
+
+def test_a_comparison_shows_difference_interval_and_both_works_side_by_side(evaluated: Path) -> None:
+    text = run("compare", evaluated / "base-model", evaluated / "run-1", "--flips", "1")
+    overall = next(line for line in text.splitlines() if line.startswith("overall"))
+    assert overall.split()[:5] == ["overall", "40", "50.0%", "75.0%", "+25.0"]
+    assert "LOST  item-0" in text
+    assert "What is 9 + 9? (item-0)" in text
+    assert "base: 18 (correct)" in text
+    assert "other: 17 (wrong)" in text
+    assert "1 of 30 changed items shown; --flips 30 shows all" in text
+
+
+def test_a_comparison_as_json_has_every_flip_unless_told_otherwise(evaluated: Path) -> None:
+    both = evaluated / "base-model", evaluated / "run-1"
+    found = run_json("compare", *both)
+    assert found["overall"]["num_lost"] == 10
+    assert found["overall"]["num_gained"] == 20
+    assert len(found["flips"]) == 30
+    assert len(run_json("compare", *both, "--flips", "2")["flips"]) == 2
+
+
+def test_evaluations_are_named_by_the_start_of_their_id_and_by_their_run(evaluated: Path) -> None:
+    first = run_json("compare", evaluated / "base-model", evaluated / "run-1")
+    again = run_json("compare", first["base_id"][:8], "run-1")
+    assert again == first
+
+
+def test_different_protocols_are_refused_until_allowed(evaluated: Path) -> None:
+    both = evaluated / "base-model", evaluated / "run-2"
+    error = run("compare", *both, exit_code=2)
+    assert "decoding.temperature: 0.0 / 0.7" in error
+    assert "--allow-different-protocols" in error
+    text = run("compare", *both, "--allow-different-protocols")
+    assert "different protocols: decoding.num_samples: 1 / 2" in text
+
+
+def test_one_section_can_be_looked_at_alone(tmp_path: Path) -> None:
+    base = [make_prediction("a"), make_prediction("b", section="edge_case")]
+    other = [make_prediction("a", "wrong"), make_prediction("b", "wrong", section="edge_case")]
+    write_evaluation(tmp_path / "a", base)
+    write_evaluation(tmp_path / "b", other)
+    found = run_json("compare", tmp_path / "a", tmp_path / "b", "--section", "edge_case")
+    assert [flip["item_id"] for flip in found["flips"]] == ["b"]
+    assert list(found["by_section"]) == ["edge_case"]
+    assert "Did you mean 'core'?" in run(
+        "compare", tmp_path / "a", tmp_path / "b", "--section", "cor", exit_code=2
+    )
+
+
+def test_what_a_model_wrote_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    evil = "\x1b[2J\x07gone"
+    write_evaluation(tmp_path / "a", make_predictions("1"))
+    wrong = make_prediction("item-0", "wrong", answer=evil)
+    write_evaluation(tmp_path / "b", [wrong])
+    text = run("compare", tmp_path / "a", tmp_path / "b")
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "�[2J�gone" in text
+
+
+def test_predictions_that_were_edited_are_refused(evaluated: Path) -> None:
+    file = evaluated / "run-1" / "predictions.jsonl"
+    file.write_text(file.read_text().replace('"wrong"', '"correct"'))
+    assert "is not the file" in run("compare", evaluated / "base-model", evaluated / "run-1", exit_code=3)
+
+
+def test_the_leaderboard_ranks_by_protocol_with_base_rows_and_ties(evaluated: Path) -> None:
+    for name in ("base-model", "run-1", "run-2"):
+        run("eval", "add", evaluated / name)
+    text = run("eval", "leaderboard")
+    assert "2 protocols: their scores are not comparable" in text
+    assert "base-model *" in text
+    board = run_json("eval", "leaderboard")
+    drawn, greedy = board["groups"]
+    assert [entry["evaluation"]["model"]["name"] for entry in drawn["entries"]] == ["run-2"]
+    assert [(entry["rank"], entry["is_tied"]) for entry in greedy["entries"]] == [(1, True), (1, True)]
+    assert greedy["entries"][0]["difference_to_base"] == 0.25
+
+
+def test_a_filtered_leaderboard_keeps_the_base_row(evaluated: Path) -> None:
+    for name in ("base-model", "run-1", "run-2"):
+        run("eval", "add", evaluated / name)
+    board = run_json("eval", "leaderboard", "--dataset", "sums-v1", "--to", "2026-01-01T11:30")
+    (group,) = board["groups"]
+    assert [entry["evaluation"]["model"]["name"] for entry in group["entries"]] == ["run-1", "base-model"]
+
+
+def test_an_empty_leaderboard_says_what_to_do() -> None:
+    assert "tunix-rt eval MODEL" in run("eval", "leaderboard")
+
+
+def test_a_date_that_is_none_is_a_usage_error() -> None:
+    assert "--from" in run("eval", "leaderboard", "--from", "tomorrow", exit_code=2)

@@ -1,0 +1,166 @@
+"""`tunix-rt gate` and `tunix-rt baselines`, as a CI runs them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.children import run_program
+from support.evaluations import make_evaluation, make_predictions, write_evaluation
+from typer.testing import CliRunner
+
+from tunix_rt.cli.main import app
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import NotFoundError, TunixRTError
+from tunix_rt.core.evaluation.comparison import GateRule
+from tunix_rt.evals.gating import RuleChanges
+from tunix_rt.services.gating import (
+    ChosenBaseline,
+    gate_evaluation,
+    named_baseline,
+    newest_successor,
+    set_baseline,
+)
+from tunix_rt.services.store import Store
+
+
+def run(*arguments: str | Path, exit_code: int = 0) -> str:
+    """What a command prints, or the text of the error that it ends with."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if isinstance(result.exception, TunixRTError):
+        assert result.exception.exit_code == exit_code, result.exception
+        return str(result.exception)
+    assert result.exit_code == exit_code, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path) -> Path:
+    """A baseline of 30 right, and evaluations that keep, lose one and lose ten of them."""
+    write_evaluation(tmp_path / "old", "1" * 30 + "0" * 10, age_hours=4)
+    write_evaluation(tmp_path / "same", "1" * 30 + "0" * 10, age_hours=3)
+    write_evaluation(tmp_path / "slip", "0" + "1" * 35 + "0" * 4, age_hours=2)
+    write_evaluation(tmp_path / "worse", "0" * 10 + "1" * 20 + "0" * 10, age_hours=1)
+    write_evaluation(tmp_path / "drawn", ["11"] * 40)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "exit_code", "expected"),
+    [
+        ("same", 0, "PASS  same against"),
+        ("worse", 1, "significant loss of 25.0 points"),
+        ("drawn", 2, "different protocols"),
+    ],
+)
+def test_a_ci_gates_directories_alone_by_the_exit_code(
+    evaluated: Path, name: str, exit_code: int, expected: str
+) -> None:
+    settings = Settings(home=evaluated / "home")
+    done = run_program("gate", evaluated / name, "--baseline", evaluated / "old", settings=settings)
+    assert done.returncode == exit_code, done.stderr
+    assert expected in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "expected"),
+    [
+        (["slip"], 0, "PASS  slip against"),
+        (["slip", "--protect", "section=core"], 1, "1 protected item is no longer right: item-0"),
+        (["worse", "--alpha", "0.001"], 0, "PASS"),
+        (["nothing"], 2, "nothing"),
+    ],
+)
+def test_the_rule_decides_what_fails(
+    evaluated: Path, arguments: list[str], exit_code: int, expected: str
+) -> None:
+    name, *options = arguments
+    text = run("gate", evaluated / name, "--baseline", evaluated / "old", *options, exit_code=exit_code)
+    assert expected in text
+
+
+def test_a_verdict_as_json_carries_reasons_rule_and_comparison(evaluated: Path) -> None:
+    text = run("gate", evaluated / "worse", "--baseline", evaluated / "old", "--json", exit_code=1)
+    verdict = json.loads(text)
+    assert verdict["passed"] is False
+    assert verdict["rule"]["alpha"] == 0.05
+    assert verdict["comparison"]["overall"]["num_lost"] == 10
+    assert verdict["reasons"]
+
+
+def test_a_verdict_as_markdown_shows_lost_items_that_no_text_can_break_out_of(tmp_path: Path) -> None:
+    write_evaluation(tmp_path / "old", "1")
+    wrong = make_predictions("0", answer="```</details>")
+    write_evaluation(tmp_path / "new", wrong)
+    text = run(
+        "gate", tmp_path / "new", "--baseline", tmp_path / "old", "--markdown", "--protect", "item=item-0",
+        exit_code=1,
+    )  # fmt: skip
+    assert text.startswith("### FAIL  new against")
+    assert "| overall | 1 | 100.0% | 0.0% | -100.0 |" in text
+    assert "````text\n<reasoning>" in text
+
+
+def test_a_named_baseline_keeps_its_rule_and_finds_the_newest_evaluation(evaluated: Path) -> None:
+    assert "main is old on exam" in run(
+        "baselines", "set", "main", evaluated / "old", "--protect", "section=core"
+    )
+    assert "No evaluation of exam is newer" in run("gate", "--baseline", "main", exit_code=2)
+    run("eval", "add", evaluated / "same")
+    assert "PASS  same against main (old)" in run("gate", "--baseline", "main")
+    run("eval", "add", evaluated / "slip")
+    assert "LOST  item-0" in run("gate", "--baseline", "main", exit_code=1)
+    listed = run("baselines", "list")
+    assert "section core" in listed
+    assert json.loads(run("baselines", "list", "--json"))["data"][0]["name"] == "main"
+    assert "Removed main" in run("baselines", "rm", "main")
+    assert "There is no baseline 'main'" in run("gate", "--baseline", "main", exit_code=2)
+    assert "no baselines yet" in run("baselines", "list")
+
+
+def test_setting_a_baseline_again_moves_it(evaluated: Path) -> None:
+    run("baselines", "set", "main", evaluated / "old", "--alpha", "0.2")
+    moved = json.loads(run("baselines", "set", "main", evaluated / "slip", "--json"))
+    assert moved["rule"]["alpha"] == 0.05
+    assert json.loads(run("baselines", "list", "--json"))["data"] == [moved]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--protect", "section=cor"], "Did you mean 'core'?"),
+        (["--protect", "category=algebra"], "Known: addition."),
+        (["--protect", "item=item_0"], "Did you mean 'item-0'?"),
+        (["--protect", "item=zzz"], "It has 40 of them"),
+        (["--protect", "core"], "--protect section=core"),
+        (["--protect", "section="], "--protect section=core"),
+        (["--alpha", "0"], "between 0 and 1"),
+    ],
+)
+def test_a_rule_that_would_protect_nothing_is_refused(
+    evaluated: Path, arguments: list[str], expected: str
+) -> None:
+    assert expected in run("baselines", "set", "main", evaluated / "old", *arguments, exit_code=2)
+    gated = run("gate", evaluated / "same", "--baseline", evaluated / "old", *arguments, exit_code=2)
+    assert expected in gated
+
+
+def test_a_name_that_is_a_path_cannot_name_a_baseline(evaluated: Path) -> None:
+    assert "cannot name a baseline" in run("baselines", "set", "../main", evaluated / "old", exit_code=2)
+
+
+def test_baselines_and_gates_work_on_every_database(store: Store) -> None:
+    old, new = make_predictions("1" * 10), make_predictions("0" * 8 + "11")
+    base, other = make_evaluation(old, name="old", age_hours=1), make_evaluation(new, name="new")
+    store.evaluations.add(base, old)
+    with pytest.raises(NotFoundError, match="newer than the baseline"):
+        newest_successor(store, base)
+    store.evaluations.add(other, new)
+    assert newest_successor(store, base) == other
+    set_baseline(store, "main", base, GateRule(protected_items=("item-9",)))
+    chosen = named_baseline(store, "main")
+    assert chosen == ChosenBaseline("main", base, GateRule(protected_items=("item-9",)))
+    verdict = gate_evaluation(store, other, chosen)
+    assert [reason.split(" of ")[0] for reason in verdict.reasons] == ["significant loss"]
+    lenient = gate_evaluation(store, other, chosen, RuleChanges(alpha=0.001, protected_items=("item-8",)))
+    assert lenient.passed
+    assert lenient.rule.protected_items == ("item-9", "item-8")

@@ -1,0 +1,81 @@
+"""`tunix-rt baselines …`: evaluations with a name and a rule."""
+
+from typing import Annotated
+
+import typer
+
+from tunix_rt.cli.context import store as open_store
+from tunix_rt.cli.gate_options import Alpha, MaxUnscored, Protect, rule_changes
+from tunix_rt.cli.gate_view import protected_text, rule_text
+from tunix_rt.cli.output import JsonFlag, print_json, print_table, say
+from tunix_rt.core.evaluation.comparison import Baseline, GateRule
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.evals.gating import changed_rule
+from tunix_rt.services.evaluations import find_evaluation
+from tunix_rt.services.gating import set_baseline
+
+app = typer.Typer(no_args_is_help=True)
+_ID_CHARS = 8
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the baseline, e.g. main.")]
+Reference = Annotated[
+    str,
+    typer.Argument(metavar="EVALUATION", help="Id, its first 6 characters, run id or evaluation directory."),
+]
+
+
+@app.command("set")
+def set_(
+    name: Name,
+    evaluation: Reference,
+    protect: Protect = None,
+    alpha: Alpha = None,
+    max_unscored: MaxUnscored = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Name an evaluation, with the rule for what comes after it. A name in use moves, with a new rule."""
+    rule = changed_rule(GateRule(), rule_changes(protect, alpha, max_unscored))
+    with open_store() as store:
+        found = find_evaluation(store, evaluation)
+        baseline = set_baseline(store, name, found, rule)
+    if as_json:
+        print_json(baseline.to_json())
+        return
+    say(f"{baseline.name} is {found.model.name} on {found.evalset} ({found.evaluation_id}).")
+    say(rule_text(rule))
+    say(f"next: tunix-rt gate EVALUATION --baseline {baseline.name}")
+
+
+@app.command("list")
+def list_(as_json: JsonFlag = False) -> None:
+    """List the baselines."""
+    with open_store() as store:
+        found = store.baselines.list()
+        if as_json:
+            print_json({"data": [baseline.to_json() for baseline in found]})
+            return
+        rows = [_row(baseline, store.evaluations.get(baseline.evaluation_id)) for baseline in found]
+    if not rows:
+        say("There are no baselines yet. Make one: tunix-rt baselines set NAME EVALUATION")
+        return
+    print_table(("name", "model", "eval set", "evaluation", "alpha", "unscored", "protected"), rows)
+
+
+def _row(baseline: Baseline, evaluation: Evaluation) -> tuple[object, ...]:
+    return (
+        baseline.name,
+        evaluation.model.name,
+        evaluation.evalset,
+        str(baseline.evaluation_id)[:_ID_CHARS],
+        f"{baseline.rule.alpha:g}",
+        f"{baseline.rule.max_unscored:.1%}",
+        protected_text(baseline.rule),
+    )
+
+
+@app.command("rm")
+def remove(name: Name, as_json: JsonFlag = False) -> None:
+    """Forget a baseline; its evaluation stays."""
+    with open_store() as store:
+        store.baselines.delete(name)
+    print_json({"removed": name}) if as_json else say(f"Removed {name}; its evaluation stays.")
