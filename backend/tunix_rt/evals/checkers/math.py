@@ -1,6 +1,7 @@
 """Symbolic answers: right when math-verify finds them equal, exactly."""
 
 import re
+from fractions import Fraction
 
 from tunix_rt.core.errors import MissingExtraError
 from tunix_rt.core.evalset import EvalItem
@@ -33,7 +34,7 @@ def check_math(item: EvalItem, answer: str) -> Checked:
     expected = item.expected_answer
     wanted = (expected, *item.accepted_answers)
     text = canonical_text(answer)
-    value, numbers = number_of(answer), [number_of(other) for other in wanted]
+    value, numbers = _exact(answer), [_exact(other) for other in wanted]
     if text in map(canonical_text, wanted) or (value is not None and value in numbers):
         return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
     if value is not None and None not in numbers:
@@ -41,7 +42,7 @@ def check_math(item: EvalItem, answer: str) -> Checked:
     if (problem := _unreadable(answer)) is not None:
         return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
     try:
-        is_right, parsed = _VERIFIER.call(_verify, [_latex(other) for other in wanted], _latex(answer))
+        is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
     except VerifierError as error:
         return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
     relation = "equals" if is_right else "is not"
@@ -76,7 +77,14 @@ def _depth(text: str) -> int:
     return deepest
 
 
+def _exact(text: str) -> Fraction | None:
+    return None if "!" in text else number_of(text)  # a factorial, or a mark that the library leaves out
+
+
 def _latex(text: str) -> str:
+    if (value := _exact(text)) is not None:
+        # A decimal would be compared in floating point, and pass for the number that it approximates.
+        return f"$\\frac{{{value.numerator}}}{{{value.denominator}}}$"
     text = _DELIMITERS.sub("", clean(text)).rstrip(" .")
     text = _ROOT.sub(r"\\sqrt{\1}", _FUNCTION.sub(r"\\\1", text))
     return f"${text}$"
@@ -92,7 +100,6 @@ def _verify(wanted: list[str], answer: str) -> tuple[bool, str | None]:
     given = _parsed(answer)
     if not given:
         return False, None
-    # Rounded that far, a decimal never passes for the irrational number that it approximates.
     is_right = any(
         verify(gold, given, float_rounding=_EXACT_DECIMALS, timeout_seconds=None) for gold in golds
     )

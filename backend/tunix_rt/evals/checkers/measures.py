@@ -25,17 +25,19 @@ _NUMBER = re.compile(
 _GLUED = re.compile(r"[\w.,^]$")
 """The end of a gap that makes the digits after it part of something else: `CO2`, `v1.2`, `3^2`."""
 _SQUARES = re.compile(r"(?<=[^\W\d_])\^([23])(?!\d)")
-_BARE_POWER = re.compile(r"(?<![\w.^×*·])(?<![×*·]\s)10\^")
+_BARE_POWER = re.compile(r"(?<![\w.^×*·])(?<![×*·x]\s)10\^")
 _SEPARATORS = str.maketrans("", "", ", '")
 _BRACKETED = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _ARITHMETIC = re.compile(r"(?:[\d\s+\-*/×÷x().^$%]|,(?=\d{3}))*")
 _NAME = re.compile(r"[^\d=,;]*")
-_RATE = re.compile(r"(?<=[^\W\d_])/(?=[^\W\d_])")
+_UNKNOWN = re.compile(r"\b(?![aAI]\b)[^\W\d_]\b(?!\s*:)")
+"""A letter alone before a number: `x - 1` is not -1."""
+_RATE = re.compile(r"(?<=[^\W\d_]|\s)/(?=[^\W\d_])")
 
 _TAKEN_BACK = re.compile(
     r"\b(?:not|never|no|nor|neither|none|wrong|incorrect|false|than|least|most|under|over|above|below|between"
     r"|or|either|except|without|maybe|perhaps|possibly|unknown|cannot|impossible|unless|if|almost|nearly"
-    r"|minimum|maximum|plus|minus|times|divided|squared|cubed)\b|n't\b",
+    r"|minimum|maximum|plus|minus|times|divided|squared|cubed|twice|thrice|double|triple|half)\b|n't\b",
     re.IGNORECASE,
 )
 """Words that make another number of the one they stand with, or take it back."""
@@ -105,8 +107,16 @@ def _has_foreign_parts(text: str, matches: list[re.Match[str]]) -> bool:
     gaps = _gaps(text, matches)
     if any(_GLUED.search(gap) for gap in gaps[:-1]) or any(gap.endswith(":") for gap in gaps[1:-1]):
         return True
+    if _UNKNOWN.search(gaps[0].replace("²", "").replace("³", "")) or _is_operator(matches[0], gaps[0]):
+        return True
     rest = _RATE.sub(" ", " ".join(gaps))
     return bool(_FOREIGN.search(rest)) or takes_back(rest)
+
+
+def _is_operator(match: re.Match[str], before: str) -> bool:
+    """Whether a sign that stands apart from its digits has something else before it: `I + 1`."""
+    stands_apart = (match["sign"] or "").endswith(" ")
+    return stands_apart and bool(before.strip()) and not before.rstrip().endswith(":")
 
 
 def _gaps(text: str, matches: list[re.Match[str]]) -> list[str]:

@@ -51,8 +51,9 @@ def number_of(text: str, *, in_percent: bool = False) -> Fraction | None:
 
 def _is_of_an_unknown(measure: Measure) -> bool:
     """`2x` is not 2; `2 m` may be."""
-    first = measure.after.partition(" ")[0]
-    return len(first) == 1 and first.isalpha() and find_unit(first)[0] is None
+    first, _, rest = measure.after.partition(" ")
+    is_article = first == "a" and rest
+    return len(first) == 1 and first.isalpha() and not is_article and find_unit(first)[0] is None
 
 
 def _asks_percent(item: EvalItem) -> bool:

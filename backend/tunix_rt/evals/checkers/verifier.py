@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
-CPU_SECONDS = 10.0
+CPU_SECONDS = 5.0
 """Of computing for one answer. Not wall time: a busy machine must not change a verdict."""
 WALL_SECONDS = 300.0
 """The end of a child that waits instead of computing."""

@@ -1,0 +1,132 @@
+"""Which answers count as right; the cases are in answer_cases.json, each reviewed by hand."""
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.evaluation.prediction import CheckerName
+from tunix_rt.evals.checkers import check, checker_of
+from tunix_rt.evals.evalset import load_evalset
+from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
+from tunix_rt.files.assets import shipped_evalset_names, shipped_evalset_path
+
+CASES = json.loads((Path(__file__).parent / "answer_cases.json").read_text(encoding="utf-8"))
+QUICK_CASES = [case for case in CASES if case["answer_type"] != "math"]
+EVALSETS = [shipped_evalset_path(name) for name in shipped_evalset_names()]
+HANG_GUARD_CPU_S = 60.0
+PIECES = st.sampled_from(
+    ["18", "-", "1,000", "½", "$", "%", " or ", "not ", "=", "\\frac{", "}", "km", "(B)", "^"]
+)
+ANSWERS = st.text(max_size=40) | st.lists(PIECES | st.text(max_size=3), max_size=8).map("".join)
+
+
+def make_item(expected_answer: str, **changes: Any) -> EvalItem:
+    return item_of({"id": "q", "expected": expected_answer, "answer_type": None} | changes)
+
+
+def item_of(case: dict[str, Any]) -> EvalItem:
+    return EvalItem(
+        id=case["id"],
+        prompt=case.get("prompt", "What is it?"),
+        expected_answer=case["expected"],
+        section="core",
+        category="cases",
+        difficulty="easy",
+        answer_type=case["answer_type"],
+        accepted_answers=case.get("accepted", ()),
+        choices=case.get("choices", ()),
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_an_answer_is_judged_as_the_reviewed_case_says(case: dict[str, Any]) -> None:
+    checked = check(item_of(case), case["answer"])
+    assert checked.is_right is case["right"], f"{case['why']}: {checked.explanation}"
+
+
+@pytest.mark.parametrize(
+    ("expected", "checker"),
+    [
+        ("18", "number"), ("-5", "number"), ("5/12", "number"), ("1,000", "number"), ("10%", "number"),
+        ("$31.50", "quantity"), ("25 km", "quantity"), ("16 m^2", "quantity"), ("2\\sqrt{2}", "math"),
+        ("x^2 + 1", "math"), ("\\frac{1}{2}", "number"), ("2024-03-05", "date"), ("March 5, 2024", "date"),
+        ("[1, 2]", "list"), ("{1, 2}", "set"), ("Lisbon", "text"), ("12:30", "text"), ("3:2", "text"),
+        ("yes", "text"), ("CO2", "text"), ("18 eggs", "text"), ("a, b", "text"), (".", "text"),
+    ],
+)  # fmt: skip
+def test_an_item_that_names_no_checker_gets_the_one_of_its_form(expected: str, checker: str) -> None:
+    assert checker_of(make_item(expected)) == checker
+
+
+def test_an_item_with_choices_is_a_choice() -> None:
+    assert checker_of(make_item("12", choices=("10", "12"))) == "choice"
+
+
+@pytest.mark.parametrize("path", EVALSETS, ids=lambda path: path.stem)
+def test_every_shipped_item_accepts_its_own_answer(path: Path) -> None:
+    wrong = [item.id for item in load_evalset(path) if not check(item, item.expected_answer).is_right]
+    assert wrong == []
+
+
+@given(answer=ANSWERS, case=st.sampled_from(QUICK_CASES))
+def test_no_answer_makes_a_checker_raise(answer: str, case: dict[str, Any]) -> None:
+    assert check(item_of(case), answer).is_right in (True, False)
+
+
+@given(case=st.sampled_from(QUICK_CASES), other=st.sampled_from(QUICK_CASES))
+def test_answers_with_one_canonical_text_get_one_verdict(case: dict[str, Any], other: dict[str, Any]) -> None:
+    first, second = check(item_of(case), case["answer"]), check(item_of(case), other["answer"])
+    if first.canonical == second.canonical:
+        assert first.is_right == second.is_right
+
+
+@pytest.mark.parametrize("answer", ["18", "18.0", "$18", "18 eggs", "eighteen", "36/2", "9 * 2 = 18"])
+def test_equal_numbers_have_one_canonical_text_right_or_wrong(answer: str) -> None:
+    assert check(make_item("18"), answer).canonical == "18"
+    assert check(make_item("19"), answer).canonical == "18"
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "9" * 100_000, "1," * 50_000, "1 " * 50_000, "(" * 100_000, "{" * 100_000, "\\frac{" * 16_000,
+        "\\text{" * 16_000, "$" * 99_999, "twenty " * 14_000, "a/" * 50_000, "-" * 100_000, "=" * 100_000,
+        "9^" * 50_000, "\\sqrt{" * 16_000, "x and " * 16_000, "** " * 33_000, "½" * 50_000, "not " * 25_000,
+        "9^{9^{9^{9}}}", "9**9**9**9", "2^(99999999)", "99999999!!", "1e999999999",
+    ],
+    ids=lambda bomb: f"{bomb[:8]}-{len(bomb)}",
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["number", "quantity", "choice", "text", "list", "set", "date", "math"])
+def test_hostile_answers_are_judged_without_hanging(kind: CheckerName, bomb: str) -> None:
+    expected = {"date": "2024-03-05", "choice": "B", "math": "2\\sqrt{2}"}.get(kind, "18")
+    start = time.process_time()
+    checked = check(make_item(expected, answer_type=kind), bomb[:MAX_ANSWER_CHARS])
+    assert checked.is_right is not True
+    assert time.process_time() - start < HANG_GUARD_CPU_S
+
+
+def test_an_answer_that_takes_too_much_computing_is_unscored_and_the_next_is_judged() -> None:
+    item = make_item("2\\sqrt{2}")
+    checked = check(item, "\\binom{999999999}{499999999}")
+    assert checked.is_right is None
+    assert "needed more than 5 s of computing" in checked.explanation
+    assert check(item, "\\sqrt{8}").is_right
+
+
+def test_a_checker_works_off_the_main_thread() -> None:
+    with ThreadPoolExecutor(2) as threads:
+        checks = list(threads.map(partial(check, make_item("2\\sqrt{2}")), ["\\sqrt{8}", "\\sqrt{7}"]))
+    assert [checked.is_right for checked in checks] == [True, False]
+
+
+def test_an_expected_answer_that_its_checker_cannot_read_leaves_answers_unscored() -> None:
+    checked = check(make_item("some day", answer_type="date"), "March 5, 2024")
+    assert (checked.is_right, checked.canonical) == (None, None)
