@@ -1,13 +1,21 @@
 """What names an evaluation on the command line: an id, its beginning, a run, a directory, a file."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.evaluations import make_model, write_evaluation
+from support.evaluations import (
+    make_evaluation,
+    make_model,
+    make_prediction,
+    predictions_jsonl,
+    write_evaluation,
+)
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
 from tunix_rt.services.evaluations import delete_evaluation, find_evaluation, load_predictions
 from tunix_rt.services.store import Store, open_store
@@ -92,6 +100,24 @@ def test_edited_predictions_are_refused(store: Store, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not the file"):
         find_evaluation(store, str(tmp_path / "exam-1"))
     assert num_stored(store) == 0
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        [make_prediction("twice"), make_prediction("twice")],
+        [make_prediction().model_copy(update={"item_id": "x" * 129})],
+        [make_prediction().model_copy(update={"category": "a\x00b"})],
+    ],
+)
+def test_predictions_that_no_eval_set_can_lead_to_are_refused(
+    store: Store, tmp_path: Path, made: list[Prediction]
+) -> None:
+    evaluation = make_evaluation(made)
+    (tmp_path / "predictions.jsonl").write_bytes(predictions_jsonl(made))
+    (tmp_path / "evaluation.json").write_text(json.dumps(evaluation.to_json()))
+    with pytest.raises(DataError):
+        find_evaluation(store, str(tmp_path))
 
 
 def test_a_record_that_differs_from_the_stored_one_is_a_conflict(store: Store, tmp_path: Path) -> None:

@@ -101,13 +101,22 @@ def add_directory(store: Store, path: Path) -> Evaluation:
             f"There is no complete evaluation in {path}.",
             next_step="Give the command that began it once more: it goes on where it stopped.",
         )
-    if file_sha256(directory.predictions) != evaluation.predictions_hash:
-        raise DataError(
-            f"{directory.predictions} is not the file that {EVALUATION_FILE} was computed from.",
-            next_step="Put back the original file, or evaluate again into another --output.",
-        )
-    store.evaluations.add(evaluation, tuple(directory.read_predictions()))
+    store.evaluations.add(evaluation, _predictions_of(directory, evaluation))
     return evaluation
+
+
+def _predictions_of(directory: EvaluationDir, evaluation: Evaluation) -> tuple[Prediction, ...]:
+    """What the record was computed from, and nothing else."""
+    if file_sha256(directory.predictions) != evaluation.predictions_hash:
+        raise _edited(f"{directory.predictions} is not the file that {EVALUATION_FILE} was computed from.")
+    predictions = tuple(directory.read_predictions())
+    if len({(prediction.item_id, prediction.sample) for prediction in predictions}) < len(predictions):
+        raise _edited(f"{directory.predictions} has the same sample of an item twice.")
+    return predictions
+
+
+def _edited(detail: str) -> DataError:
+    return DataError(detail, next_step="Put back the original file, or evaluate again with another --output.")
 
 
 def list_evaluations(

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from tunix_rt.core.evaluation.base import Record
 from tunix_rt.core.evaluation.protocol import ExtractionRule
+from tunix_rt.core.trace import Text
 
 FailureCode = Literal["prompt-too-long", "prompt-refused", "out-of-memory", "non-finite", "not-text"]
 Verdict = Literal["correct", "wrong", "no-answer", "unscored"]
@@ -101,12 +102,12 @@ class Judgement(Record):
 class Prediction(Record):
     """One line of `predictions.jsonl`: the item, what was written, and what was made of it."""
 
-    item_id: str
+    item_id: Annotated[Text, Field(max_length=128)]
     sample: Count = 0
     prompt: str
     expected_answer: str
-    section: str
-    category: str
-    difficulty: str
+    section: Annotated[Text, Field(max_length=64)]
+    category: Annotated[Text, Field(max_length=64)]
+    difficulty: Annotated[Text, Field(max_length=64)]
     generation: Generation
     judgement: Judgement
