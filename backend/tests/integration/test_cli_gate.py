@@ -56,6 +56,8 @@ def test_a_ci_gates_directories_alone_by_the_exit_code(
     evaluated: Path, name: str, exit_code: int, expected: str
 ) -> None:
     settings = Settings(home=evaluated / "home")
+    for file in ("request.json", "items.jsonl"):
+        (evaluated / "old" / file).unlink()  # the record and its predictions are enough
     done = run_program("gate", evaluated / name, "--baseline", evaluated / "old", settings=settings)
     assert done.returncode == exit_code, done.stderr
     assert expected in done.stdout + done.stderr
@@ -76,6 +78,12 @@ def test_the_rule_decides_what_fails(
     name, *options = arguments
     text = run("gate", evaluated / name, "--baseline", evaluated / "old", *options, exit_code=exit_code)
     assert expected in text
+
+
+def test_a_baseline_is_not_held_against_itself(evaluated: Path) -> None:
+    assert "is the baseline itself" in run(
+        "gate", evaluated / "old", "--baseline", evaluated / "old", exit_code=2
+    )
 
 
 def test_a_verdict_as_json_carries_reasons_rule_and_comparison(evaluated: Path) -> None:

@@ -68,7 +68,12 @@ def mean_difference_interval(differences: Sequence[float]) -> tuple[float, float
     if len(set(differences)) == 1:
         same, others = differences[0], wilson_share(0, len(differences)).high
         return same - others * (1 + same), same + others * (1 - same)
-    return _bootstrap_interval(_table((difference, 1) for difference in differences))
+    table, turned = (_table((sign * difference, 1) for difference in differences) for sign in (1, -1))
+    # Always the same one of the two is resampled: B against A mirrors A against B to the last digit.
+    if turned < table:
+        low, high = _bootstrap_interval(turned)
+        return -high, -low
+    return _bootstrap_interval(table)
 
 
 Table = tuple[tuple[tuple[float, int], int], ...]

@@ -93,8 +93,13 @@ def gate_evaluation(
 
     Raises:
         ConflictError: They have different protocols: nothing can be said.
-        InvalidInputError: The rule protects what the baseline does not have.
+        InvalidInputError: It is the baseline itself, or the rule protects what the baseline does not have.
     """
+    if evaluation.evaluation_id == baseline.evaluation.evaluation_id:
+        raise InvalidInputError(
+            f"The evaluation {evaluation.evaluation_id} is the baseline itself: it would always pass.",
+            next_step="Name the evaluation of the new model.",
+        )
     base = load_scored(store, baseline.evaluation)
     rule = changed_rule(baseline.rule, changes or RuleChanges())
     require_known_names(rule, base.predictions)

@@ -147,5 +147,6 @@ def test_swapping_the_two_turns_the_difference_and_keeps_the_p_value(verdicts: l
     if there is not None and back is not None:
         assert there.p_value == back.p_value
         assert there.difference == pytest.approx(-back.difference)
+        assert (there.low, there.high) == (-back.high, -back.low)
         assert (there.num_lost, there.num_gained) == (back.num_gained, back.num_lost)
         assert there.num_lost + there.num_gained + there.num_both_right + there.num_both_wrong == there.n

@@ -1,5 +1,7 @@
+import re
 from itertools import combinations, product
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,8 @@ from tunix_rt.evals.sampling_statistics import (
     sample_counts,
 )
 
+DOCS = Path(__file__).parents[4] / "docs" / "comparing.md"
+
 
 @pytest.mark.parametrize(
     ("num_lost", "num_gained"), [(0, 0), (0, 1), (1, 7), (5, 5), (0, 6), (12, 30), (400, 500)]
@@ -25,6 +29,13 @@ def test_the_sign_test_is_scipys(num_lost: int, num_gained: int) -> None:
     n = num_lost + num_gained
     expected = binomtest(num_lost, n, 0.5).pvalue if n else 1.0
     assert sign_test(num_lost, num_gained) == pytest.approx(expected)
+
+
+def test_the_p_values_in_the_documentation_are_those_of_the_code() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (0\.\d+) \|$", DOCS.read_text(encoding="utf-8"), re.M)
+    assert len(rows) == 5
+    for num_lost, num_gained, p_value in rows:
+        assert sign_test(int(num_lost), int(num_gained)) == pytest.approx(float(p_value), rel=0.03)
 
 
 @given(st.integers(0, 300), st.integers(0, 300))
@@ -107,9 +118,9 @@ def test_items_that_all_agree_still_have_an_interval() -> None:
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1, max_size=30))
 def test_the_interval_of_a_difference_contains_it_and_turns_with_its_sign(differences: list[float]) -> None:
     low, high = mean_difference_interval(differences)
-    assert -1 <= low <= sum(differences) / len(differences) + 1e-12
-    turned = mean_difference_interval([-difference for difference in differences])
-    assert turned == pytest.approx((-high, -low), abs=0.08)
+    mean = sum(differences) / len(differences)
+    assert -1 <= low <= mean <= high <= 1
+    assert mean_difference_interval([-difference for difference in differences]) == (-high, -low)
 
 
 def test_the_bootstrap_covers_the_truth_about_95_times_in_100() -> None:
