@@ -106,9 +106,15 @@ def run(
         limit=limit,
         output=output,
     )
+    evaluate_and_show(request, as_json=as_json)
+
+
+def evaluate_and_show(request: EvaluationRequest, *, as_json: bool) -> None:
+    """Evaluate and print the result. Exit 1 when it says nothing about the model."""
     with open_store() as store:
         evaluation = evaluated(store, request)
-        show(store, evaluation, evaluation_dir(store.settings, evaluation, output).path, as_json=as_json)
+        place = evaluation_dir(store.settings, evaluation, request.output).path
+        show(store, evaluation, place, as_json=as_json)
 
 
 def evaluated(store: Store, request: EvaluationRequest) -> Evaluation:

@@ -180,4 +180,6 @@ def print_prediction(prediction: Prediction) -> None:
 
 
 def _indented(text: str) -> str:
-    return text.replace("\n", "\n            ")
+    # What a model wrote must not steer the terminal.
+    shown = "".join(one if one.isprintable() or one in "\n\t" else "�" for one in text)
+    return shown.replace("\n", "\n            ")

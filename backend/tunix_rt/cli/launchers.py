@@ -1,16 +1,24 @@
 """The command lines of `training/run_train_jax.py` and `train_jax.py`: `tunix-rt train` by other flags."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tunix_rt.cli.eval import evaluate_and_show
 from tunix_rt.cli.output import note, print_error
 from tunix_rt.cli.train import TrainRequest, parse_resume_from, resolve, run_request
 from tunix_rt.config.recipe_loading import Flag
+from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
 from tunix_rt.engines.base import DeviceName, DeviceRequest
+from tunix_rt.evals.checkers import require_checkers
+from tunix_rt.services.evalsets import open_evalset
+from tunix_rt.services.evaluating import EvaluationRequest
+
+DEFAULT_EVAL_SET = "eval_v2"
 
 Config = Annotated[Path, typer.Option("--config", help="Recipe (YAML).")]
 Output = Annotated[Path, typer.Option("--output", help="Directory of the run.")]
@@ -37,6 +45,13 @@ ResumeFrom = Annotated[
 SaveEverySteps = Annotated[
     int | None, typer.Option("--save_every_steps", min=1, help="Steps between two checkpoints.")
 ]
+EvalAfterTrain = Annotated[
+    bool, typer.Option("--eval_after_train", help="Evaluate the trained model, as tunix-rt eval does.")
+]
+EvalSet = Annotated[
+    str | None,
+    typer.Option("--eval_set", metavar="NAME|FILE", help=f"What it is asked. Default: {DEFAULT_EVAL_SET}."),
+]
 
 
 def train_jax_command(
@@ -51,11 +66,11 @@ def train_jax_command(
     checkpoint_dir: CheckpointDir = None,
     resume_from: ResumeFrom = None,
     save_every_steps: SaveEverySteps = None,
-    eval_after_train: Annotated[bool, typer.Option("--eval_after_train", hidden=True)] = False,
-    eval_set: Annotated[str | None, typer.Option("--eval_set", hidden=True)] = None,
+    eval_after_train: EvalAfterTrain = False,
+    eval_set: EvalSet = None,
 ) -> None:
     """Train with the JAX engine; the same as `tunix-rt train`. docs/training.md explains the exit codes."""
-    _refuse_evaluation(eval_after_train, eval_set)
+    _check_evaluation(eval_after_train, eval_set)
     recipe_path = _recipe_path(config, smoke_config, smoke_steps)
     flags = _flags(dataset, data, save_every_steps)
     request = TrainRequest(
@@ -68,12 +83,20 @@ def train_jax_command(
         checkpoint_dir=checkpoint_dir,
     )
     run_request(request, as_json=False)
+    if eval_after_train:
+        name = eval_set or DEFAULT_EVAL_SET
+        evaluate_and_show(EvaluationRequest(str(output), name, device=request.device), as_json=False)
 
 
 def train_jax() -> None:
     """Run the command line; an error becomes its message, its next step and its exit code."""
+    launch(train_jax_command)
+
+
+def launch(command: Callable[..., None]) -> None:
+    """Run a command line of its own; an error becomes its message, its next step and its exit code."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(train_jax_command)
+    app.command()(command)
     try:
         app()
     except TunixRTError as error:
@@ -110,9 +133,11 @@ def _flags(dataset: str | None, data: Path | None, save_every_steps: int | None)
     return flags
 
 
-def _refuse_evaluation(eval_after_train: bool, eval_set: str | None) -> None:
-    if eval_after_train or eval_set is not None:
+def _check_evaluation(eval_after_train: bool, eval_set: str | None) -> None:
+    """An eval set that cannot be used is an error before the training, not after it."""
+    if eval_set is not None and not eval_after_train:
         raise InvalidInputError(
-            "Training does not evaluate answers: --eval_after_train and --eval_set are not available.",
-            next_step="Leave them out; eval.every_steps in the recipe gives the validation loss.",
+            "--eval_set is given without --eval_after_train.", next_step="Add it, or leave both out."
         )
+    if eval_after_train:
+        require_checkers(open_evalset(load_settings(), eval_set or DEFAULT_EVAL_SET).items)

@@ -8,7 +8,25 @@ import typer
 from typer.core import TyperGroup
 
 from tunix_rt import __version__
-from tunix_rt.cli import data, data_xray, demo, plan, server, traces, train
+from tunix_rt.cli import (
+    baselines,
+    compare,
+    data,
+    data_xray,
+    demo,
+    eval_export,
+    eval_group,
+    eval_judge,
+    eval_records,
+    eval_rescore,
+    gate,
+    leaderboard,
+    plan,
+    server,
+    traces,
+    train,
+)
+from tunix_rt.cli import eval as eval_run
 from tunix_rt.cli.output import note, print_error, say
 from tunix_rt.core.errors import TunixRTError
 
@@ -49,6 +67,23 @@ data.app.command("xray")(data_xray.xray)
 app.add_typer(data.app, name="data", help="Build and inspect datasets.")
 app.command("plan")(plan.plan)
 app.command("train")(train.train)
+eval_group.app.command("run")(eval_run.run)
+eval_group.app.command("list")(eval_records.list_)
+eval_group.app.command("show")(eval_records.show)
+eval_group.app.command("items")(eval_records.items)
+eval_group.app.command("rescore")(eval_rescore.rescore)
+eval_group.app.command("score")(eval_rescore.score)
+eval_group.app.command("export")(eval_export.export)
+eval_group.app.command("add")(eval_records.add)
+eval_group.app.command("rm")(eval_records.rm)
+eval_group.app.command("judge")(eval_judge.judge)
+eval_group.app.command("leaderboard")(leaderboard.leaderboard)
+app.add_typer(
+    eval_group.app, name="eval", help="Evaluate: `tunix-rt eval MODEL` is `tunix-rt eval run MODEL`."
+)
+app.command("compare")(compare.compare)
+app.command("gate")(gate.gate)
+app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and a rule, for the gate.")
 app.command("demo")(demo.demo)
 app.command("up")(server.up)
 

@@ -65,6 +65,12 @@ def write_atomically(path: Path, *, what: str = "writing a file") -> Iterator[IO
             raise
 
 
+def copy_atomically(source: Path, target: Path) -> None:
+    """Copy a file; what is at `target` is replaced whole or not at all."""
+    with source.open("rb") as opened, write_atomically(target, what=f"writing {target.name}") as file:
+        shutil.copyfileobj(opened, file)
+
+
 def write_json_atomically(path: Path, value: Any, *, what: str = "writing a file") -> None:
     """Write `value` as readable JSON; NaN and infinities are refused."""
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)

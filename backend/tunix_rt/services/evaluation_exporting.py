@@ -7,9 +7,10 @@ results_<time>.json               the scores by task
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from tunix_rt.core.evaluation.prediction import Prediction
@@ -29,19 +30,23 @@ def export_evaluation(store: Store, evaluation: Evaluation, directory: Path) -> 
     moment = evaluation.created_at.replace(tzinfo=None).isoformat().replace(":", "-")
     samples = directory / f"samples_{task}_{moment}.jsonl"
     results = directory / f"results_{moment}.json"
+    lines = list(_samples(store, evaluation))
     with write_atomically(samples, what="exporting the samples") as file:
-        file.writelines(f"{line}\n".encode() for line in iter_samples(store, evaluation))
-    write_json_atomically(results, results_json(evaluation, task), what="exporting the results")
+        file.writelines(f"{_dumped(line)}\n".encode() for line in lines)
+    write_json_atomically(results, results_json(evaluation, task, lines), what="exporting the results")
     return samples, results
 
 
 def iter_samples(store: Store, evaluation: Evaluation) -> Iterator[str]:
     """The lines of the samples file, in the order of the eval set."""
+    return map(_dumped, _samples(store, evaluation))
+
+
+def _samples(store: Store, evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     predictions = store.evaluations.iter_predictions(evaluation.evaluation_id)
     by_item = groupby(predictions, key=lambda prediction: prediction.item_id)
     for number, (_, samples) in enumerate(by_item):
-        line = sample_json(number, list(samples), evaluation.protocol.decoding)
-        yield json.dumps(line, ensure_ascii=False, allow_nan=False)
+        yield sample_json(number, list(samples), evaluation.protocol.decoding)
 
 
 def sample_json(number: int, samples: list[Prediction], decoding: Decoding) -> dict[str, Any]:
@@ -62,7 +67,7 @@ def sample_json(number: int, samples: list[Prediction], decoding: Decoding) -> d
         "doc": document,
         "target": first.expected_answer,
         "arguments": {"gen_args_0": {"arg_0": first.prompt, "arg_1": _generation_kwargs(decoding)}},
-        "resps": [_texts(samples)],
+        "resps": [[sample.generation.text or "" for sample in samples]],
         "filtered_resps": [sample.judgement.answer or "" for sample in samples],
         "filter": FILTER,
         "metrics": [METRIC],
@@ -73,14 +78,15 @@ def sample_json(number: int, samples: list[Prediction], decoding: Decoding) -> d
     }
 
 
-def results_json(evaluation: Evaluation, task: str) -> dict[str, Any]:
+def results_json(evaluation: Evaluation, task: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
     """The scores of the evaluation as those of one task."""
-    overall = evaluation.scores.overall
-    accuracy = overall.accuracy
+    values = [sample[METRIC] for sample in samples if METRIC in sample]
     scores: dict[str, Any] = {"alias": task}
-    if accuracy is not None:
-        spread = (accuracy.value * (1 - accuracy.value) / accuracy.n) ** 0.5 if accuracy.n else 0.0
-        scores |= {f"{METRIC},{FILTER}": accuracy.value, f"{METRIC}_stderr,{FILTER}": spread}
+    if values:
+        scores[f"{METRIC},{FILTER}"] = fmean(values)
+    if len(values) > 1:
+        scores[f"{METRIC}_stderr,{FILTER}"] = stdev(values) / len(values) ** 0.5
+    hashes = [sample[name] for sample in samples for name in ("doc_hash", "prompt_hash", "target_hash")]
     return {
         "results": {task: scores},
         "configs": {
@@ -97,7 +103,7 @@ def results_json(evaluation: Evaluation, task: str) -> dict[str, Any]:
         "n-samples": {task: {"original": evaluation.num_items, "effective": evaluation.num_items}},
         "date": evaluation.created_at.timestamp(),
         "model_name": evaluation.model.name,
-        "task_hashes": {task: evaluation.protocol.evalset_hash},
+        "task_hashes": {task: _sha256("".join(hashes))},
     }
 
 
@@ -110,8 +116,8 @@ def _generation_kwargs(decoding: Decoding) -> dict[str, Any]:
     }
 
 
-def _texts(samples: Iterable[Prediction]) -> list[str]:
-    return [sample.generation.text or "" for sample in samples]
+def _dumped(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _sha256(text: str) -> str:

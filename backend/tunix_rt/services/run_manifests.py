@@ -1,6 +1,5 @@
 """The manifest of a run: read, and rewritten when an evaluation joins the run's files."""
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from pydantic import ValidationError
 
 from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.core.run_record import RunManifest
-from tunix_rt.files.atomic import write_atomically, write_json_atomically
+from tunix_rt.files.atomic import copy_atomically, write_json_atomically
 from tunix_rt.files.dataset_dirs import file_sha256
 from tunix_rt.files.run_dirs import RunDir
 
@@ -51,7 +50,7 @@ def add_run_files(run_dir: RunDir, files: Mapping[str, Path]) -> None:
         if others != manifest.files:
             _write(run_dir, manifest, others)
         for name, source in files.items():
-            _copy(source, run_dir.path / name)
+            copy_atomically(source, run_dir.path / name)
         hashes = {name: file_sha256(run_dir.path / name) for name in files}
         _write(run_dir, manifest, dict(sorted((others | hashes).items())))
 
@@ -60,7 +59,3 @@ def _write(run_dir: RunDir, manifest: RunManifest, files: dict[str, str]) -> Non
     changed = manifest.model_copy(update={"files": files})
     write_json_atomically(run_dir.manifest, changed.to_json(), what="writing the manifest")
 
-
-def _copy(source: Path, target: Path) -> None:
-    with source.open("rb") as opened, write_atomically(target, what=f"writing {target.name}") as file:
-        shutil.copyfileobj(opened, file)

@@ -27,7 +27,7 @@ def launch(workshop: Workshop, script: str, *arguments: str | Path) -> "subproce
 
 
 def test_launchers_are_only_launchers() -> None:
-    for script in ("run_train_jax.py", "train_jax.py"):
+    for script in ("run_train_jax.py", "train_jax.py", "eval_generate.py"):
         assert len((ROOT / "training" / script).read_text().splitlines()) <= 15
 
 
@@ -36,10 +36,9 @@ def test_help_names_every_flag_that_does_something(workshop: Workshop) -> None:
     assert done.returncode == 0
     for flag in (
         "--config --output --dataset --data --device --device_index --smoke_steps --smoke_config "
-        "--checkpoint_dir --resume_from --save_every_steps"
+        "--checkpoint_dir --resume_from --save_every_steps --eval_after_train --eval_set"
     ).split():
         assert f"{flag} " in done.stdout, flag
-    assert "--eval" not in done.stdout
 
 
 def test_a_smoke_run_trains_saves_and_exports(workshop: Workshop) -> None:
@@ -81,7 +80,8 @@ def test_a_file_of_traces_can_be_trained_on_and_resumed(workshop: Workshop, tmp_
     [
         (("--smoke_steps", "2", "--smoke_config", "missing.yaml"), 2, "There is no recipe missing.yaml"),
         (("--smoke_config", "training/configs/smoke_tiny.yaml"), 2, "without --smoke_steps"),
-        (("--eval_after_train",), 2, "not available"),
+        (("--eval_set", "eval_v2"), 2, "--eval_set is given without --eval_after_train"),
+        (("--eval_after_train", "--eval_set", "eval_v1"), 2, "Did you mean 'eval_v2'?"),
         (("--resume_from", "newest"), 2, "neither a step nor 'latest'"),
         (("--data", "missing.jsonl"), 2, "There is no file missing.jsonl"),
         (("--device", "gpu"), 4, "no GPU"),

@@ -1,0 +1,221 @@
+"""Evaluations of a tiny model end to end: the record, the run's copy, resuming, refusals."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support.evaluating import (
+    GREEDY,
+    SAMPLED,
+    CountingEngine,
+    Exam,
+    Interrupting,
+    Watcher,
+    make_exam,
+    write_evalset,
+)
+from support.evaluation_starts import sum_items
+from support.training import Workshop
+
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.files.dataset_dirs import file_sha256
+from tunix_rt.files.evaluation_dirs import EvaluationDir
+
+RANDOM = {"weights": "random"}
+
+
+@pytest.fixture(scope="module")
+def exam(workshop: Workshop) -> Exam:
+    workshop.train("runs/trained")
+    return make_exam(workshop)
+
+
+@pytest.fixture(scope="module")
+def run(exam: Exam) -> Path:
+    return exam.workshop.root / "runs" / "trained"
+
+
+def test_a_run_is_evaluated_as_it_was_trained_to_be_asked(exam: Exam, run: Path) -> None:
+    view = Watcher()
+    evaluation = exam.evaluate(run, "of-run", view=view)
+    assert evaluation.model.run_id == "trained"
+    assert (evaluation.model.base_model, evaluation.model.dataset) == ("tiny-llama", "demo-v1")
+    assert evaluation.num_items == 5
+    assert evaluation.scores.overall.num_scored == 5
+    assert evaluation.scores.overall.format_adherence is not None
+    assert evaluation.fingerprint == evaluation.protocol.fingerprint
+    assert evaluation.generation is not None
+    assert evaluation.generation.engine == "jax"
+    assert evaluation.generation.precision == "float32"
+    assert view.progress[-1].num_done == view.progress[-1].num_total == 5
+    assert exam.directory("of-run").read_evaluation() == evaluation
+
+
+def test_predictions_stand_in_the_order_of_the_items_with_their_token_counts(exam: Exam, run: Path) -> None:
+    exam.evaluate(run, "ordered")
+    predictions = list(exam.directory("ordered").read_predictions())
+    assert [prediction.item_id for prediction in predictions] == [f"sum-{n}" for n in range(5)]
+    for prediction in predictions:
+        generation = prediction.generation
+        assert generation.num_prompt_tokens > 0
+        assert 0 < generation.num_reasoning_tokens <= generation.num_new_tokens <= 24
+        assert (generation.finish == "cut-off") == (generation.num_new_tokens == 24)
+
+
+def test_the_run_gets_a_copy_that_its_manifest_lists(exam: Exam, run: Path) -> None:
+    evaluation = exam.evaluate(run, "copied")
+    files = json.loads((run / "run_manifest.json").read_text())["files"]
+    for name in ("predictions.jsonl", "evaluation.json"):
+        assert (run / name).read_bytes() == (exam.workshop.root / "copied" / name).read_bytes()
+        assert files[name] == file_sha256(run / name)
+    assert files["predictions.jsonl"] == evaluation.predictions_hash
+    assert all(file_sha256(run / name) == digest for name, digest in files.items())
+
+
+def test_the_database_holds_the_evaluation_item_by_item(exam: Exam, run: Path) -> None:
+    evaluation = exam.evaluate(run, "stored")
+    store = exam.store()
+    try:
+        assert store.evaluations.get(evaluation.evaluation_id) == evaluation
+        stored = list(store.evaluations.iter_predictions(evaluation.evaluation_id))
+    finally:
+        store.close()
+    assert stored == list(exam.directory("stored").read_predictions())
+
+
+@pytest.mark.parametrize("decoding", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
+def test_an_interrupted_evaluation_goes_on_and_ends_as_an_unbroken_one(
+    exam: Exam, run: Path, decoding: Decoding
+) -> None:
+    kind = f"temperature-{decoding.temperature}"
+    exam.evaluate(run, f"unbroken-{kind}", decoding=decoding)
+    with pytest.raises(KeyboardInterrupt):
+        exam.evaluate(run, f"broken-{kind}", decoding=decoding, view=Interrupting(after=2))
+    directory = exam.directory(f"broken-{kind}")
+    kept = set(directory.read_generations())
+    assert kept
+    with directory.generations.open("ab") as file:
+        file.write(b'{"item_id": "sum-4", "te')  # as a killed process leaves it
+    engine, view = CountingEngine(), Watcher()
+    exam.evaluate(run, f"broken-{kind}", decoding=decoding, view=view, engine=engine)
+    everything = {(f"sum-{n}", sample) for n in range(5) for sample in range(decoding.num_samples)}
+    assert set(engine.asked) == everything - kept
+    assert f"{len(kept)} of {len(everything)} texts are there" in view.lines[0]
+    assert exam.predictions(f"broken-{kind}") == exam.predictions(f"unbroken-{kind}")
+
+
+def test_without_an_output_the_unfinished_evaluation_in_the_home_directory_goes_on(exam: Exam) -> None:
+    same = {**RANDOM, "weights_seed": 11}
+    with pytest.raises(KeyboardInterrupt):
+        exam.evaluate("tiny-llama", view=Interrupting(after=1), **same)
+    [unfinished] = exam.settings.evaluations_dir.iterdir()
+    evaluation = exam.evaluate("tiny-llama", **same)
+    assert str(evaluation.evaluation_id) == unfinished.name
+    another = exam.evaluate("tiny-llama", **same)
+    assert another.evaluation_id != evaluation.evaluation_id
+    assert another.predictions_hash == evaluation.predictions_hash
+
+
+def test_a_complete_directory_that_a_crash_kept_from_the_database_is_stored(exam: Exam) -> None:
+    same = {**RANDOM, "weights_seed": 12}
+    evaluation = exam.evaluate("tiny-llama", **same)
+    store = exam.store()
+    store.evaluations.delete(evaluation.evaluation_id)
+    store.close()
+    engine = CountingEngine()
+    assert exam.evaluate("tiny-llama", engine=engine, **same) == evaluation
+    assert engine.asked == []
+
+
+def test_random_weights_are_those_of_their_seed(exam: Exam) -> None:
+    first, again, other = (
+        exam.evaluate("tiny-llama", f"seed-{number}", weights_seed=seed, **RANDOM)
+        for number, seed in enumerate((1, 1, 2))
+    )
+    assert (first.model.weights, first.model.seed) == ("random", 1)
+    assert first.predictions_hash == again.predictions_hash != other.predictions_hash
+    assert not first.model.is_trained_here
+
+
+def test_a_directory_of_another_evaluation_is_refused_with_the_difference(exam: Exam, run: Path) -> None:
+    exam.evaluate(run, "mine")
+    with pytest.raises(ConflictError, match=r"Different: decoding\.max_new_tokens: 24 / 8"):
+        exam.evaluate(run, "mine", decoding=Decoding(max_new_tokens=8))
+    with pytest.raises(ConflictError, match=r"model\.name"):
+        exam.evaluate("tiny-llama", "mine", **RANDOM)
+
+
+def test_a_directory_with_something_else_in_it_is_refused(exam: Exam, run: Path) -> None:
+    (exam.workshop.root / "full").mkdir()
+    (exam.workshop.root / "full" / "thesis.txt").write_text("mine")
+    with pytest.raises(ConflictError, match="is not empty and holds no evaluation"):
+        exam.evaluate(run, "full")
+    assert (exam.workshop.root / "full" / "thesis.txt").read_text() == "mine"
+
+
+def test_two_processes_cannot_write_one_evaluation(exam: Exam, run: Path) -> None:
+    with (
+        EvaluationDir(exam.workshop.root / "held").held(),
+        pytest.raises(ConflictError, match="Another process"),
+    ):
+        exam.evaluate(run, "held")
+
+
+def test_another_precision_does_not_go_on_with_the_texts(exam: Exam, run: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        exam.evaluate(run, "precise", view=Interrupting(after=1))
+    with pytest.raises(ConflictError, match="written in float32, these would be in bfloat16"):
+        exam.evaluate(run, "precise", precision="bfloat16")
+
+
+def test_a_prompt_that_fails_is_unscored_and_touches_no_other(exam: Exam, run: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(run / "model", model)
+    template = (model / "chat_template.jinja").read_text()
+    refusal = "{% if 'refuse' in messages[0].content %}{{ raise_exception('never') }}{% endif %}"
+    (model / "chat_template.jinja").write_text(refusal + template)
+    items = list(sum_items(3))
+    items[0] = items[0].model_copy(update={"prompt": "Do refuse me."})
+    items[1] = items[1].model_copy(update={"prompt": "word " * 4_000})
+    evalset = write_evalset(tmp_path / "hard.jsonl", items)
+    evaluation = exam.evaluate(model, "failing", evalset=str(evalset))
+    assert evaluation.model.origin == "directory"
+    assert evaluation.scores.failures == {"prompt-refused": 1, "prompt-too-long": 1}
+    assert (evaluation.scores.overall.num_scored, evaluation.scores.overall.num_unscored) == (1, 2)
+    refused, _, written = exam.directory("failing").read_predictions()
+    assert refused.judgement.verdict == "unscored"
+    assert refused.generation.text is None
+    assert refused.generation.failure is not None
+    assert "never" in refused.generation.failure.detail
+    assert written.generation.text is not None
+
+
+def test_an_adapter_is_evaluated_on_what_it_was_trained_on(exam: Exam) -> None:
+    workshop = exam.workshop
+    workshop.train("runs/adapter", "training.mode=lora", "lora.rank=4", "training.num_steps=2")
+    evaluation = exam.evaluate(workshop.root / "runs" / "adapter", "adapted")
+    assert evaluation.model.is_adapter
+    assert evaluation.model.weights_hash is not None
+    assert evaluation.scores.overall.num_scored == 5
+
+
+def test_what_cannot_start_leaves_no_trace(exam: Exam, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no model 'base'"):
+        exam.evaluate("base", "nothing")
+    with pytest.raises(NotFoundError, match="no eval set file"):
+        exam.evaluate("tiny-llama", "nothing", evalset="missing.jsonl", **RANDOM)
+    bad = write_evalset(tmp_path / "bad.jsonl", [*sum_items(1), *sum_items(1)])
+    with pytest.raises(DataError, match="line 2: id 'sum-0' is also on line 1"):
+        exam.evaluate("tiny-llama", "nothing", evalset=str(bad), **RANDOM)
+    assert not (exam.workshop.root / "nothing").exists()
+
+
+def test_a_model_without_a_tokenizer_is_refused_by_name(exam: Exam, run: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(run / "model", model)
+    (model / "tokenizer.json").unlink()
+    with pytest.raises(NotFoundError, match=r"no tokenizer\.json"):
+        exam.evaluate(model, "untokenized")
+    assert not (exam.workshop.root / "untokenized").exists()

@@ -1,0 +1,144 @@
+"""Evaluations of tiny models: an exam of sums, an engine that counts, a view that remembers or interrupts."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from support.evaluation_starts import sum_items
+from support.training import Workshop
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.evalset import EvalItem, item_json
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.generation import Generator, GeneratorRequest, Prompt, Written
+from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.services.evaluating import EvaluationRequest, evaluate
+from tunix_rt.services.evaluation_texts import EvaluationProgress
+from tunix_rt.services.store import Store, open_store
+
+GREEDY = Decoding(max_new_tokens=24)
+SAMPLED = Decoding(temperature=1.0, num_samples=2, seed=3, max_new_tokens=24)
+
+
+class Watcher:
+    """Remembers what a person would have seen."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.progress: list[EvaluationProgress] = []
+
+    def show_line(self, text: str) -> None:
+        self.lines.append(text)
+
+    def show_hashing(self, fraction: float) -> None:
+        assert 0 <= fraction <= 1
+
+    def show_progress(self, progress: EvaluationProgress) -> None:
+        self.progress.append(progress)
+
+
+class Interrupting(Watcher):
+    """A person who presses Ctrl-C after some texts."""
+
+    def __init__(self, *, after: int) -> None:
+        super().__init__()
+        self._after = after
+
+    def show_progress(self, progress: EvaluationProgress) -> None:
+        super().show_progress(progress)
+        if progress.num_done >= self._after:
+            raise KeyboardInterrupt
+
+
+@dataclass
+class CountingEngine:
+    """The real engine, and which prompts it was given."""
+
+    name: str = "jax"
+    asked: list[tuple[str, int]] = field(default_factory=list)
+
+    def open_generator(self, request: GeneratorRequest) -> Generator:
+        from tunix_rt.engines.jax.train import JaxEngine
+
+        generator = JaxEngine().open_generator(request)
+        return _CountingGenerator(generator, self.asked)  # type: ignore[return-value]
+
+
+@dataclass
+class _CountingGenerator:
+    generator: Generator
+    asked: list[tuple[str, int]]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.generator, name)
+
+    def write(
+        self,
+        prompts: Sequence[Prompt],
+        decoding: Decoding,
+        *,
+        batch_size: int | None = None,
+        on_note: Callable[[str], None] = lambda _: None,
+    ) -> Iterator[list[Written]]:
+        self.asked += [(prompt.key, prompt.sample) for prompt in prompts]
+        return self.generator.write(prompts, decoding, batch_size=batch_size, on_note=on_note)
+
+
+@dataclass(frozen=True)
+class Exam:
+    """A workshop whose models are asked sums."""
+
+    workshop: Workshop
+    evalset: Path
+
+    @property
+    def settings(self) -> Settings:
+        return self.workshop.settings
+
+    def store(self) -> Store:
+        return open_store(self.settings)
+
+    def request(self, model: str | Path, output: str | None = None, **values: Any) -> EvaluationRequest:
+        given: dict[str, Any] = {
+            "evalset": str(self.evalset),
+            "decoding": GREEDY,
+            "device": DeviceRequest("cpu"),
+            "batch_size": 2,
+            "output": None if output is None else self.workshop.root / output,
+        }
+        return EvaluationRequest(str(model), **given | values)
+
+    def evaluate(
+        self,
+        model: str | Path,
+        output: str | None = None,
+        *,
+        view: Watcher | None = None,
+        engine: CountingEngine | None = None,
+        **values: Any,
+    ) -> Evaluation:
+        """Evaluate in this process."""
+        request = self.request(model, output, **values)
+        opened = self.store()
+        try:
+            return evaluate(opened, engine or CountingEngine(), request, view or Watcher())
+        finally:
+            opened.close()
+
+    def directory(self, output: str) -> EvaluationDir:
+        return EvaluationDir(self.workshop.root / output)
+
+    def predictions(self, output: str) -> bytes:
+        return self.directory(output).predictions.read_bytes()
+
+
+def write_evalset(path: Path, items: Sequence[EvalItem]) -> Path:
+    path.write_text("".join(f"{item_json(item)}\n" for item in items), encoding="utf-8")
+    return path
+
+
+def make_exam(workshop: Workshop, num_items: int = 5) -> Exam:
+    """Sums that the dataset of the workshop holds, so that a trained model has a chance."""
+    return Exam(workshop, write_evalset(workshop.root / "sums.jsonl", sum_items(num_items)))
