@@ -156,3 +156,23 @@ def test_a_training_question_in_the_eval_set_is_an_error(tmp_path: Path) -> None
     assert not report.is_valid
     assert codes(report) == [("contaminated", 1)]
     assert "mine-v1" in report.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"expected_answer": "some day", "answer_type": "date"}, "answer-unreadable"),
+        ({"expected_answer": "18 or 19", "answer_type": "number"}, "answer-unreadable"),
+        ({"expected_answer": "D", "choices": ["10", "12"]}, "answer-unreadable"),
+        (
+            {"expected_answer": "5", "answer_type": "number", "accepted_answers": ["five or so"]},
+            "answer-unreadable",
+        ),
+        ({"expected_answer": "A", "choices": ["Ten.", "ten"]}, "choices-repeated"),
+    ],
+)
+def test_an_item_that_nobody_could_answer_is_reported(
+    tmp_path: Path, changes: dict[str, Any], code: str
+) -> None:
+    report = validate_evalset(written(tmp_path, row(), row(id="q-2", prompt="Which one?", **changes)))
+    assert codes(report) == [(code, 2)]

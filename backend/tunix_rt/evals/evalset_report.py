@@ -10,10 +10,19 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.trace import normalised_prompt
+from tunix_rt.evals.checkers import unreadable_answer
+from tunix_rt.evals.checkers.text import canonical_text
 from tunix_rt.evals.evalset import EvalLine, read_eval_lines
 
 ProblemCode = Literal[
-    "line-invalid", "id-repeated", "prompt-repeated", "too-few-items", "contaminated", "answer-in-prompt"
+    "line-invalid",
+    "id-repeated",
+    "prompt-repeated",
+    "too-few-items",
+    "contaminated",
+    "answer-in-prompt",
+    "answer-unreadable",
+    "choices-repeated",
 ]
 _WARNINGS: frozenset[ProblemCode] = frozenset({"answer-in-prompt"})
 
@@ -56,7 +65,7 @@ def validate_evalset(
     """
     lines = list(read_eval_lines(path))
     items = [line.item for line in lines if line.item is not None]
-    problems = [*_line_problems(lines), *_repetitions(lines), *_leaks(lines)]
+    problems = [*_line_problems(lines), *_repetitions(lines), *_leaks(lines), *_unusable_answers(lines)]
     problems += _contamination(lines, dataset_prompts or {})
     if len(items) < min_items:
         problems.append(
@@ -100,6 +109,14 @@ def _leaks(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
         if _stands_in(item.expected_answer, item.prompt):
             message = f"the answer {item.expected_answer!r} stands in the prompt; fine only for a choice"
             yield _problem("answer-in-prompt", line, message)
+
+
+def _unusable_answers(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
+    for line, item in _numbered(lines):
+        if (reason := unreadable_answer(item)) is not None:
+            yield _problem("answer-unreadable", line, f"no answer could ever be right: {reason}")
+        if len({canonical_text(choice) for choice in item.choices}) < len(item.choices):
+            yield _problem("choices-repeated", line, "two choices are the same")
 
 
 def _stands_in(answer: str, prompt: str) -> bool:

@@ -1,11 +1,12 @@
 """reasoning-gym as a source of traces (where a solution can be worked honestly) and of eval items."""
 
+import json
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from tunix_rt.core.errors import InvalidInputError, MissingExtraError
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.evalset import EvalItem, GymTask
 from tunix_rt.core.generation.gym_steps import GYM_STEPS
 from tunix_rt.core.linting import CODES, lint_trace
 from tunix_rt.core.trace import Trace, normalised_prompt, trace_from_text_steps
@@ -13,8 +14,8 @@ from tunix_rt.core.trace import Trace, normalised_prompt, trace_from_text_steps
 GYM_SOURCE = "reasoning-gym"
 # Entries that depend on more than the seed: the global random state, or today's date.
 NOT_REPRODUCIBLE = frozenset({"list_functions", "time_intervals"})
-# Entries without an answer text: only the task's own verifier can judge them.
-WITHOUT_ANSWER = frozenset({"boxnet", "graph_color", "propositional_logic", "rubiks_cube", "rush_hour"})
+ANY_VERIFIED_ANSWER = "(any answer that the task's verifier accepts)"
+"""The expected answer of entries that have none: only the task's own verifier can judge them."""
 T = TypeVar("T", Trace, EvalItem)
 _ENTRIES_TRIED_PER_TRACE = 20
 
@@ -39,27 +40,38 @@ def gym_traces(name: str, count: int, seed: int) -> Iterator[Trace]:
 
 
 def gym_eval_items(name: str, count: int, seed: int) -> Iterator[EvalItem]:
-    """Eval items of one task with distinct prompts; the category is the task's name."""
+    """Eval items of one task with distinct prompts; the category is the task's name.
+
+    A task with a verifier of its own judges the answers itself; the answers of the others are compared.
+    """
     _require_known(name)
-    if name in NOT_REPRODUCIBLE | WITHOUT_ANSWER:
+    if name in NOT_REPRODUCIBLE:
         raise InvalidInputError(
-            f"reasoning-gym's {name!r} cannot give eval items: its entries have no fixed answer text or do "
-            "not repeat under the same seed.",
+            f"reasoning-gym's {name!r} cannot give eval items: its entries do not repeat under a seed.",
             next_step="Choose another task.",
         )
     return _first_distinct(name, _items(name, count, seed), count)
 
 
 def _items(name: str, count: int, seed: int) -> Iterator[EvalItem]:
+    verified = _has_own_verifier(name)
     for index, entry in _entries(name, count, seed):
         yield EvalItem(
             id=f"gym-{name}-{seed}-{index:05d}",
             prompt=entry["question"].strip(),
-            expected_answer=str(entry["answer"]),
+            expected_answer=ANY_VERIFIED_ANSWER if entry["answer"] is None else str(entry["answer"]),
             section="core",
             category=name,
             difficulty="medium",
+            answer_type="task" if verified else None,
+            task=GymTask(name=name, entry=json.loads(json.dumps(entry))) if verified else None,
         )
+
+
+def _has_own_verifier(name: str) -> bool:
+    """Whether a task does more than to compare texts."""
+    dataset_class, _ = _registry()[name]
+    return dataset_class.score_answer is not _gym().dataset.ProceduralDataset.score_answer
 
 
 def _right_traces(name: str, count: int, seed: int) -> Iterator[Trace]:

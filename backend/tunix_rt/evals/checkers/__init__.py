@@ -8,7 +8,7 @@ from tunix_rt.evals.checkers import choice, date, math, number, quantity, sequen
 from tunix_rt.evals.checkers.base import Checked
 from tunix_rt.evals.checkers.forms import form_of
 
-__all__ = ["CHECKER_VERSIONS", "Checked", "check", "checker_of", "require_checkers"]
+__all__ = ["CHECKER_VERSIONS", "Checked", "check", "checker_of", "require_checkers", "unreadable_answer"]
 
 CHECKER_VERSIONS: dict[CheckerName, str] = {
     "number": number.VERSION,
@@ -50,6 +50,23 @@ def checker_of(item: EvalItem) -> CheckerName:
     if item.answer_type is not None:
         return item.answer_type
     return "choice" if item.choices else form_of(item.expected_answer)
+
+
+def unreadable_answer(item: EvalItem) -> str | None:
+    """Why the item's checker cannot read its own expected or accepted answers; None when it can.
+
+    Example:
+        expected "some day", answer_type "date" -> "the expected answer 'some day' is no date"
+    """
+    name = checker_of(item)
+    if name == "task":
+        return None
+    for answer in (item.expected_answer, *item.accepted_answers):
+        own = item.model_copy(update={"expected_answer": answer, "accepted_answers": ()})
+        checked = math.check_readable(answer) if name == "math" else _CHECKERS[name](own, answer)
+        if not checked.is_right:
+            return checked.explanation
+    return None
 
 
 def require_checkers(items: Iterable[EvalItem]) -> None:

@@ -20,6 +20,11 @@ class Checked:
     """Equal answers have equal texts. None: there is nothing to count a vote by."""
 
 
+def undecidable(checker: CheckerName, expected: str, kind: str) -> Checked:
+    """No verdict, because the expected answer itself is not of its kind."""
+    return Checked(None, checker, f"the expected answer {quoted(expected)!r} is no {kind}", None)
+
+
 def quoted(text: str) -> str:
     """A text as explanations show it: on one line, and not too long."""
     line = " ".join(clean(text).split())

@@ -4,7 +4,7 @@ import re
 from string import ascii_uppercase
 
 from tunix_rt.core.evalset import EvalItem
-from tunix_rt.evals.checkers.base import Checked, quoted
+from tunix_rt.evals.checkers.base import Checked, quoted, undecidable
 from tunix_rt.evals.checkers.number import number_of
 from tunix_rt.evals.checkers.plain import plain
 from tunix_rt.evals.checkers.text import canonical_text
@@ -25,6 +25,8 @@ def check_choice(item: EvalItem, answer: str) -> Checked:
     """
     named = option_of(item, answer)
     wanted = {option_of(item, text) for text in (item.expected_answer, *item.accepted_answers)}
+    if None in wanted:
+        return undecidable("choice", item.expected_answer, "option")
     if named is None:
         explanation = f"{quoted(answer)!r} names no single option"
         return Checked(False, "choice", explanation, canonical_text(answer))

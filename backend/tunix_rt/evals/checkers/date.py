@@ -4,7 +4,7 @@ import re
 from datetime import date
 
 from tunix_rt.core.evalset import EvalItem
-from tunix_rt.evals.checkers.base import Checked, quoted
+from tunix_rt.evals.checkers.base import Checked, quoted, undecidable
 from tunix_rt.evals.checkers.plain import plain
 from tunix_rt.evals.checkers.text import canonical_text
 
@@ -35,7 +35,7 @@ def check_date(item: EvalItem, answer: str) -> Checked:
     given = read_date(answer)
     wanted = [read_date(text) for text in (item.expected_answer, *item.accepted_answers)]
     if wanted[0] is None:
-        return Checked(None, "date", f"expected answer {quoted(item.expected_answer)!r} is no date", None)
+        return undecidable("date", item.expected_answer, "date")
     if given is None:
         explanation = f"{quoted(answer)!r} is not one unmistakable date"
         return Checked(False, "date", explanation, canonical_text(answer))

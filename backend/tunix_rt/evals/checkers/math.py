@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from importlib.util import find_spec
 
 from tunix_rt.core.errors import MissingExtraError
 from tunix_rt.core.evalset import EvalItem
@@ -50,12 +51,25 @@ def check_math(item: EvalItem, answer: str) -> Checked:
     return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(expected)}", canonical)
 
 
+def check_readable(expected: str) -> Checked:
+    """Whether math-verify can read an expected answer; without the library nobody can say, so it passes."""
+    if not _is_installed():
+        return Checked(True, "math", "math-verify is not installed", None)
+    try:
+        is_right, parsed = _VERIFIER.call(_verify, [_latex(expected)], _latex(expected))
+    except VerifierError as error:
+        return Checked(False, "math", f"math-verify: {quoted(str(error))}", None)
+    return Checked(is_right, "math", f"math-verify reads {parsed}", None)
+
+
 def require_math_verify() -> None:
     """Raises MissingExtraError when math-verify is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("math_verify") is None:
+    if not _is_installed():
         raise MissingExtraError("Checking symbolic answers", extra="math")
+
+
+def _is_installed() -> bool:
+    return find_spec("math_verify") is not None
 
 
 def _unreadable(answer: str) -> str | None:

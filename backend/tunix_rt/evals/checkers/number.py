@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 from tunix_rt.core.evalset import EvalItem
-from tunix_rt.evals.checkers.base import Checked, quoted
+from tunix_rt.evals.checkers.base import Checked, quoted, undecidable
 from tunix_rt.evals.checkers.measures import Measure, read_measure
 from tunix_rt.evals.checkers.plain import plain
 from tunix_rt.evals.checkers.text import canonical_text
@@ -26,6 +26,8 @@ def check_number(item: EvalItem, answer: str) -> Checked:
     wanted = [
         number_of(text, in_percent=asks_percent) for text in (item.expected_answer, *item.accepted_answers)
     ]
+    if None in wanted:
+        return undecidable("number", item.expected_answer, "number")
     if value is None:
         explanation = f"{quoted(answer)!r} does not state exactly one number"
         return Checked(False, "number", explanation, canonical_text(answer))

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tunix_rt.core.evalset import EvalItem
-from tunix_rt.evals.checkers.base import Checked, quoted
+from tunix_rt.evals.checkers.base import Checked, quoted, undecidable
 from tunix_rt.evals.checkers.measures import Measure, read_measures
 from tunix_rt.evals.checkers.plain import plain
 from tunix_rt.evals.checkers.text import canonical_text
@@ -35,9 +35,7 @@ def check_quantity(item: EvalItem, answer: str) -> Checked:
     wanted = [read_quantity(text) for text in (item.expected_answer, *item.accepted_answers)]
     expected = wanted[0]
     if expected is None:
-        return Checked(
-            None, "quantity", f"expected answer {quoted(item.expected_answer)!r} is no quantity", None
-        )
+        return undecidable("quantity", item.expected_answer, "quantity")
     if given is None:
         explanation = f"{quoted(answer)!r} does not state exactly one quantity"
         return Checked(False, "quantity", explanation, canonical_text(answer))

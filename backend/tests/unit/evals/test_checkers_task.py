@@ -1,0 +1,92 @@
+"""Answers that reasoning-gym's own verifiers judge, in a child process that an answer cannot misuse."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tunix_rt.core.errors import MissingExtraError
+from tunix_rt.core.evalset import EvalItem, GymTask, item_json
+from tunix_rt.evals.checkers import check, require_checkers
+from tunix_rt.evals.checkers.task import _VERIFIER
+from tunix_rt.evals.checkers.verifier import VerifierError
+from tunix_rt.services.gym import ANY_VERIFIED_ANSWER, gym_eval_items
+
+
+def first_item(name: str) -> EvalItem:
+    """As it comes back from an eval set file."""
+    return EvalItem.model_validate_json(item_json(next(gym_eval_items(name, 1, seed=1))))
+
+
+@pytest.mark.parametrize("name", ["chain_sum", "countdown", "spiral_matrix", "rearc", "decimal_arithmetic"])
+def test_the_verifier_takes_the_tasks_own_answer(name: str) -> None:
+    item = first_item(name)
+    assert item.answer_type == "task"
+    assert check(item, item.expected_answer).is_right
+
+
+@pytest.mark.parametrize(
+    ("name", "example"),
+    [("propositional_logic", "example_answer"), ("rubiks_cube", "example_correct_answer")],
+)
+def test_a_task_without_a_fixed_answer_has_items_and_takes_a_right_one(name: str, example: str) -> None:
+    item = first_item(name)
+    assert item.expected_answer == ANY_VERIFIED_ANSWER
+    assert item.task is not None
+    metadata = item.task.entry["metadata"]
+    assert isinstance(metadata, dict)
+    assert check(item, str(metadata[example])).is_right
+
+
+def test_a_partial_score_is_wrong() -> None:
+    item = first_item("countdown")
+    checked = check(item, "1 + 1")
+    assert checked.is_right is False
+    assert "countdown's verifier gives 0.0" in checked.explanation
+
+
+def test_words_around_the_answer_do_not_count() -> None:
+    item = first_item("chain_sum")
+    assert check(item, f"The answer is ${item.expected_answer}$.").is_right
+
+
+def test_a_task_that_only_compares_texts_needs_no_verifier() -> None:
+    item = first_item("gcd")
+    assert (item.answer_type, item.task) == (None, None)
+    assert check(item, f"{item.expected_answer}.0").is_right
+
+
+@pytest.mark.parametrize("name", ["spiral_matrix", "countdown", "binary_matrix"])
+def test_an_answer_that_is_a_program_is_not_run(tmp_path: Path, name: str) -> None:
+    target = tmp_path / "written"
+    for program in (f"open({str(target)!r}, 'w')", f"__import__('os').system('touch {target}')"):
+        assert check(first_item(name), program).is_right is False
+    assert not target.exists()
+
+
+def test_the_child_can_neither_write_nor_start_nor_connect(tmp_path: Path) -> None:
+    target = tmp_path / "written"
+    for program in (
+        f"open({str(target)!r}, 'w')",
+        f"__import__('os').system('touch {target}')",
+        "__import__('subprocess').run(['true'])",
+        "__import__('socket').create_connection(('127.0.0.1', 9))",
+    ):
+        with pytest.raises(VerifierError, match="an answer may not"):
+            _VERIFIER.call(eval, program)
+    assert not target.exists()
+
+
+def test_a_broken_entry_leaves_the_answer_unscored() -> None:
+    item = first_item("chain_sum")
+    broken = item.model_copy(update={"task": GymTask(name="chain_sum", entry={})})
+    checked = check(broken, "7")
+    assert checked.is_right is None
+    assert checked.explanation == "chain_sum's verifier failed: KeyError: 'answer'"
+
+
+def test_without_the_library_the_error_comes_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = first_item("countdown")
+    monkeypatch.setitem(sys.modules, "reasoning_gym", None)
+    with pytest.raises(MissingExtraError, match=r"tunix-rt\[gym\]"):
+        require_checkers([item])
