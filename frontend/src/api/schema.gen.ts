@@ -4536,10 +4536,10 @@ export interface operations {
     compare_api_evaluations_compare_get: {
         parameters: {
             query: {
-                base: string;
-                other: string;
                 /** @description pair the items that are the same, however they were asked */
                 allow_different_protocols?: boolean;
+                base: string;
+                other: string;
             };
             header?: never;
             path?: never;

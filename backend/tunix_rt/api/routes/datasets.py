@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
+from tunix_rt.api.queries import Limit, Offset
 from tunix_rt.api.transfers import download, saved_upload, text_answer
 from tunix_rt.core.dataset import BuildOutcome, DatasetManifest
 from tunix_rt.core.dataset_diff import DatasetDiff
@@ -20,14 +21,10 @@ from tunix_rt.services.dataset_ingesting import IngestReport, ingest_file
 from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
 from tunix_rt.services.importing import ImportOptions
 
-MAX_OFFSET = 2**31 - 1
-
 router = APIRouter(
     prefix="/api/datasets", tags=["datasets"], responses=error_responses(), route_class=CheckedRoute
 )
 
-Limit = Annotated[int, Query(ge=1, le=100)]
-Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
 Split = Annotated[str | None, Query(pattern=SPLIT_PATTERN)]
 
 

@@ -1,4 +1,4 @@
-"""Evaluations: list, get, items, compare, re-score, export, delete."""
+"""Evaluations: list, compare, get, items, export, re-score, delete."""
 
 from typing import Annotated
 from uuid import UUID
@@ -8,13 +8,11 @@ from fastapi.responses import StreamingResponse
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
-from tunix_rt.api.queries import DateFrom, DateTo, Limit, Offset, Word
+from tunix_rt.api.queries import ChosenEvaluations, ChosenPredictions, Limit, Offset
 from tunix_rt.api.transfers import download, spooled
 from tunix_rt.core.evaluation.comparison import Comparison
-from tunix_rt.core.evaluation.prediction import Verdict
-from tunix_rt.core.evaluation.protocol import ExtractionRule
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.evaluation.store_types import EvaluationFilter, EvaluationOrder, PredictionFilter
+from tunix_rt.core.evaluation.store_types import EvaluationOrder
 from tunix_rt.core.trace import StorableText
 from tunix_rt.services import evaluations as evaluation_service
 from tunix_rt.services.comparing import compare_evaluations
@@ -24,45 +22,26 @@ from tunix_rt.services.evaluation_rescoring import rescore
 router = APIRouter(prefix="/api/evaluations", tags=["evaluations"], responses=error_responses())
 
 
-def evaluation_filter(
-    dataset: Word = None,
-    model: Annotated[Word, Query(description="stands in the name of the model or of its base")] = None,
-    recipe: Annotated[Word, Query(description="stands in the name of the recipe")] = None,
-    eval_set: Word = None,
-    run_id: Word = None,
-    date_from: DateFrom = None,
-    date_to: DateTo = None,
-) -> EvaluationFilter:
-    """The filter that the query string describes."""
-    return EvaluationFilter(
-        dataset=dataset,
-        model=model,
-        recipe=recipe,
-        evalset=eval_set,
-        run_id=run_id,
-        date_from=date_from,
-        date_to=date_to,
-    )
+def _found(evaluation_id: UUID, store: OpenStore) -> Evaluation:
+    return evaluation_service.get_evaluation(store, evaluation_id)
 
 
-def prediction_filter(
-    verdict: Verdict | None = None,
-    section: Word = None,
-    category: Word = None,
-    difficulty: Word = None,
-    rule: Annotated[ExtractionRule | None, Query(description="the rule that found the answer")] = None,
-    text: Annotated[Word, Query(description="stands in prompt, expected answer or completion")] = None,
-) -> PredictionFilter:
-    """The filter that the query string describes."""
-    return PredictionFilter(
-        verdict=verdict, section=section, category=category, difficulty=difficulty, rule=rule, text=text
-    )
+def _base(base: UUID, store: OpenStore) -> Evaluation:
+    return evaluation_service.get_evaluation(store, base)
+
+
+def _other(other: UUID, store: OpenStore) -> Evaluation:
+    return evaluation_service.get_evaluation(store, other)
+
+
+Found = Annotated[Evaluation, Depends(_found)]
+ItemId = Annotated[StorableText, Path(max_length=128)]
 
 
 @router.get("", response_model_exclude_none=True)
 def list_evaluations(
     store: OpenStore,
-    criteria: Annotated[EvaluationFilter, Depends(evaluation_filter)],
+    criteria: ChosenEvaluations,
     order: EvaluationOrder = "newest",
     limit: Limit = 20,
     offset: Offset = 0,
@@ -73,8 +52,8 @@ def list_evaluations(
 
 @router.get("/compare", responses=error_responses(404, 409), response_model_exclude_none=True)
 def compare(
-    base: UUID,
-    other: UUID,
+    base: Annotated[Evaluation, Depends(_base)],
+    other: Annotated[Evaluation, Depends(_other)],
     store: OpenStore,
     allow_different_protocols: Annotated[
         bool, Query(description="pair the items that are the same, however they were asked")
@@ -84,25 +63,20 @@ def compare(
 
     404 if either is unknown, 409 if they were evaluated in different ways.
     """
-    return compare_evaluations(
-        store,
-        evaluation_service.get_evaluation(store, base),
-        evaluation_service.get_evaluation(store, other),
-        allow_different_protocols=allow_different_protocols,
-    )
+    return compare_evaluations(store, base, other, allow_different_protocols=allow_different_protocols)
 
 
 @router.get("/{evaluation_id}", responses=error_responses(404), response_model_exclude_none=True)
-def get_evaluation(evaluation_id: UUID, store: OpenStore) -> Evaluation:
+def get_evaluation(evaluation: Found) -> Evaluation:
     """An evaluation: model, protocol and scores. 404 if unknown."""
-    return evaluation_service.get_evaluation(store, evaluation_id)
+    return evaluation
 
 
 @router.get("/{evaluation_id}/items", responses=error_responses(404), response_model_exclude_none=True)
 def list_items(
     evaluation_id: UUID,
     store: OpenStore,
-    criteria: Annotated[PredictionFilter, Depends(prediction_filter)],
+    criteria: ChosenPredictions,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> evaluation_service.PredictionList:
@@ -113,9 +87,7 @@ def list_items(
 @router.get(
     "/{evaluation_id}/items/{item_id:path}", responses=error_responses(404), response_model_exclude_none=True
 )
-def get_item(
-    evaluation_id: UUID, item_id: Annotated[StorableText, Path(max_length=128)], store: OpenStore
-) -> evaluation_service.EvaluatedItem:
+def get_item(evaluation_id: UUID, item_id: ItemId, store: OpenStore) -> evaluation_service.EvaluatedItem:
     """One item: every sample with its checked steps and verdict. 404 if evaluation or item is unknown."""
     return evaluation_service.get_item(store, evaluation_id, item_id)
 
@@ -125,11 +97,10 @@ def get_item(
     responses=error_responses(404) | {200: {"content": {"application/x-ndjson": {}}}},
     response_class=StreamingResponse,
 )
-def export_samples(evaluation_id: UUID, store: OpenStore) -> StreamingResponse:
+def export_samples(evaluation: Found, store: OpenStore) -> StreamingResponse:
     """The items as lm-evaluation-harness writes its samples, one JSON object a line. 404 if unknown."""
-    evaluation = evaluation_service.get_evaluation(store, evaluation_id)
     file = spooled(iter_samples(store, evaluation))
-    return download(file, f"samples_{evaluation_id}.jsonl", "application/x-ndjson")
+    return download(file, f"samples_{evaluation.evaluation_id}.jsonl", "application/x-ndjson")
 
 
 @router.post(
@@ -138,12 +109,12 @@ def export_samples(evaluation_id: UUID, store: OpenStore) -> StreamingResponse:
     responses=error_responses(404, 409, 501),
     response_model_exclude_none=True,
 )
-def rescore_evaluation(evaluation_id: UUID, store: OpenStore) -> Evaluation:
+def rescore_evaluation(evaluation: Found, store: OpenStore) -> Evaluation:
     """Judge the stored texts with the present extractor and checkers, as a new evaluation.
 
     404 if unknown, 409 if the items that were asked are gone, 501 if a checker's extra is not installed.
     """
-    return rescore(store, evaluation_service.get_evaluation(store, evaluation_id))
+    return rescore(store, evaluation)
 
 
 @router.delete(

@@ -2,16 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, status
+from fastapi import APIRouter, Path, Query, status
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import DateFrom, DateTo, Limit, Offset, Word
-from tunix_rt.api.routes.evaluations import evaluation_filter
+from tunix_rt.api.queries import ChosenEvaluations, ChosenScores, Limit, Offset
 from tunix_rt.core.evaluation.leaderboard import Leaderboard
 from tunix_rt.core.evaluation.run_evaluation import RunEvaluation
-from tunix_rt.core.evaluation.store_types import EvaluationFilter
 from tunix_rt.services import run_evaluations as run_evaluation_service
 from tunix_rt.services.leaderboards import show_leaderboard
 from tunix_rt.services.run_evaluations import RUN_ID_PATTERN
@@ -21,25 +19,6 @@ router = APIRouter(
 )
 
 RunId = Annotated[str, Path(pattern=RUN_ID_PATTERN)]
-
-
-def score_filter(
-    dataset_key: Word = None,
-    model_id: Annotated[Word, Query(description="stands in the name of the model or of its base")] = None,
-    config_path: Annotated[Word, Query(description="stands in the name of the recipe")] = None,
-    eval_set: Word = None,
-    date_from: DateFrom = None,
-    date_to: DateTo = None,
-) -> EvaluationFilter:
-    """The filter that the query string describes."""
-    return EvaluationFilter(
-        dataset=dataset_key,
-        model=model_id,
-        recipe=config_path,
-        evalset=eval_set,
-        date_from=date_from,
-        date_to=date_to,
-    )
 
 
 @router.post(
@@ -69,7 +48,7 @@ def get_run_evaluation(run_id: RunId, store: OpenStore) -> RunEvaluation:
 @router.get("/evaluations", response_model_exclude_none=True)
 def list_scores(
     store: OpenStore,
-    criteria: Annotated[EvaluationFilter, Depends(score_filter)],
+    criteria: ChosenScores,
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> run_evaluation_service.ModelScoreList:
@@ -83,7 +62,7 @@ def list_scores(
 @router.get("/leaderboard", response_model_exclude_none=True)
 def get_leaderboard(
     store: OpenStore,
-    criteria: Annotated[EvaluationFilter, Depends(evaluation_filter)],
+    criteria: ChosenEvaluations,
     shows_all: Annotated[bool, Query(description="every evaluation, not only the newest of a model")] = False,
 ) -> Leaderboard:
     """Models ranked among those that were evaluated in the same way, with ties and base models."""

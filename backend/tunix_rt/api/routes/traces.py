@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, FailFast
 from tunix_rt.api.deps import Traces
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
+from tunix_rt.api.queries import Limit, Offset
 from tunix_rt.core.linting import LintReport, lint_trace
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import Trace
@@ -16,7 +17,6 @@ from tunix_rt.services import traces as trace_service
 from tunix_rt.services.filtering import build_filter
 
 MAX_BATCH = 1_000
-MAX_OFFSET = 2**31 - 1
 
 router = APIRouter(
     prefix="/api/traces", tags=["traces"], responses=error_responses(), route_class=CheckedRoute
@@ -77,8 +77,8 @@ def create_batch(
 def list_traces(
     traces: Traces,
     criteria: Annotated[TraceFilter, Depends(trace_filter)],
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
+    limit: Limit = 20,
+    offset: Offset = 0,
 ) -> trace_service.TraceList:
     """A page of traces, newest first, with the total."""
     return trace_service.list_traces(traces, criteria, limit=limit, offset=offset)
