@@ -106,6 +106,7 @@ def test_the_leaderboard_ranks_by_protocol_with_base_rows_and_ties(evaluated: Pa
     text = run("eval", "leaderboard")
     assert "2 protocols: their scores are not comparable" in text
     assert "base-model *" in text
+    assert "40 × 2" in text
     board = run_json("eval", "leaderboard")
     drawn, greedy = board["groups"]
     assert [entry["evaluation"]["model"]["name"] for entry in drawn["entries"]] == ["run-2"]

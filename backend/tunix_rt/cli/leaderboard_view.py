@@ -3,6 +3,7 @@
 from tunix_rt.cli.comparison_view import points
 from tunix_rt.cli.output import print_table, say
 from tunix_rt.core.evaluation.leaderboard import Leaderboard, LeaderboardEntry, LeaderboardGroup
+from tunix_rt.core.evaluation.record import EvaluatedModel, EvaluationSummary
 
 _ID_CHARS = 8
 _COLUMNS = ("rank", "model", "accuracy", "95 %", "n", "to base", "format", "dataset", "id")
@@ -40,12 +41,22 @@ def _row(entry: LeaderboardEntry) -> tuple[object, ...]:
     found = entry.evaluation
     return (
         None if entry.rank is None else f"{entry.rank}{'=' if entry.is_tied else ''}",
-        f"{found.model.name}{' *' if entry.is_base else ''}",
+        f"{_name(found.model)}{' *' if entry.is_base else ''}",
         None if found.primary_score is None else f"{found.primary_score:.1%}",
         None if found.low is None or found.high is None else f"{found.low * 100:.1f}–{found.high * 100:.1f}",
-        f"{found.num_scored:,}",
+        _count(found),
         None if entry.difference_to_base is None else points(entry.difference_to_base),
         None if found.format_adherence is None else f"{found.format_adherence:.1%}",
         found.model.dataset,
         str(found.evaluation_id)[:_ID_CHARS],
     )
+
+
+def _name(model: EvaluatedModel) -> str:
+    return model.name if model.weights == "pretrained" else f"{model.name} (random weights {model.seed})"
+
+
+def _count(found: EvaluationSummary) -> str:
+    """The scored items; with several samples the items and how many samples each: `100 × 4`."""
+    num_samples = (found.num_scored + found.num_unscored) // max(found.num_items, 1)
+    return f"{found.num_scored:,}" if num_samples <= 1 else f"{found.num_items:,} × {num_samples}"
