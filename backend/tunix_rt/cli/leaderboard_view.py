@@ -53,7 +53,8 @@ def _row(entry: LeaderboardEntry) -> tuple[object, ...]:
 
 
 def _name(model: EvaluatedModel) -> str:
-    return model.name if model.weights == "pretrained" else f"{model.name} (random weights {model.seed})"
+    """The name, with the seed where the weights are random ones."""
+    return model.name if model.weights == "pretrained" else f"{model.name} (seed {model.seed})"
 
 
 def _count(found: EvaluationSummary) -> str:
