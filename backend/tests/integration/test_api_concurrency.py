@@ -3,8 +3,10 @@
 import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
 
 from fastapi.testclient import TestClient
+from support.evaluated_runs import store_answers, write_run
 from support.http import body
 
 from tunix_rt.core.store_types import TraceFilter
@@ -52,3 +54,39 @@ def bodies() -> list[dict[str, object]]:
 
 def num_found(store: Store, **criteria: str) -> int:
     return len(list(store.traces.iter_selected(TraceFilter(**criteria))))
+
+
+def test_clients_that_judge_name_and_delete_the_same_evaluations_never_meet_a_bug(
+    client: TestClient, store: Store
+) -> None:
+    write_run(store.settings.runs_dir, "run-a")
+    ids = [str(store_answers(store, name).evaluation_id) for name in ("run-a", "run-b", "run-c")]
+
+    def act(seed: int) -> set[int]:
+        dice = random.Random(seed)
+        chosen = [dice.choice(evaluation_actions(*dice.sample(ids, 2))) for _ in range(NUM_ROUNDS)]
+        return {client.request(method, path, json=content).status_code for method, path, content in chosen}
+
+    with ThreadPoolExecutor(NUM_CLIENTS) as pool:
+        seen = set().union(*pool.map(act, range(NUM_CLIENTS)))
+    assert seen <= {200, 201, 204, 404, 409, 422}
+    total = client.get("/api/evaluations").json()["pagination"]["total"]
+    assert total == len(list(store.settings.evaluations_dir.iterdir())) + num_never_on_disk(store, ids)
+
+
+def evaluation_actions(one: str, other: str) -> list[tuple[str, str, object]]:
+    return [
+        ("POST", "/api/tunix/runs/run-a/evaluate", None),
+        ("POST", f"/api/evaluations/{one}/rescore", None),
+        ("GET", f"/api/evaluations/compare?base={one}&other={other}", None),
+        ("GET", f"/api/evaluations/{one}/samples.jsonl", None),
+        ("GET", "/api/tunix/leaderboard", None),
+        ("POST", "/api/regression/baselines", {"name": "main", "evaluation_id": one}),
+        ("POST", "/api/regression/check", {"evaluation_id": other, "baseline_name": "main"}),
+        ("DELETE", "/api/regression/baselines/main", None),
+        ("DELETE", f"/api/evaluations/{one}", None),
+    ]
+
+
+def num_never_on_disk(store: Store, ids: list[str]) -> int:
+    return sum(store.evaluations.has(UUID(one)) for one in ids)

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,15 +11,17 @@ from tunix_rt.core.errors import ConflictError
 from tunix_rt.files.atomic import storage_errors
 
 LOCK_FILE = ".lock"
+_RETRY_S = 0.02
 
 
 @contextmanager
-def held_directory(path: Path, what: str) -> Iterator[None]:
+def held_directory(path: Path, what: str, *, wait_s: float = 0.0) -> Iterator[None]:
     """Make the directory and keep every other process from holding it; the lock goes with the process.
 
     Args:
         path: the directory.
         what: what is being written there, as in "run".
+        wait_s: how long to wait for another process to let go of it.
 
     Raises:
         ConflictError: Another process has it.
@@ -27,7 +30,7 @@ def held_directory(path: Path, what: str) -> Iterator[None]:
         path.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        _lock(descriptor, path, what)
+        _lock(descriptor, path, what, time.monotonic() + wait_s)
         yield
     finally:
         os.close(descriptor)
@@ -45,11 +48,19 @@ def remove_if_unused(path: Path) -> None:
         path.rmdir()
 
 
-def _lock(descriptor: int, path: Path, what: str) -> None:
+def _lock(descriptor: int, path: Path, what: str, deadline_s: float) -> None:
+    while not _try_lock(descriptor):
+        if time.monotonic() >= deadline_s:
+            raise ConflictError(
+                f"Another process is writing the {what} {path}.",
+                next_step="Wait for it or stop it, or choose another directory with --output.",
+            )
+        time.sleep(_RETRY_S)
+
+
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise ConflictError(
-            f"Another process is writing the {what} {path}.",
-            next_step="Wait for it or stop it, or choose another directory with --output.",
-        ) from error
+    except BlockingIOError:
+        return False
+    return True

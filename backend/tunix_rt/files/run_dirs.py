@@ -85,13 +85,16 @@ class RunDir:
         return self.path / MANIFEST_FILE
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self, *, wait_s: float = 0.0) -> Iterator[None]:
         """Make the directory and keep every other process from writing a run into it.
+
+        Args:
+            wait_s: how long to wait for another process to let go of it.
 
         Raises:
             ConflictError: Another process has it.
         """
-        with held_directory(self.path, "run"):
+        with held_directory(self.path, "run", wait_s=wait_s):
             yield
 
     def is_empty(self) -> bool:

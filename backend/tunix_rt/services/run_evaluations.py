@@ -20,7 +20,7 @@ from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluation_rescoring import rescore
 from tunix_rt.services.evaluations import add_directory
 from tunix_rt.services.pages import Pagination, pagination
-from tunix_rt.services.run_manifests import read_manifest
+from tunix_rt.services.run_manifests import JOIN_WAIT_S, read_manifest
 from tunix_rt.services.store import Store
 
 RUN_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
@@ -130,6 +130,8 @@ def _with_texts(store: Store, run_dir: RunDir, evalset: str | None) -> Evaluatio
     found = store.evaluations.newest_of_run(run_dir.run_id, evalset=evalset)
     if found is not None or not EvaluationDir(run_dir.path).evaluation.is_file():
         return found
-    kept = add_directory(store, run_dir.path)
+    # Another evaluation may be about to take the place of this one.
+    with run_dir.held(wait_s=JOIN_WAIT_S):
+        kept = add_directory(store, run_dir.path)
     is_meant = kept.model.run_id == run_dir.run_id and evalset in (None, kept.evalset)
     return kept if is_meant else None

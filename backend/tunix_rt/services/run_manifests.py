@@ -11,6 +11,9 @@ from tunix_rt.files.atomic import copy_atomically, write_json_atomically
 from tunix_rt.files.dataset_dirs import file_sha256
 from tunix_rt.files.run_dirs import RunDir
 
+JOIN_WAIT_S = 30.0
+"""Files join a run in moments: whoever finds another at it waits."""
+
 
 def read_manifest(run_dir: RunDir) -> RunManifest | None:
     """The manifest; None while the run is not finished."""
@@ -39,7 +42,7 @@ def add_run_files(run_dir: RunDir, files: Mapping[str, Path]) -> None:
     Raises:
         ConflictError: The run is being written, or is not finished.
     """
-    with run_dir.held():
+    with run_dir.held(wait_s=JOIN_WAIT_S):
         manifest = read_manifest(run_dir)
         if manifest is None:
             raise ConflictError(
@@ -58,4 +61,3 @@ def add_run_files(run_dir: RunDir, files: Mapping[str, Path]) -> None:
 def _write(run_dir: RunDir, manifest: RunManifest, files: dict[str, str]) -> None:
     changed = manifest.model_copy(update={"files": files})
     write_json_atomically(run_dir.manifest, changed.to_json(), what="writing the manifest")
-
