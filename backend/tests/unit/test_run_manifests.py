@@ -61,7 +61,7 @@ def test_a_run_that_is_not_finished_takes_no_files(run_dir: RunDir, tmp_path: Pa
 
 def test_a_run_that_is_being_written_takes_no_files(run_dir: RunDir) -> None:
     with run_dir.held(), pytest.raises(ConflictError, match="Another process"):
-        add_run_files(run_dir, {})
+        add_run_files(run_dir, {}, wait_s=0)
 
 
 def test_a_damaged_manifest_is_named(run_dir: RunDir) -> None:

@@ -29,7 +29,7 @@ def read_manifest(run_dir: RunDir) -> RunManifest | None:
         ) from error
 
 
-def add_run_files(run_dir: RunDir, files: Mapping[str, Path]) -> None:
+def add_run_files(run_dir: RunDir, files: Mapping[str, Path], *, wait_s: float = JOIN_WAIT_S) -> None:
     """Copy files into the directory of a finished run and list them in its manifest.
 
     Whenever this stops, every hash that the manifest lists is true: what is replaced is taken off the list
@@ -38,11 +38,12 @@ def add_run_files(run_dir: RunDir, files: Mapping[str, Path]) -> None:
     Args:
         run_dir: of the run.
         files: name in the run directory -> file to copy.
+        wait_s: how long to wait for another process to let go of the run.
 
     Raises:
         ConflictError: The run is being written, or is not finished.
     """
-    with run_dir.held(wait_s=JOIN_WAIT_S):
+    with run_dir.held(wait_s=wait_s):
         manifest = read_manifest(run_dir)
         if manifest is None:
             raise ConflictError(
