@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support.evaluation_starts import sum_items
+from support.evaluation_starts import sum_items, write_evalset
 from support.training import Workshop
 from tunix_rt.config.settings import Settings
-from tunix_rt.core.evalset import EvalItem, item_json
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.engines.base import DeviceRequest
@@ -132,11 +131,6 @@ class Exam:
 
     def predictions(self, output: str) -> bytes:
         return self.directory(output).predictions.read_bytes()
-
-
-def write_evalset(path: Path, items: Sequence[EvalItem]) -> Path:
-    path.write_text("".join(f"{item_json(item)}\n" for item in items), encoding="utf-8")
-    return path
 
 
 def make_exam(workshop: Workshop, num_items: int = 5) -> Exam:

@@ -1,10 +1,12 @@
 """Builders for evaluations that are under way: sums to ask, what a model writes for them."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.core.evalset import EvalItem, evalset_hash, item_json
 from tunix_rt.core.evaluation.prediction import Generation, Judgement, Prediction
 from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
 from tunix_rt.core.evaluation.record import EvaluatedModel
@@ -91,3 +93,9 @@ def batch_of(num_generations: int, *, seconds: float = 1.0) -> FinishedBatch:
         num_new_tokens=20 * num_generations,
         seconds=seconds,
     )
+
+
+def write_evalset(path: Path, items: Sequence[EvalItem]) -> Path:
+    """An eval set file of these items."""
+    path.write_text("".join(f"{item_json(item)}\n" for item in items), encoding="utf-8")
+    return path

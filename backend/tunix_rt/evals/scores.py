@@ -92,7 +92,10 @@ class _Scorer:
             if self.has_lenient_rules
             else None,
             format_adherence=self._share(items, _is_well_formed, _one),
-            reasoning_tokens=_spread([found.generation.num_reasoning_tokens for found in scored]),
+            # Of texts from elsewhere no token is counted.
+            reasoning_tokens=_spread(
+                [found.generation.num_reasoning_tokens for found in scored if found.generation.num_new_tokens]
+            ),
             reasoning_steps=_spread([_num_steps(found) for found in scored]),
             # A completion has many steps, so they are never independent.
             step_correctness=ratio_estimate(_parts(items, _num_confirmed, _num_checked)),

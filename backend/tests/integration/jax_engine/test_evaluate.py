@@ -13,13 +13,15 @@ from support.evaluating import (
     Interrupting,
     Watcher,
     make_exam,
-    write_evalset,
 )
-from support.evaluation_starts import sum_items
+from support.evaluation_starts import sum_items, write_evalset
 from support.training import Workshop
+from typer.testing import CliRunner
 
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.cli.main import app
+from tunix_rt.core.errors import ConflictError, DataError, DeviceError, NotFoundError
 from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.files.dataset_dirs import file_sha256
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 
@@ -219,3 +221,24 @@ def test_a_model_without_a_tokenizer_is_refused_by_name(exam: Exam, run: Path, t
     with pytest.raises(NotFoundError, match=r"no tokenizer\.json"):
         exam.evaluate(model, "untokenized")
     assert not (exam.workshop.root / "untokenized").exists()
+
+
+def test_a_device_that_is_not_there_is_exit_4_and_leaves_no_trace(exam: Exam, run: Path) -> None:
+    with pytest.raises(DeviceError) as refused:
+        exam.evaluate(run, "elsewhere", device=DeviceRequest("gpu"))
+    assert refused.value.exit_code == 4
+    assert not (exam.workshop.root / "elsewhere").exists()
+
+
+def test_nothing_that_could_be_scored_is_exit_1(
+    exam: Exam, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUNIX_RT_HOME", str(exam.settings.home_dir))
+    [item] = sum_items(1)
+    long = write_evalset(tmp_path / "long.jsonl", [item.model_copy(update={"prompt": "so " * 3_000})])
+    flags = ["--eval-set", str(long), "--device", "cpu", "--output", str(tmp_path / "long")]
+    done = CliRunner().invoke(app, ["eval", str(run), *flags])
+    assert done.exit_code == 1, done.output
+    assert "1 x prompt-too-long" in done.stdout
+    assert "nothing could be scored" in done.stderr
+    assert (tmp_path / "long" / "evaluation.json").is_file()

@@ -1,0 +1,108 @@
+"""An evaluation that is killed, interrupted or starved of disk loses nothing that was written."""
+
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.children import run_program, start_program
+from support.evaluating import Exam, make_exam
+from support.small_disk import small_disk_in
+from support.training import Workshop
+
+NUM_ITEMS = 40
+NUM_KILLS = 2
+WAIT_S = 120
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def exam(workshop: Workshop) -> Exam:
+    return make_exam(workshop, NUM_ITEMS)
+
+
+def command(exam: Exam, output: Path, *more: str) -> list[str | Path]:
+    drawn = ("--temperature", "1", "--num-samples", "2", "--max-new-tokens", "48", "--batch-size", "4")
+    model = ("tiny-llama", "--weights", "random", "--device", "cpu")
+    return ["eval", *model, "--eval-set", exam.evalset, *drawn, "--output", output, *more]
+
+
+def run(exam: Exam, output: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+    environ = exam.workshop.environment()
+    shared = {name: environ[name] for name in environ if name.startswith("JAX_")}
+    return run_program(*command(exam, output, *more), settings=exam.settings, **shared)
+
+
+@pytest.fixture(scope="module")
+def unbroken(exam: Exam) -> bytes:
+    output = exam.workshop.root / "unbroken"
+    done = run(exam, output)
+    assert done.returncode == 0, done.stderr
+    return (output / "predictions.jsonl").read_bytes()
+
+
+def num_texts(output: Path) -> int:
+    file = output / "generations.jsonl"
+    return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+def wait_for(child: "subprocess.Popen[str]", ready: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while child.poll() is None and not ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_an_evaluation_killed_again_and_again_ends_as_an_unbroken_one(exam: Exam, unbroken: bytes) -> None:
+    output = exam.workshop.root / "killed"
+    dice = random.Random(7)
+    for _ in range(NUM_KILLS):
+        before = num_texts(output)
+        target = before + dice.randint(1, 12)
+        with start_program(*command(exam, output), environ=exam.workshop.environment()) as child:
+            wait_for(child, lambda target=target: num_texts(output) >= target)
+            child.kill()
+        assert child.returncode == -signal.SIGKILL
+        assert before < num_texts(output) < 2 * NUM_ITEMS
+    done = run(exam, output)
+    assert done.returncode == 0, done.stderr
+    assert f"of {2 * NUM_ITEMS} texts are there" in done.stderr
+    assert (output / "predictions.jsonl").read_bytes() == unbroken
+
+
+def test_ctrl_c_keeps_the_texts_and_says_how_to_go_on(exam: Exam, unbroken: bytes) -> None:
+    output = exam.workshop.root / "interrupted"
+    with start_program(*command(exam, output), environ=exam.workshop.environment()) as child:
+        wait_for(child, lambda: num_texts(output) > 0)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=WAIT_S)
+    assert child.returncode == 130, said
+    assert "texts are kept. The same command goes on where it stopped." in said
+    assert "Traceback" not in said
+    assert 0 < num_texts(output) < 2 * NUM_ITEMS
+    assert run(exam, output).returncode == 0
+    assert (output / "predictions.jsonl").read_bytes() == unbroken
+
+
+def test_a_full_disk_is_explained_and_the_texts_stay(exam: Exam, unbroken: bytes, tmp_path: Path) -> None:
+    with small_disk_in(tmp_path, megabytes=1) as disk:
+        output = disk / "evaluation"
+        ballast = disk / "ballast"
+        ballast.write_bytes(b"x" * (shutil.disk_usage(disk).free - 28 * 1024))
+        done = run(exam, output)
+        assert done.returncode == 1, done.stderr
+        assert "The disk is full" in done.stderr
+        assert "Traceback" not in done.stderr
+        kept = num_texts(output)
+        assert 0 < kept < 2 * NUM_ITEMS
+        assert not (output / "evaluation.json").exists()
+        ballast.unlink()
+        done = run(exam, output)
+        assert done.returncode == 0, done.stderr
+        assert f"{kept} of {2 * NUM_ITEMS} texts are there" in done.stderr
+        assert (output / "predictions.jsonl").read_bytes() == unbroken

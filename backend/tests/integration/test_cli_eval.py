@@ -1,0 +1,217 @@
+"""The commands around stored evaluations, as a person and as a program use them; no model runs here."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.evaluation_starts import sum_generation, sum_items, write_evalset
+from support.evaluations import write_evaluation
+from typer.testing import CliRunner, Result
+
+from tunix_rt.cli.main import app
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.core.evaluation.record import Evaluation
+
+ITEMS = sum_items(3)
+
+
+@pytest.fixture(autouse=True)
+def _store(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command runs on the store of this test, once per database."""
+    if settings.database_url is not None:
+        monkeypatch.setenv("TUNIX_RT_DATABASE_URL", settings.database_url)
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["eval", *map(str, arguments)])
+
+
+def run(*arguments: str | Path) -> str:
+    """What a command prints for people."""
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def run_json(*arguments: str | Path) -> Any:
+    """What a command prints for programs."""
+    return json.loads(run(*arguments, "--json"))
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """An evaluation of three sums by hand: two right, one wrong."""
+    return tmp_path / "model-a"
+
+
+@pytest.fixture
+def evaluation(directory: Path) -> Evaluation:
+    return write_evaluation(directory, "110")
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """Texts from elsewhere: the last of three is wrong."""
+    lines = [
+        {"trace_id": item.id, "prediction": sum_generation(item, answer=answer).text}
+        for item, answer in zip(ITEMS, ("7", "8", "1"), strict=True)
+    ]
+    path = tmp_path / "gpt.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def evalset(tmp_path: Path) -> Path:
+    return write_evalset(tmp_path / "sums.jsonl", ITEMS)
+
+
+def test_a_directory_is_added_listed_shown_and_removed(evaluation: Evaluation, directory: Path) -> None:
+    short = str(evaluation.evaluation_id)[:8]
+    assert str(evaluation.evaluation_id) in run("add", directory)
+    [listed] = run_json("list")
+    assert listed["evaluation_id"] == str(evaluation.evaluation_id)
+    assert short in run("list", "--model", "model-a")
+    assert run_json("list", "--model", "another") == []
+    assert run_json("show", short) == evaluation.to_json()
+    assert "removed" in run("rm", short)
+    assert run_json("list") == []
+    assert isinstance(invoke("show", short).exception, NotFoundError)
+
+
+def test_an_evaluation_is_shown_with_its_interval_and_examples(
+    evaluation: Evaluation, directory: Path
+) -> None:
+    shown = run("show", directory)
+    assert "66.7%" in shown
+    assert "n = 3" in shown
+    assert "format adherence" in shown
+    assert "An example of a right answer (item-0)" in shown
+    assert "An example of a wrong answer (item-2)" in shown
+    assert "Next: tunix-rt eval items" in shown
+
+
+def test_items_are_filtered_and_one_is_shown_whole(evaluation: Evaluation, directory: Path) -> None:
+    assert [line["item_id"] for line in run_json("items", directory)] == ["item-0", "item-1", "item-2"]
+    [wrong] = run_json("items", directory, "--verdict", "wrong")
+    assert wrong["item_id"] == "item-2"
+    assert run_json("items", directory, "--section", "edge_case") == []
+    shown = run("items", directory, "--item", "item-0")
+    assert "<reasoning>" in shown
+    assert "confirmed" in shown
+    assert isinstance(invoke("items", directory, "--item", "nothing").exception, NotFoundError)
+
+
+def test_texts_from_elsewhere_are_scored(texts: Path, evalset: Path) -> None:
+    record = run_json("score", "--predictions", texts, "--eval-set", evalset)
+    assert record["scores"]["primary_score"] == pytest.approx(2 / 3)
+    assert record["model"] == {
+        "name": "gpt",
+        "origin": "predictions",
+        "weights": "pretrained",
+        "is_adapter": False,
+    }
+    assert "generation" not in record
+    assert record["protocol"]["template_hash"] == ""
+    assert Path(record["directory"], "predictions.jsonl").is_file()
+    assert run_json("show", record["evaluation_id"])["scores"] == record["scores"]
+
+
+def test_texts_that_do_not_answer_the_eval_set_are_refused(texts: Path, evalset: Path) -> None:
+    more = texts.read_text() + '\n{"id": "sum-0", "text": "8"}\n{"id": 5, "text": "8"}\n{"id": "x"}\n[]\n'
+    texts.write_text(more)
+    error = invoke("score", "--predictions", texts, "--eval-set", evalset).exception
+    assert isinstance(error, DataError)
+    assert "4 problems" in error.detail
+    assert "line 4: a second text for 'sum-0'" in error.detail
+    assert "line 5: no item" in error.detail
+    assert "line 6: no text" in error.detail
+    texts.write_text('{"id": "sum-0", "text": "8"}\n{"id": "sum-9", "text": "8"}\n')
+    error = invoke("score", "--predictions", texts, "--eval-set", evalset).exception
+    assert isinstance(error, DataError)
+    assert "no text for 'sum-1'" in error.detail
+    assert "no item 'sum-9'" in error.detail
+
+
+def test_rescoring_makes_a_new_evaluation_and_says_what_changed(texts: Path, evalset: Path) -> None:
+    before = run_json("score", "--predictions", texts, "--eval-set", evalset)
+    after = run_json("rescore", before["evaluation_id"])
+    assert after["rescored_from"] == before["evaluation_id"] != after["evaluation_id"]
+    assert after["num_changed_verdicts"] == 0
+    assert after["predictions_hash"] == before["predictions_hash"]
+    assert after["fingerprint"] == before["fingerprint"]
+    assert "0 verdicts changed" in run("rescore", before["evaluation_id"])
+
+
+def test_verdicts_of_another_checker_are_replaced(directory: Path) -> None:
+    write_evaluation(directory, "000")  # the texts say 17, and 18 is expected
+    texts = (directory / "predictions.jsonl").read_text().replace("<answer>17<", "<answer>18<")
+    evaluation = json.loads((directory / "evaluation.json").read_text())
+    (directory / "predictions.jsonl").write_text(texts)
+    items = [json.loads(line) for line in (directory / "items.jsonl").read_text().splitlines()]
+    evaluation["predictions_hash"] = hashlib.sha256(texts.encode()).hexdigest()
+    evaluation["protocol"]["evalset_hash"] = _hash_of(items)
+    (directory / "evaluation.json").write_text(json.dumps(evaluation))
+    after = run_json("rescore", directory)
+    assert after["num_changed_verdicts"] == 3
+    assert after["scores"]["primary_score"] == 1.0
+    assert after["protocol"]["versions"] != evaluation["protocol"]["versions"]
+
+
+def _hash_of(items: list[dict[str, Any]]) -> str:
+    return evalset_hash([EvalItem.model_validate(item) for item in items])
+
+
+def test_an_evaluation_whose_items_are_gone_is_not_rescored(
+    settings: Settings, texts: Path, evalset: Path
+) -> None:
+    before = run_json("score", "--predictions", texts, "--eval-set", evalset)
+    (settings.evaluations_dir / before["evaluation_id"] / "items.jsonl").unlink()
+    error = invoke("rescore", before["evaluation_id"]).exception
+    assert isinstance(error, ConflictError)
+    assert "items.jsonl" in error.next_step
+
+
+def test_the_export_has_the_fields_of_the_harness(texts: Path, evalset: Path, tmp_path: Path) -> None:
+    record = run_json("score", "--predictions", texts, "--eval-set", evalset)
+    files = run_json("export", record["evaluation_id"], "--to", tmp_path / "exported")
+    samples = [json.loads(line) for line in Path(files["samples"]).read_text().splitlines()]
+    assert Path(files["samples"]).name.startswith("samples_sums_")
+    assert [sample["doc_id"] for sample in samples] == [0, 1, 2]
+    assert [sample["exact_match"] for sample in samples] == [1.0, 1.0, 0.0]
+    first = samples[0]
+    assert first["target"] == "7"
+    assert first["filtered_resps"] == ["7"]
+    assert first["resps"][0][0].endswith("<answer>7</answer>")
+    assert first["arguments"]["gen_args_0"]["arg_0"] == ITEMS[0].prompt
+    assert first["prompt_hash"] == hashlib.sha256(ITEMS[0].prompt.encode()).hexdigest()
+    results = json.loads(Path(files["results"]).read_text())
+    assert results["results"]["sums"]["exact_match,extracted"] == pytest.approx(2 / 3)
+    assert results["n-samples"]["sums"] == {"original": 3, "effective": 3}
+
+
+def test_an_item_without_a_verdict_has_no_score_in_the_export(directory: Path, tmp_path: Path) -> None:
+    write_evaluation(directory, ["11", "1?", "??"])
+    files = run_json("export", directory, "--to", tmp_path)
+    samples = [json.loads(line) for line in Path(files["samples"]).read_text().splitlines()]
+    assert [sample.get("exact_match") for sample in samples] == [1.0, 1.0, None]
+    assert [len(sample["resps"][0]) for sample in samples] == [2, 2, 2]
+
+
+def test_a_directory_whose_predictions_were_changed_is_refused(
+    evaluation: Evaluation, directory: Path
+) -> None:
+    with (directory / "predictions.jsonl").open("a") as file:
+        file.write("\n")
+    assert isinstance(invoke("add", directory).exception, DataError)
+
+
+def test_commands_and_models_share_one_place_on_the_command_line() -> None:
+    assert isinstance(invoke("nothing-like-it", "--eval-set", "eval_v2").exception, NotFoundError)
+    assert "MODEL" in invoke("run", "--help").stdout
+    assert "rescore" in invoke("--help").stdout
+    assert invoke("some-model").exit_code == 2  # no --eval-set
