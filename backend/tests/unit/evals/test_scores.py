@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.evaluations import make_prediction, make_predictions
 
-from tunix_rt.core.evaluation.prediction import Prediction
+from tunix_rt.core.evaluation.prediction import Generation, Prediction
 from tunix_rt.core.evaluation.scores import Estimate, GroupScores
 from tunix_rt.core.statistics import wilson_share
 from tunix_rt.evals.scores import score
 
-NUM_STEP_VERDICTS = 4
 step_verdicts = st.sampled_from(["confirmed", "broken", "unchecked"])
 
 
@@ -100,6 +99,16 @@ def test_steps_are_counted_by_what_the_linter_said() -> None:
 
 def test_steps_that_nothing_can_check_have_no_correctness() -> None:
     assert overall([make_prediction(steps=("unchecked",))]).step_correctness is None
+
+
+def test_texts_from_elsewhere_have_no_length_in_tokens() -> None:
+    counted = make_prediction("a")
+    text = Generation(item_id="b", text="<answer>18</answer>", finish="end-of-turn")
+    found = overall([counted, counted.model_copy(update={"item_id": "b", "generation": text})])
+    assert found.reasoning_tokens is not None
+    assert found.reasoning_tokens.n == 1
+    assert found.reasoning_steps is not None
+    assert found.reasoning_steps.n == 2
 
 
 def test_rules_are_counted() -> None:
