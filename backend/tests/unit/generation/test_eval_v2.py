@@ -13,6 +13,7 @@ from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.generation.dev_reasoning import dev_reasoning_traces
 from tunix_rt.core.generation.eval_v2 import eval_v2_items
 from tunix_rt.core.generation.text_work import WORDS
+from tunix_rt.evals.checkers import check
 
 ITEMS = {item.id: item for item in eval_v2_items()}
 
@@ -185,3 +186,9 @@ def test_no_eval_question_comes_close_to_a_training_prompt() -> None:
 def test_the_text_questions_use_words_that_training_does_not() -> None:
     for item in (item for item in ITEMS.values() if item.category == "formatting"):
         assert not words_of(item.prompt.replace("'", "")) & set(WORDS), item.prompt
+
+
+def test_where_the_spelling_is_the_question_another_one_is_wrong() -> None:
+    assert not check(ITEMS["eval-v2-030"], "4 July 1999").is_right
+    assert not check(ITEMS["eval-v2-031"], "1,200,050").is_right
+    assert check(ITEMS["eval-v2-009"], "7.150").is_right

@@ -12,6 +12,8 @@ _SECTIONS: tuple[tuple[Section, tuple[Row, ...]], ...] = (
     ("trace_sensitive", TRACE_SENSITIVE),
     ("edge_case", EDGE_CASE),
 )
+_SPELLINGS = frozenset({"1999-07-04", "1200050"})
+"""Answers whose form is the question: another spelling of the same day or number is wrong."""
 
 
 def eval_v2_items() -> Iterator[EvalItem]:
@@ -25,4 +27,5 @@ def eval_v2_items() -> Iterator[EvalItem]:
             section=section,
             category=category,
             difficulty=difficulty,
+            answer_type="text" if answer in _SPELLINGS else None,
         )

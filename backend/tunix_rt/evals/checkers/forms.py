@@ -5,7 +5,7 @@ import re
 from tunix_rt.core.evaluation.prediction import CheckerName
 from tunix_rt.evals.checkers.date import read_date
 from tunix_rt.evals.checkers.measures import read_measure
-from tunix_rt.evals.checkers.number import number_of
+from tunix_rt.evals.checkers.number import PLAIN_NUMBER, number_of
 from tunix_rt.evals.checkers.plain import plain
 from tunix_rt.evals.checkers.units import find_unit
 
@@ -21,6 +21,8 @@ def form_of(expected: str) -> CheckerName:
     Example:
         "18" -> number; "$31.50" -> quantity; "2\sqrt{2}" -> math; "[1, 2]" -> list; "Lisbon" -> text
     """
+    if PLAIN_NUMBER.fullmatch(expected):
+        return "number"
     text = plain(expected)
     if read_date(expected) is not None:
         return "date"

@@ -11,7 +11,10 @@ from tunix_rt.evals.checkers.text import canonical_text
 from tunix_rt.evals.checkers.units import find_unit
 
 VERSION = "1"
+PLAIN_NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 _PERCENT = re.compile(r"percent|per cent|%", re.IGNORECASE)
+_ASKED_PERCENT = re.compile(r"(?<![\d.])(?<!\d[\s-])(?:percent|per cent|%)", re.IGNORECASE)
+"""Per cent that no number stands before: `what percentage`, `in %`; not `20 % off`."""
 _SENTENCE_END = re.compile(r"[.?!]\s+")
 
 
@@ -42,6 +45,8 @@ def number_of(text: str, *, in_percent: bool = False) -> Fraction | None:
     Example:
         "10 %" -> 1/10, and 10 with `in_percent`
     """
+    if PLAIN_NUMBER.fullmatch(text):  # as most answers are written
+        return Fraction(text)
     measure = read_measure(plain(text))
     if measure is None or _is_of_an_unknown(measure):
         return None
@@ -63,4 +68,4 @@ def _asks_percent(item: EvalItem) -> bool:
     if _PERCENT.search(item.expected_answer):
         return True
     question = _SENTENCE_END.split(item.prompt.strip())[-1]
-    return _PERCENT.search(question) is not None
+    return _ASKED_PERCENT.search(question) is not None
