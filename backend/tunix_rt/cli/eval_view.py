@@ -8,6 +8,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from tunix_rt.cli.model_text import printable
 from tunix_rt.cli.output import print_table, say
 from tunix_rt.core.evaluation.prediction import Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import Decoding
@@ -180,6 +181,4 @@ def print_prediction(prediction: Prediction) -> None:
 
 
 def _indented(text: str) -> str:
-    # What a model wrote must not steer the terminal.
-    shown = "".join(one if one.isprintable() or one in "\n\t" else "�" for one in text)
-    return shown.replace("\n", "\n            ")
+    return printable(text).replace("\n", "\n            ")

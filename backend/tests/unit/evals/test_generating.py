@@ -1,0 +1,120 @@
+"""What a generator is asked for an eval set, and what is recorded of what it writes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from support.evaluation_starts import sum_items
+
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.core.rendering import MarkupStyle
+from tunix_rt.engines.chat_template import ChatTemplate, choose_template
+from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.engines.generation import Prompt, Written
+from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.evals.generating import Asking, generate, generation_of
+
+ITEMS = sum_items(3)
+TEXT = "<reasoning>\n1 + 7 = 8\n</reasoning>\n<answer>8</answer>"
+TOKENIZER = load_tokenizer("tiny")
+ENCODER = TraceEncoder(TOKENIZER, choose_template(TOKENIZER))
+
+
+def ids_of(text: str) -> tuple[int, ...]:
+    return tuple(TOKENIZER.encode_as_content(text).ids)
+
+
+@dataclass
+class Parrot:
+    """A generator that writes the same text for every prompt, two prompts at a time."""
+
+    encoder: TraceEncoder = ENCODER
+    text: str = TEXT
+    asked: list[Prompt] = field(default_factory=list)
+
+    def write(
+        self,
+        prompts: Sequence[Prompt],
+        decoding: Decoding,
+        *,
+        batch_size: int | None = None,
+        on_note: Callable[[str], None] = lambda _: None,
+    ) -> Iterator[list[Written]]:
+        self.asked += prompts
+        written = [Written(prompt, ids_of(self.text), has_ended=True) for prompt in prompts]
+        for start in range(0, len(written), batch_size or 2):
+            yield written[start : start + (batch_size or 2)]
+
+
+def asked_of(parrot: Parrot, asking: Asking, done: set[tuple[str, int]] | None = None) -> list[list[str]]:
+    batches = generate(parrot, ITEMS, asking, done or set())  # type: ignore[arg-type]
+    return [[f"{one.item_id}/{one.sample}" for one in batch] for batch in batches]
+
+
+def test_every_item_is_asked_as_training_masks_it() -> None:
+    parrot = Parrot()
+    assert asked_of(parrot, Asking(Decoding())) == [["sum-0/0", "sum-1/0"], ["sum-2/0"]]
+    assert [list(prompt.token_ids) for prompt in parrot.asked] == [
+        ENCODER.encode_prompt(item.prompt) for item in ITEMS
+    ]
+
+
+def test_only_what_is_missing_is_asked() -> None:
+    asking = Asking(Decoding(temperature=1.0, num_samples=2), batch_size=8)
+    done = {("sum-0", 0), ("sum-0", 1), ("sum-1", 1)}
+    assert asked_of(Parrot(), asking, done) == [["sum-1/0", "sum-2/0", "sum-2/1"]]
+
+
+def test_a_refused_prompt_is_a_failure_and_the_others_are_asked() -> None:
+    source = "{% if '1 + 7' in messages[0].content %}{{ raise_exception('no ones') }}{% endif %}"
+    source += ENCODER.template.source
+    template = ChatTemplate("strict", source, TOKENIZER.named_tokens)
+    parrot = Parrot(TraceEncoder(TOKENIZER, template))
+    [refused], *written = generate(parrot, ITEMS, Asking(Decoding()), set())  # type: ignore[arg-type]
+    assert refused.item_id == "sum-1"
+    assert refused.text is None
+    assert refused.failure is not None
+    assert refused.failure.code == "prompt-refused"
+    assert "no ones" in refused.failure.detail
+    assert [one.item_id for batch in written for one in batch] == ["sum-0", "sum-2"]
+
+
+@pytest.mark.parametrize(
+    ("markup", "reasoning", "rest"),
+    [
+        ("reasoning", "<reasoning>\n1 + 7 = 8\n</reasoning>\n", "<answer>8</answer>"),
+        ("think", "<think>\n1 + 7 = 8\n", "</think>\n\n8"),
+        ("boxed", "1 + 7 = 8\n", "\\boxed{8}"),
+        ("hash", "1 + 7 = 8\n", "#### 8"),
+    ],
+)
+def test_the_tokens_before_the_answer_are_counted(markup: MarkupStyle, reasoning: str, rest: str) -> None:
+    encoder = TraceEncoder(TOKENIZER, ENCODER.template, markup)
+    token_ids = ids_of(reasoning) + ids_of(rest)
+    generation = generation_of(encoder, Written(Prompt("a", [1, 2]), token_ids, has_ended=True))
+    assert generation.text == reasoning + rest
+    assert generation.num_reasoning_tokens == len(ids_of(reasoning))
+    assert generation.num_new_tokens == len(token_ids) + 1
+    assert generation.num_prompt_tokens == 2
+    assert generation.finish == "end-of-turn"
+
+
+def test_without_an_answer_every_token_is_reasoning() -> None:
+    token_ids = ids_of("1 + 7 = 8, I think")
+    generation = generation_of(ENCODER, Written(Prompt("a", [1]), token_ids))
+    assert generation.finish == "cut-off"
+    assert generation.num_reasoning_tokens == generation.num_new_tokens == len(token_ids)
+
+
+def test_a_failure_stays_a_failure() -> None:
+    failed = Written(Prompt("a", [1]), failure="non-finite", detail="NaN at token 3")
+    generation = generation_of(ENCODER, failed)
+    assert generation.failure is not None
+    assert (generation.failure.code, generation.failure.detail) == ("non-finite", "NaN at token 3")
+    assert generation.text is None
+
+
+def test_a_token_that_the_tokenizer_does_not_have_is_no_text() -> None:
+    generation = generation_of(ENCODER, Written(Prompt("a", [1]), (TOKENIZER.vocab_size + 5,)))
+    assert generation.failure is not None
+    assert generation.failure.code == "not-text"
