@@ -1,6 +1,7 @@
 """Tiny models that write: weights from anywhere, prompts of token ids."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import jax
@@ -18,13 +19,17 @@ from tunix_rt.engines.jax.sharding import make_mesh
 
 
 def loaded(
-    params: Params, architecture: Architecture, *, stop_ids: Sequence[int] = (), **decoder: Any
+    params: Params, architecture: Architecture, *, stop_ids: Sequence[int] = (), unrolls_layers: bool = True
 ) -> LoadedModel:
     """A float32 model on the first device."""
     mesh = make_mesh(ShardingSection(fsdp=1), jax.devices()[:1])
-    return LoadedModel(
-        Decoder(architecture, np.dtype("float32"), **decoder), Weights(params, {}), mesh, frozenset(stop_ids)
-    )
+    decoder = Decoder(architecture, np.dtype("float32"), unrolls_layers=unrolls_layers)
+    if unrolls_layers:
+        layers = [
+            jax.tree.map(itemgetter(index), params["layers"]) for index in range(architecture.num_layers)
+        ]
+        params = params | {"layers": layers}
+    return LoadedModel(decoder, Weights(params, {}), mesh, frozenset(stop_ids))
 
 
 def random_prompts(lengths: Sequence[int], vocab_size: int, seed: int = 0) -> list[Prompt]:

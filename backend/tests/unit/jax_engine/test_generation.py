@@ -7,12 +7,13 @@ import pytest
 from support.generation import loaded, random_prompts, write
 from support.tiny_models import architecture_of, engine_params, tiny_model
 
+from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Prompt
 from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.cache import empty_cache
 from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts
-from tunix_rt.engines.jax.layer_lists import unstacked
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.params import Params
 
 LENGTHS = (3, 7, 12, 20, 9, 5)
 GREEDY = {"max_new_tokens": 12}
@@ -20,11 +21,20 @@ DRAWN = {"max_new_tokens": 12, "temperature": 1.0, "top_p": 0.9, "seed": 3}
 
 
 @pytest.fixture(scope="module")
-def model() -> LoadedModel:
-    """A Gemma 2 with windows of 5 and soft caps."""
+def params() -> Params:
+    """Weights of a Gemma 2 with windows of 5 and soft caps."""
     reference = tiny_model("gemma2")
-    architecture = architecture_of(reference)
-    return loaded(engine_params(reference, architecture), architecture)
+    return engine_params(reference, architecture_of(reference))
+
+
+@pytest.fixture(scope="module")
+def architecture() -> Architecture:
+    return architecture_of(tiny_model("gemma2"))
+
+
+@pytest.fixture(scope="module")
+def model(params: Params, architecture: Architecture) -> LoadedModel:
+    return loaded(params, architecture)
 
 
 @pytest.fixture(scope="module")
@@ -32,18 +42,18 @@ def prompts(model: LoadedModel) -> list[Prompt]:
     return random_prompts(LENGTHS, model.decoder.architecture.vocab_size)
 
 
-def test_logits_from_the_cache_are_those_of_the_whole_row(model: LoadedModel) -> None:
-    decoder, weights = model.decoder, model.weights
-    [prompt] = random_prompts([24], decoder.architecture.vocab_size)
+def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, architecture: Architecture) -> None:
+    model = loaded(params, architecture, unrolls_layers=False)
+    [prompt] = random_prompts([24], architecture.vocab_size)
     tokens = jnp.asarray([prompt.token_ids])
     inputs = Inputs(tokens, jnp.ones_like(tokens), jnp.arange(24)[None])
-    whole = logits(weights.params, None, decoder.architecture, inputs, ForwardOptions("float32"))
+    whole = logits(params, None, architecture, inputs, ForwardOptions("float32"))
 
-    cache = empty_cache(decoder.architecture, 1, 32, "float32", is_list=False)
-    cache = read_prompts(decoder, weights, cache, tokens[:, :16], jnp.array([0]))
+    cache = empty_cache(architecture, 1, 32, "float32", is_list=False)
+    cache = read_prompts(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]))
     step = jax.jit(next_logits, static_argnums=0)
     for position in range(10, 24):
-        scores, cache = step(decoder, weights, cache, tokens[:, position], jnp.array([position]))
+        scores, cache = step(model.decoder, model.weights, cache, tokens[:, position], jnp.array([position]))
         np.testing.assert_allclose(scores[0], whole[0, position], atol=1e-4, rtol=1e-4)
 
 
@@ -59,17 +69,11 @@ def test_rows_that_have_ended_are_given_the_next_prompts(model: LoadedModel, pro
     assert write(model, prompts, num_rows=4, **GREEDY) == write(model, prompts, num_rows=8, **GREEDY)
 
 
-def test_layers_as_one_straight_text_write_the_same(model: LoadedModel, prompts: list[Prompt]) -> None:
-    params, num_layers = model.weights.params, model.decoder.architecture.num_layers
-    place = params["embedding"].sharding
-    shardings = jax.tree.map(lambda _: place, params)
-    copied = jax.tree.map(jnp.copy, params)
-    straight = loaded(
-        unstacked(copied, shardings | {"layers": [shardings["layers"]] * num_layers}),
-        model.decoder.architecture,
-        unrolls_layers=True,
-    )
-    assert write(straight, prompts, **GREEDY) == write(model, prompts, **GREEDY)
+def test_a_loop_over_the_layers_writes_the_same(
+    model: LoadedModel, params: Params, architecture: Architecture, prompts: list[Prompt]
+) -> None:
+    looping = loaded(params, architecture, unrolls_layers=False)
+    assert write(looping, prompts, **GREEDY) == write(model, prompts, **GREEDY)
 
 
 def test_draws_follow_from_seed_prompt_and_sample(model: LoadedModel, prompts: list[Prompt]) -> None:
@@ -82,12 +86,14 @@ def test_draws_follow_from_seed_prompt_and_sample(model: LoadedModel, prompts: l
     assert len(set(texts)) == 6
 
 
-def test_a_completion_ends_before_the_stop_token(model: LoadedModel, prompts: list[Prompt]) -> None:
+def test_a_completion_ends_before_the_stop_token(
+    model: LoadedModel, params: Params, architecture: Architecture, prompts: list[Prompt]
+) -> None:
     prompt = prompts[0]
     unstopped = write(model, [prompt], **GREEDY)[prompt.key, 0]
     assert not unstopped.has_ended
     stop_id = unstopped.token_ids[4]
-    stopping = loaded(model.weights.params, model.decoder.architecture, stop_ids=[stop_id])
+    stopping = loaded(params, architecture, stop_ids=[stop_id])
     stopped = write(stopping, [prompt], **GREEDY)[prompt.key, 0]
     assert stopped.has_ended
     assert stopped.token_ids == unstopped.token_ids[: unstopped.token_ids.index(stop_id)]

@@ -6,15 +6,16 @@ from support.generation import loaded, random_prompts, write
 from support.tiny_models import CONFIGS, architecture_of, engine_params, tiny_model
 
 # Longer than the windows of the tiny models, and than one another.
-LENGTHS = (3, 7, 12, 20, 21)
-NUM_NEW_TOKENS = 24
+LENGTHS = (3, 7, 12, 21)
+NUM_NEW_TOKENS = 16
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_greedy_completions_are_those_of_transformers(name: str) -> None:
     reference = tiny_model(name)
     architecture = architecture_of(reference)
-    model = loaded(engine_params(reference, architecture), architecture)
+    # A loop over the layers: one layer is compiled, not eight. That both forms agree is tested elsewhere.
+    model = loaded(engine_params(reference, architecture), architecture, unrolls_layers=False)
     prompts = random_prompts(LENGTHS, architecture.vocab_size)
     ours = write(model, prompts, max_new_tokens=NUM_NEW_TOKENS)
     for prompt in prompts:

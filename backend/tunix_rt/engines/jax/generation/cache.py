@@ -10,7 +10,6 @@ Heads come before slots: then a step multiplies one contiguous block per row and
 
 from typing import NamedTuple, TypeAlias
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
@@ -28,6 +27,8 @@ class LayerCache(NamedTuple):
 
 Cache: TypeAlias = LayerCache | list[LayerCache]
 """Stacked where a loop walks over the layers, a list where they are one straight text."""
+Place: TypeAlias = tuple[Array, ...]
+"""Where a layer lies in its LayerCache: `(i,)` in a stack, `()` in one of its own."""
 
 
 def empty_cache(
@@ -48,52 +49,54 @@ def bytes_per_row(architecture: Architecture, num_slots: int, dtype: DTypeLike) 
     return numbers * jnp.dtype(dtype).itemsize
 
 
-def put_tokens(cache: LayerCache, keys: Array, values: Array, positions: Array) -> LayerCache:
+def put_tokens(cache: LayerCache, place: Place, keys: Array, values: Array, positions: Array) -> LayerCache:
     """Write one token a row: keys and values [B, K, H] at the slots `positions` [B]."""
-    # Every leading axis has an index: with one left out, the compiler for GPUs would transpose the whole cache.
+    # Every leading axis has an index: with one left out, XLA would transpose the whole cache on a GPU.
     rows, heads = jnp.arange(keys.shape[0])[:, None], jnp.arange(keys.shape[1])
-    where = rows, heads, positions[:, None]
+    where = (*place, rows, heads, positions[:, None])
     return LayerCache(
         cache.keys.at[where].set(keys, unique_indices=True),
         cache.values.at[where].set(values, unique_indices=True),
     )
 
 
-def put_prompts(cache: LayerCache, keys: Array, values: Array, rows: Array) -> LayerCache:
+def put_prompts(cache: LayerCache, place: Place, keys: Array, values: Array, rows: Array) -> LayerCache:
     """Begin rows anew with prompts: keys and values [R, T, K, H] into the rows `rows` [R].
 
     The rest of the row is wiped: what is not a number would otherwise spread from the text before, since zero
     times it is not zero. A row number beyond the batch stands for nobody.
     """
+    where, num_slots = (*place, rows), cache.keys.shape[-2]
     return LayerCache(
-        cache.keys.at[rows].set(_as_rows(keys, cache.keys), mode="drop"),
-        cache.values.at[rows].set(_as_rows(values, cache.values), mode="drop"),
+        cache.keys.at[where].set(_as_rows(keys, num_slots), mode="drop"),
+        cache.values.at[where].set(_as_rows(values, num_slots), mode="drop"),
     )
 
 
 def attend_to_cache(
-    q: Array, cache: LayerCache, positions: Array, window: Array | int | None, architecture: Architecture
+    q: Array,
+    cache: LayerCache,
+    place: Place,
+    positions: Array,
+    window: Array | int | None,
+    architecture: Architecture,
 ) -> Array:
     """Attention of the newest token of every row, [B, 1, N, H], to its row, itself included."""
-    distance = positions[:, None] - jnp.arange(cache.keys.shape[2])
+    distance = positions[:, None] - jnp.arange(cache.keys.shape[-2])
     is_reached = distance >= 0
     if window is not None:
         is_reached &= distance < window
     return dense_attention(
         q,
-        cache.keys.swapaxes(1, 2),
-        cache.values.swapaxes(1, 2),
+        cache.keys[place].swapaxes(1, 2),
+        cache.values[place].swapaxes(1, 2),
         is_reached[:, None],
         scale=architecture.attention_scale,
         softcap=architecture.attention_softcap,
     )
 
 
-def _as_rows(heads: Array, cache: Array) -> Array:
+def _as_rows(heads: Array, num_slots: int) -> Array:
     """[R, T, K, H] -> [R, K, S, H], zeros after the prompt."""
-    num_missing = cache.shape[2] - heads.shape[1]
-    return jax.lax.pad(
-        heads.swapaxes(1, 2).astype(cache.dtype),
-        jnp.zeros((), cache.dtype),
-        ((0, 0, 0), (0, 0, 0), (0, num_missing, 0), (0, 0, 0)),
-    )
+    missing = num_slots - heads.shape[1]
+    return jnp.pad(heads.swapaxes(1, 2), ((0, 0), (0, 0), (0, missing), (0, 0)))

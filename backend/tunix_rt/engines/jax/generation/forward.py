@@ -15,6 +15,7 @@ from tunix_rt.engines.jax.attention import attend, window_of
 from tunix_rt.engines.jax.generation.cache import (
     Cache,
     LayerCache,
+    Place,
     attend_to_cache,
     put_prompts,
     put_tokens,
@@ -24,8 +25,8 @@ from tunix_rt.engines.jax.model import embed, head_logits, layer_kinds, rotation
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.rope import Rotation
 
-_ApplyLayer: TypeAlias = Callable[[Array, Layer, LayerCache, Array | int], tuple[Array, LayerCache]]
-"""Hidden states, a layer, its cache and which kind of window it has -> hidden states, cache."""
+_ApplyLayer: TypeAlias = Callable[[Array, Layer, Array | int, LayerCache, Place], tuple[Array, LayerCache]]
+"""Hidden states, a layer, which kind of window it has, its cache and its place there -> both after it."""
 
 
 class Weights(NamedTuple):
@@ -45,7 +46,8 @@ class Decoder:
     dtype: DTypeLike
     adapter_scale: float = 1.0
     unrolls_layers: bool = False
-    """One program text per layer instead of a loop, which would copy the cache of every layer it visits."""
+    """One program text per layer instead of a loop: faster on CPU and GPU, where a loop copies the cache of
+    the layer that it visits; slower to compile on TPU, where a loop copies nothing."""
 
 
 def read_prompts(decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array) -> Cache:
@@ -56,12 +58,14 @@ def read_prompts(decoder: Decoder, weights: Weights, cache: Cache, tokens: Array
     segment_ids = jnp.ones((1, tokens.shape[1]), jnp.int32)
     rotations = rotations_by_kind(architecture, windows, jnp.arange(tokens.shape[1])[None])
 
-    def apply(x: Array, layer: Layer, cache: LayerCache, kind: Array | int) -> tuple[Array, LayerCache]:
+    def apply(
+        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
+    ) -> tuple[Array, LayerCache]:
         heads = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
         attended = attend(
             heads, segment_ids, architecture, windows=windows, kind=kind, kernel="dense", sharding=None
         )
-        return finish_layer(layer, x, attended), put_prompts(cache, heads[1], heads[2], rows)
+        return finish_layer(layer, x, attended), put_prompts(cache, place, heads[1], heads[2], rows)
 
     return _through_layers(apply, decoder, weights, x, cache, kinds)[1]
 
@@ -75,11 +79,13 @@ def next_logits(
     windows, kinds = layer_kinds(architecture)
     rotations = rotations_by_kind(architecture, windows, positions[:, None])
 
-    def apply(x: Array, layer: Layer, cache: LayerCache, kind: Array | int) -> tuple[Array, LayerCache]:
+    def apply(
+        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
+    ) -> tuple[Array, LayerCache]:
         q, k, v = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
-        cache = put_tokens(cache, k[:, 0], v[:, 0], positions)
-        window = window_of(windows, kind, cache.keys.shape[2])
-        attended = attend_to_cache(q, cache, positions, window, architecture)
+        cache = put_tokens(cache, place, k[:, 0], v[:, 0], positions)
+        window = window_of(windows, kind, cache.keys.shape[-2])
+        attended = attend_to_cache(q, cache, place, positions, window, architecture)
         return finish_layer(layer, x, attended), cache
 
     x, cache = _through_layers(apply, decoder, weights, x, cache, kinds)
@@ -91,19 +97,22 @@ def _through_layers(
     apply: _ApplyLayer, decoder: Decoder, weights: Weights, x: Array, cache: Cache, kinds: tuple[int, ...]
 ) -> tuple[Array, Cache]:
     """Apply every layer in turn, as a loop on the device or as one straight text."""
+    params, adapters = weights.params["layers"], weights.adapters
 
     def layer_of(matrices: Params, pairs: Params) -> Layer:
         return Layer(decoder.architecture, matrices, pairs, decoder.adapter_scale)
 
-    def visit(x: Array, one: Any) -> tuple[Array, LayerCache]:
-        matrices, pairs, layer_cache, kind = one
-        return apply(x, layer_of(matrices, pairs), layer_cache, kind)
+    def visit(carried: tuple[Array, LayerCache], one: Any) -> tuple[tuple[Array, LayerCache], None]:
+        matrices, pairs, kind, index = one
+        x, cache = carried
+        return apply(x, layer_of(matrices, pairs), kind, cache, (index,)), None
 
     if not isinstance(cache, list):
-        return jax.lax.scan(visit, x, (weights.params["layers"], weights.adapters, cache, jnp.asarray(kinds)))
-    caches = []
+        # The cache is carried along, not sliced and put together again: then it is changed in place.
+        layers = (params, adapters, jnp.asarray(kinds), jnp.arange(len(kinds)))
+        return jax.lax.scan(visit, (x, cache), layers)[0]
+    caches = list(cache)
     for index, kind in enumerate(kinds):
-        pairs = jax.tree.map(itemgetter(index), weights.adapters)
-        x, layer_cache = visit(x, (weights.params["layers"][index], pairs, cache[index], kind))
-        caches.append(layer_cache)
+        layer = layer_of(params[index], jax.tree.map(itemgetter(index), adapters))
+        x, caches[index] = apply(x, layer, kind, caches[index], ())
     return x, caches

@@ -39,7 +39,7 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
     choice = choose_device(request.device)
     precision = _precision(request, choice)
     mesh = make_mesh(ShardingSection(data=len(choice.devices), fsdp=1), choice.devices)
-    decoder = Decoder(source.architecture, jnp.dtype(precision), unrolls_layers=choice.platform == "gpu")
+    decoder = Decoder(source.architecture, jnp.dtype(precision), unrolls_layers=choice.platform != "tpu")
     decoder, weights = _with_adapter(request, decoder, _params(request, source, precision, mesh), mesh)
     model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder))
     return JaxGenerator(model, encoder, source, choice, precision)
