@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from support.children import run_program
 
@@ -21,17 +22,33 @@ def test_the_demo_builds_a_checked_dataset_and_builds_it_once(store: Store) -> N
     assert (again.imported.num_imported, again.dataset.status) == (0, "unchanged")
 
 
-def test_the_demo_ends_with_a_trained_model_each_time_in_a_run_of_its_own(tmp_path: Path) -> None:
+def test_the_demo_ends_with_a_tested_model_each_time_in_a_run_of_its_own(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     compiled = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     first = run_program("demo", "--smoke-steps", "1", settings=settings, **compiled)
     assert first.returncode == 0, first.stderr
-    assert "Demo passed." in first.stdout
+    assert "Demo passed" in first.stdout
     assert "fits" in first.stdout.lower()
     again = run_program("demo", "--smoke-steps", "1", "--json", settings=settings, **compiled)
-    result = json.loads(again.stdout)
+    result = json.loads(again.stdout.splitlines()[-1])
     assert (again.returncode, result["passed"], result["run"]["status"]) == (0, True, "succeeded")
     assert result["plan"]["fits"]
-    runs = list(settings.runs_dir.iterdir())
+    runs = sorted(settings.runs_dir.iterdir())
     assert len(runs) == 2
     assert all((run / "model" / "model.safetensors").is_file() for run in runs)
+    _has_an_honest_result(result, Path(result["run_dir"]))
+
+
+def _has_an_honest_result(result: dict[str, Any], run_dir: Path) -> None:
+    """One step teaches nothing, and the record says so: of 200 items, in the run directory."""
+    low, high = result["interval"]
+    assert result["before"] == 0
+    assert low <= result["after"] <= high <= 0.1
+    assert result["num_items"] == 200
+    assert result["seconds"] > 0
+    evaluation = json.loads((run_dir / "evaluation.json").read_text(encoding="utf-8"))
+    assert evaluation["scores"]["primary_score"] == result["after"]
+    before, after = result["evaluations"]
+    assert before["fingerprint"] == after["fingerprint"] == evaluation["fingerprint"]
+    assert (before["model"]["weights"], after["model"]["run_id"]) == ("random", run_dir.name)
+    assert len((run_dir / "predictions.jsonl").read_text(encoding="utf-8").splitlines()) == 200

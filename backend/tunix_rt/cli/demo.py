@@ -1,83 +1,115 @@
 """`tunix-rt demo`: the main job, end to end, on this machine."""
 
+import time
 from typing import Annotated
 
 import typer
 
 from tunix_rt.cli.context import store
-from tunix_rt.cli.output import JsonFlag, err, note, out, print_json, say
-from tunix_rt.cli.train import jax_engine
-from tunix_rt.cli.train_view import TrainingView, summary
-from tunix_rt.cli.xray_view import print_xray
-from tunix_rt.core.plan import Plan
+from tunix_rt.cli.demo_view import print_data, print_end, print_plan, print_result
+from tunix_rt.cli.engines import generating_engine, training_engine
+from tunix_rt.cli.eval_view import EvaluationBar
+from tunix_rt.cli.output import JsonFlag, err, note, print_json
+from tunix_rt.cli.train_view import TrainingView
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.services.demo import DemoData, Stage, build_demo_dataset
-from tunix_rt.services.demo_training import plan_demo_training
+from tunix_rt.services.demo_evaluation import (
+    DemoResult,
+    demo_result,
+    evaluate_demo_run,
+    evaluate_random_weights,
+)
+from tunix_rt.services.demo_training import DemoTraining, plan_demo_training
+from tunix_rt.services.store import Store
 
 STAGES: dict[Stage, str] = {
-    "collect": "1/8 collecting worked arithmetic traces",
-    "check": "2/8 checking every step of every trace",
-    "plant": "3/8 planting wrong steps to see whether the check finds them",
-    "build": "4/8 building the dataset: duplicates, splits, contamination",
-    "verify": "5/8 hashing the dataset again",
-    "xray": "6/8 looking at what training will see",
+    "collect": "1/10 collecting worked arithmetic traces",
+    "check": "2/10 checking every step of every trace",
+    "plant": "3/10 planting wrong steps to see whether the check finds them",
+    "build": "4/10 building the dataset: duplicates, splits, contamination",
+    "verify": "5/10 hashing the dataset again",
+    "xray": "6/10 looking at what training will see",
 }
 
 SmokeSteps = Annotated[
-    int | None, typer.Option(min=1, help="Train for this many steps only; all else is the same.")
+    int | None,
+    typer.Option(min=1, help="Train for this many steps only: everything runs, nothing has to be learned."),
 ]
 
 
 def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
-    """Turn shipped traces into a checked dataset and a trained model. Exit 1 when a check fails."""
-    engine = jax_engine()
-    with store() as opened, err.status("starting") as status:
-        data = build_demo_dataset(opened, on_stage=lambda stage: status.update(STAGES[stage]))
-        settings = opened.settings
-    if not as_json:
-        _print_data(data)
-    note("7/8 planning the training")
-    training = plan_demo_training(settings, smoke_steps=smoke_steps)
-    if not as_json:
-        _print_plan(training.plan)
-    note("8/8 training a tiny Gemma; Ctrl-C saves and stops")
-    with TrainingView(err) as view:
-        manifest = training.run(engine, view)
-    passed = data.passed and manifest.status == "succeeded"
+    """Turn shipped traces into a model that shows its work, tested before and after. Exit 1: a check failed.
+
+    With --json, the last line has `before` and `after` (accuracy), `num_items`, `interval` (95 %, of after),
+    `seconds` and `run_dir`.
+    """
+    start_s = time.monotonic()
+    trainer, writer = training_engine(), generating_engine()
+    with store() as opened:
+        data = _data(opened)
+        if not as_json:
+            print_data(data)
+        note("7/10 planning the training")
+        training = plan_demo_training(opened.settings, smoke_steps=smoke_steps)
+        recipe = training.resolved.recipe
+        if not as_json:
+            print_plan(training.plan)
+        note("8/10 asking the untrained model the held-out questions")
+        with EvaluationBar(err) as bar:
+            before = evaluate_random_weights(opened, writer, recipe, bar)
+        note("9/10 training a tiny Gemma; Ctrl-C saves and stops")
+        with TrainingView(err) as view:
+            manifest = training.run(trainer, view)
+        if manifest.status != "succeeded":
+            _stop(manifest, training)
+        note("10/10 asking the trained model the same questions")
+        with EvaluationBar(err) as bar:
+            after = evaluate_demo_run(opened, writer, recipe, training.run_dir, bar)
+        result = demo_result(opened, before, after)
+    passed = data.passed and (result.has_learned or smoke_steps is not None)
+    seconds = time.monotonic() - start_s
     if as_json:
-        parts = {"plan": training.plan.model_dump(mode="json"), "run": manifest.to_json()}
-        print_json({**data.model_dump(mode="json"), "passed": passed, **parts})
+        _print_json(data, training, manifest, result, passed=passed, seconds=seconds)
     else:
-        _print_run(manifest, str(training.run_dir.path), passed=passed)
+        print_result(manifest, training.run_dir.path, result, seconds=seconds)
+        print_end(result, passed=passed, is_smoke=smoke_steps is not None)
     if not passed:
-        raise typer.Exit(manifest.exit_code or 1)
+        raise typer.Exit(1)
 
 
-def _print_data(data: DemoData) -> None:
-    dataset, imported = data.dataset.manifest, data.imported
-    splits = ", ".join(f"{split.name} {split.statistics.num_rows:,}" for split in dataset.splits)
-    say(f"collected  {imported.num_imported:,} new traces, {imported.num_present:,} were there already")
-    say(f"checked    traces with an error: {data.traces_with_errors}")
-    say(f"           planted wrong steps found: {data.planted_errors_found}")
-    say(f"dataset    {dataset.dataset_key}: {dataset.num_rows:,} rows ({splits})")
-    hashes = "hold" if data.verdict.intact else "FAIL"
-    say(f"           content {dataset.content_hash[:16]}, hashes {hashes}")
-    say("")
-    print_xray(data.xray, out)
-    say("")
-    say(f"page       {data.page}")
+def _data(opened: Store) -> DemoData:
+    with err.status("starting") as status:
+        return build_demo_dataset(opened, on_stage=lambda stage: status.update(STAGES[stage]))
 
 
-def _print_plan(plan: Plan) -> None:
-    say(f"plan       {plan.reason} ({plan.source})")
-    if plan.total_seconds is not None:
-        say(f"           about {plan.total_seconds / 60:.0f} min for {plan.num_steps} steps")
+def _stop(manifest: RunManifest, training: DemoTraining) -> None:
+    note(f"Demo stopped: the run in {training.run_dir.path} is {manifest.status}.")
+    raise typer.Exit(manifest.exit_code or 1)
 
 
-def _print_run(manifest: RunManifest, directory: str, *, passed: bool) -> None:
-    say(summary(manifest, directory))
-    say("")
-    ends = {"cancelled": "Demo stopped.", "succeeded": "Demo passed." if passed else ""}
-    say(ends.get(manifest.status) or "Demo FAILED: see the figures above.")
-    say("Next, with your own traces: tunix-rt traces import YOUR_FILE, tunix-rt data build --name mine,")
-    say("tunix-rt plan training/configs/lora_gemma_2b.yaml --on t4 --dataset mine-v1, tunix-rt train …")
+def _print_json(
+    data: DemoData,
+    training: DemoTraining,
+    manifest: RunManifest,
+    result: DemoResult,
+    *,
+    passed: bool,
+    seconds: float,
+) -> None:
+    before, after = result.accuracies
+    print_json(
+        {
+            "before": before.value,
+            "after": after.value,
+            "num_items": after.n,
+            "interval": [after.low, after.high],
+            "seconds": round(seconds, 1),
+            "run_dir": str(training.run_dir.path),
+            "passed": passed,
+            "evaluations": [result.before.to_json(), result.after.to_json()],
+            "difference": result.difference.to_json(),
+            "data": data.model_dump(mode="json"),
+            "plan": training.plan.model_dump(mode="json", exclude_none=True),
+            "run": manifest.to_json(),
+        }
+    )

@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.cli.engines import training_engine
 from tunix_rt.cli.output import JsonFlag, err, print_json, say
 from tunix_rt.cli.train_view import TrainingView, summary
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.config.settings import load_settings
-from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.engines.base import (
     LATEST,
     DeviceName,
     DeviceRequest,
-    Engine,
     ProcessGroup,
     ResumePoint,
     TrainingJob,
@@ -169,7 +169,7 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         recipe_name=request.recipe_path.stem,
     )
     with TrainingView(err) as view:
-        manifest = run(jax_engine(), job, view)
+        manifest = run(training_engine(), job, view)
     _print(manifest, run_dir.path, as_json=as_json)
     if manifest.exit_code:
         raise typer.Exit(manifest.exit_code)
@@ -180,13 +180,3 @@ def _print(manifest: RunManifest, directory: Path, *, as_json: bool) -> None:
         print_json({"directory": str(directory), **manifest.to_json()})
     else:
         say(summary(manifest, str(directory)))
-
-
-def jax_engine() -> Engine:
-    """The JAX engine, or an error that says how to install it."""
-    try:
-        # Imported here: no other command needs an accelerator library.
-        from tunix_rt.engines.jax.train import JaxEngine
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Training with the JAX engine", extra="jax") from error
-    return JaxEngine()

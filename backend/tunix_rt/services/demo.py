@@ -1,4 +1,4 @@
-"""The first half of the demo: from shipped traces to a checked dataset and its X-ray."""
+"""The first part of the demo: from shipped traces to a checked dataset and its X-ray."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""The second half of the demo: the dataset is planned for and trained on, on this machine."""
+"""The second part of the demo: the dataset is planned for and trained on, on this machine."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.services.training import dataset_rows, new_run_dir, smoke_flags
 
 _RECIPE = "demo"
-_DEVICE: DeviceName = "cpu"
+DEMO_DEVICE: DeviceName = "cpu"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class DemoTraining:
             resolved=self.resolved,
             data=dataset_rows(self.settings, self.resolved.recipe),
             run_dir=self.run_dir,
-            device=DeviceRequest(_DEVICE),
+            device=DeviceRequest(DEMO_DEVICE),
             recipe_name=_RECIPE,
         )
         return run(engine, job, view)
@@ -53,6 +53,6 @@ def plan_demo_training(settings: Settings, *, smoke_steps: int | None = None) ->
         flags = smoke_flags(resolved.recipe, smoke_steps, reason="--smoke-steps")
         resolved = load_recipe(path, flags=flags)
     plan = plan_recipe(
-        settings, resolved.recipe, find_target(_DEVICE), PlanOptions(is_fast=True), PlanProgress()
+        settings, resolved.recipe, find_target(DEMO_DEVICE), PlanOptions(is_fast=True), PlanProgress()
     )
     return DemoTraining(settings, resolved, plan, new_run_dir(settings, path, None))

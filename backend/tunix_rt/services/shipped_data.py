@@ -4,7 +4,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tunix_rt.core.evalset import EvalItem, item_json
-from tunix_rt.core.generation.demo_arithmetic import DEMO_DATASET, demo_held_out_items, demo_traces
+from tunix_rt.core.generation.demo_arithmetic import (
+    DEMO_DATASET,
+    DEMO_EVALSET,
+    demo_held_out_items,
+    demo_traces,
+)
 from tunix_rt.core.generation.dev_reasoning import DEV_DATASET, dev_reasoning_traces
 from tunix_rt.core.generation.eval_v2 import EVAL_V2, eval_v2_items
 from tunix_rt.core.trace import Trace, canonical_json
@@ -22,7 +27,7 @@ def shipped_files() -> Iterator[tuple[str, str]]:
     yield f"datasets/{DEV_DATASET}/{TRACES_FILE}", _traces_text(dev)
     yield f"datasets/{DEMO_DATASET}/{TRACES_FILE}", _traces_text(demo)
     yield f"evalsets/{EVAL_V2}.jsonl", _items_text(eval_v2_items())
-    yield "evalsets/demo_arithmetic_heldout.jsonl", _items_text(demo_held_out_items())
+    yield f"evalsets/{DEMO_EVALSET}.jsonl", _items_text(demo_held_out_items())
     yield "tokenizers/tiny/tokenizer.json", train_tiny_tokenizer(dev + demo).to_str(pretty=True) + "\n"
     yield "tokenizers/tiny/tokenizer_config.json", tokenizer_config_json()
 

@@ -13,6 +13,7 @@ from tunix_rt.core.generation.family import Worked, worked_trace
 from tunix_rt.core.trace import Trace
 
 DEMO_DATASET = "demo-arithmetic-v1"
+DEMO_EVALSET = "demo_arithmetic_heldout"
 DEMO_SEED = 20240601
 OPERANDS = range(10, 100)
 HELD_OUT_OPERANDS = range(43, 58)

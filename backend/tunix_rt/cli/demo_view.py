@@ -1,0 +1,91 @@
+"""The demo as a person reads it."""
+
+from pathlib import Path
+
+from tunix_rt.cli.eval_view import print_prediction
+from tunix_rt.cli.output import out, print_table, say
+from tunix_rt.cli.train_view import summary
+from tunix_rt.cli.xray_view import print_xray
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.core.evaluation.scores import Estimate
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.services.demo import DemoData
+from tunix_rt.services.demo_evaluation import MIN_ACCURACY, DemoResult
+
+
+def print_data(data: DemoData) -> None:
+    """What became of the traces."""
+    dataset, imported = data.dataset.manifest, data.imported
+    splits = ", ".join(f"{split.name} {split.statistics.num_rows:,}" for split in dataset.splits)
+    say(f"collected  {imported.num_imported:,} new traces, {imported.num_present:,} were there already")
+    say(f"checked    traces with an error: {data.traces_with_errors}")
+    say(f"           planted wrong steps found: {data.planted_errors_found}")
+    say(f"dataset    {dataset.dataset_key}: {dataset.num_rows:,} rows ({splits})")
+    hashes = "hold" if data.verdict.intact else "FAIL"
+    say(f"           content {dataset.content_hash[:16]}, hashes {hashes}")
+    say("")
+    print_xray(data.xray, out)
+    say("")
+    say(f"page       {data.page}")
+
+
+def print_plan(plan: Plan) -> None:
+    """What the training is expected to take."""
+    say(f"plan       {plan.reason} ({plan.source})")
+    if plan.total_seconds is not None:
+        say(f"           about {plan.total_seconds / 60:.0f} min for {plan.num_steps} steps")
+
+
+def print_result(manifest: RunManifest, run_dir: Path, result: DemoResult, *, seconds: float) -> None:
+    """How training went, and the table that it was for."""
+    say(summary(manifest, str(run_dir)))
+    say("")
+    for example in result.examples:
+        say(f"The work that the model shows now ({example.item_id}):")
+        print_prediction(example)
+        say("")
+    title = f"{result.after.num_items} questions with numbers that training never had together"
+    columns = ("", "right answers", "95 %", "in the taught form", "steps right")
+    rows = [_row("before", result.before), _row("after", result.after)]
+    print_table(columns, rows, title=title)
+    difference = result.difference
+    say(
+        f"difference {difference.difference:+.1%} (95 % {difference.low:+.1%} to {difference.high:+.1%}), "
+        f"{difference.num_gained} gained, {difference.num_lost} lost, "
+        f"exact McNemar p = {difference.p_value:.2g}"
+    )
+    say("")
+    say(f"evidence   {run_dir}: recipe, plan, environment, metrics, model, predictions, evaluation, hashes")
+    say(f"           {seconds:.0f} s in all")
+
+
+def print_end(result: DemoResult, *, passed: bool, is_smoke: bool) -> None:
+    """The verdict, and where to go from here."""
+    if is_smoke and passed:
+        say("Demo passed: everything ran. So few steps teach nothing; leave out --smoke-steps for a result.")
+    elif passed:
+        say("Demo passed.")
+    else:
+        accuracy = result.accuracies[1].value
+        say(f"Demo FAILED: {accuracy:.1%} right, {MIN_ACCURACY:.0%} expected; see the checks above as well.")
+    before, after = (str(which.evaluation_id)[:8] for which in (result.before, result.after))
+    say(f"Look closer: tunix-rt eval show {after}, tunix-rt compare {before} {after}")
+    say("Next, with your own traces: tunix-rt traces import YOUR_FILE, tunix-rt data build --name mine,")
+    say("tunix-rt plan training/configs/lora_gemma_2b.yaml --on t4 --dataset mine-v1, tunix-rt train …")
+
+
+def _row(when: str, evaluation: Evaluation) -> tuple[object, ...]:
+    scores = evaluation.scores.overall
+    accuracy = scores.accuracy
+    return (
+        when,
+        None if accuracy is None else f"{accuracy.value:.1%} of {accuracy.n}",
+        None if accuracy is None else f"{accuracy.low:.1%}–{accuracy.high:.1%}",
+        _percent(scores.format_adherence),
+        _percent(scores.step_correctness),
+    )
+
+
+def _percent(estimate: Estimate | None) -> str | None:
+    return None if estimate is None else f"{estimate.value:.1%}"
