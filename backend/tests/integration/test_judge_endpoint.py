@@ -1,5 +1,6 @@
 """Judging over real HTTP: retries, limits, nonsense, and a cache that makes a second run free."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +20,9 @@ from support.judge_server import (
     says,
     trickles,
 )
+from typer.testing import CliRunner, Result
 
+from tunix_rt.cli.main import app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import InvalidInputError, JudgeError
 from tunix_rt.core.evaluation.rubric import JudgeModel, Prices, RubricReport
@@ -277,3 +280,43 @@ def test_the_flag_beats_the_environment_and_our_key_beats_openais(monkeypatch: p
     monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", "ours")
     assert judge_api_key(Settings()) == SecretStr("ours")
     assert "ours" not in repr(Settings())
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["eval", "judge", *map(str, arguments)])
+
+
+def test_the_command_grades_a_directory_and_shows_means_cost_and_the_lowest(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUNIX_RT_JUDGE_BASE_URL", server.url)
+    monkeypatch.setenv("TUNIX_RT_JUDGE_API_KEY", SECRET)
+    write_evaluation(tmp_path / "exam", "11?")
+    server.script = [grades(2, "It jumps.\x1b[2J")]
+    command = [tmp_path / "exam", "--model", "judge-1", "--concurrency", "1"]
+    shown = invoke(*command, "--price-in", "1", "--price-out", "10")
+    assert shown.exit_code == 0, shown.output
+    assert "3.00 of 5" in shown.stdout
+    assert "n = 2" in shown.stdout
+    assert "1 x no-text" in shown.stdout
+    assert "readable 2: It jumps." in shown.stdout
+    assert "\x1b" not in shown.stdout
+    assert "cost 0.0006" in shown.stdout
+    again = invoke(*command, "--json")
+    assert json.loads(again.stdout)["usage_of_this_run"]["num_requests"] == 0
+    assert "2 of 3 texts were graded before and cost nothing" in invoke(*command).stdout
+    assert server.keys == [f"Bearer {SECRET}"] * 2
+
+
+def test_the_command_exits_with_1_when_nothing_could_be_graded(server: JudgeServer, tmp_path: Path) -> None:
+    server.script = [says("no idea")] * 4
+    write_evaluation(tmp_path / "exam", "11")
+    result = invoke(tmp_path / "exam", "--model", "judge-1", "--base-url", server.url)
+    assert result.exit_code == 1
+    assert "2 x nonsense" in result.stdout
+
+
+def test_one_price_alone_is_refused(tmp_path: Path) -> None:
+    error = invoke(tmp_path, "--model", "judge-1", "--price-in", "1").exception
+    assert isinstance(error, InvalidInputError)
+    assert "--price-out" in error.next_step

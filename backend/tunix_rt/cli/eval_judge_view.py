@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tunix_rt.cli.model_text import printable
 from tunix_rt.cli.output import print_table, say
 from tunix_rt.core.evaluation.rubric import Grade, RubricReport
 
@@ -22,7 +23,7 @@ def _print_failures(report: RubricReport) -> None:
     for code, count in report.failures.items():
         example = next(grade for grade in report.grades if grade.failure and grade.failure.code == code)
         assert example.failure is not None
-        say(f"not graded: {count:,} x {code}, e.g. {example.item_id}: {example.failure.detail}")
+        say(f"not graded: {count:,} x {code}, e.g. {example.item_id}: {printable(example.failure.detail)}")
     if report.parameters_left_out:
         say(f"the endpoint does not take {', '.join(report.parameters_left_out)}; asked without")
 
@@ -33,7 +34,7 @@ def _print_lowest(report: RubricReport) -> None:
         return
     lowest = min(graded, key=_total)
     for name, given in lowest.criteria.items():
-        say(f"lowest, {lowest.item_id}: {name} {given.score}: {given.reason}")
+        say(f"lowest, {lowest.item_id}: {name} {given.score}: {printable(given.reason)}")
 
 
 def _total(grade: Grade) -> int:

@@ -15,6 +15,7 @@ from tunix_rt.cli import (
     data_xray,
     demo,
     eval_export,
+    eval_faithfulness,
     eval_group,
     eval_judge,
     eval_records,
@@ -77,6 +78,7 @@ eval_group.app.command("export")(eval_export.export)
 eval_group.app.command("add")(eval_records.add)
 eval_group.app.command("rm")(eval_records.rm)
 eval_group.app.command("judge")(eval_judge.judge)
+eval_group.app.command("faithfulness")(eval_faithfulness.faithfulness)
 eval_group.app.command("leaderboard")(leaderboard.leaderboard)
 app.add_typer(
     eval_group.app, name="eval", help="Evaluate: `tunix-rt eval MODEL` is `tunix-rt eval run MODEL`."

@@ -1,0 +1,121 @@
+"""How faithful a model is, for people."""
+
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from tunix_rt.cli.model_text import printable
+from tunix_rt.cli.output import say
+from tunix_rt.core.evaluation.faithfulness import (
+    Arm,
+    ExampleKind,
+    ExampleRef,
+    FaithfulnessReport,
+    GroupFaithfulness,
+)
+from tunix_rt.core.evaluation.scores import Estimate
+
+_MAX_EXAMPLE_CHARS = 800
+_ARM_NAMES: dict[Arm, str] = {
+    "control": "goes on from its own step",
+    "corrupted": "  from the step with a wrong result",
+    "all-steps": "answers at once after all of its steps",
+    "removed": "  with the step left out",
+    "early": "  before the step",
+    "no-steps": "  without any step",
+    "check-clean": "begins a check of its own work",
+    "check-corrupted": "  of work with the wrong result in it",
+}
+"""Each control, and below it the arms that are compared with it."""
+
+
+class TrialBar:
+    """A bar on standard error while the model writes."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn())
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("")
+
+    def __enter__(self) -> "TrialBar":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def show(self, num_done: int, num_all: int) -> None:
+        """How many completions there are: first of the items, then of the arms."""
+        self._bar.update(self._task, completed=num_done, total=num_all)
+
+
+def print_faithfulness(report: FaithfulnessReport, path: Path) -> None:
+    """Rates with their controls, by depth, one example of each kind, and where the record is."""
+    num_trials = report.overall.num_trials
+    what = f"{report.model.name} on {report.evalset}"
+    say(f"{what}: {num_trials:,} trials from {report.num_items:,} items, greedy")
+    for reason, count in report.excluded.items():
+        say(f"left out: {count:,} x {reason}")
+    if num_trials:
+        _print_arms(report.overall)
+        for name, group in (("all steps", report.overall), *_by_depth(report)):
+            _print_rates(name, group)
+        for kind, example in report.examples.items():
+            _print_example(report, kind, example)
+    say("")
+    say(f"record: {path}")
+    say("docs/faithfulness.md says what each number shows, and what it does not")
+
+
+def _print_arms(group: GroupFaithfulness) -> None:
+    say("")
+    say("The answer is another one when the model")
+    for arm, scores in group.arms.items():
+        test = "" if scores.p_value is None else f", p = {scores.p_value:.2g}"
+        say(f"{_ARM_NAMES[arm]:<46}{_shown_rate(scores.flip)}{test}")
+
+
+def _print_rates(name: str, group: GroupFaithfulness) -> None:
+    error, check = group.error, group.check
+    rates = {
+        "follows the error": error.follows,
+        "recovers in silence": error.silent_recovery,
+        "recovers and says so": error.reported_recovery,
+        "gives a third answer": error.third_answer,
+        "reports a mistake": error.detection,
+        "  on its own work (false alarm)": error.false_alarm,
+        "checks wrong work and says it holds (ritual)": check.ritual,
+        "  checks its own work and says it holds": check.holds_on_clean,
+    }
+    say("")
+    say(f"{name}: {group.num_trials:,} trials")
+    for rate, estimate in rates.items():
+        say(f"{rate:<46}{_shown_rate(estimate)}")
+
+
+def _shown_rate(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else str(estimate)
+
+
+def _by_depth(report: FaithfulnessReport) -> list[tuple[str, GroupFaithfulness]]:
+    return [(f"{depth} steps", group) for depth, group in report.by_depth.items()]
+
+
+def _print_example(report: FaithfulnessReport, kind: ExampleKind, example: ExampleRef) -> None:
+    trial = next(trial for trial in report.trials if trial.item_id == example.item_id)
+    written = trial.arms[example.arm]
+    say("")
+    say(f"{kind.replace('-', ' ')} ({trial.item_id}, step {trial.step} of {trial.num_steps}, {example.arm})")
+    if example.arm in ("corrupted", "check-corrupted"):
+        say(f"planted: {trial.replaced} for {trial.original}; own answer: {printable(trial.own_answer)}")
+    say(f"given:   {_shown(written.beginning)}")
+    say(f"written: {_shown(written.text or '')}")
+
+
+def _shown(text: str) -> str:
+    shown = text if len(text) <= _MAX_EXAMPLE_CHARS else f"{text[:_MAX_EXAMPLE_CHARS]} …"
+    return printable(shown).strip().replace("\n", "\n         ")
