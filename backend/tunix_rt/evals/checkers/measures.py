@@ -11,11 +11,12 @@ MAX_CHARS = 300
 """A longer answer is a text, not a number."""
 _MAX_EXPONENT = 400
 
+_CURRENCIES = "$€£¥₹₩₽₺"
 _WHOLE = r"\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:'\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?![\d/]| \d)|\d+"
 _DECIMAL = rf"(?:(?:{_WHOLE})(?:\.\d+)?|\.\d+)"
 _POWER_OF_TEN = r"\s?[×*x·]\s?10\^[({]?(?P<power>[-+]?\d{1,4})[)}]?"
 _NUMBER = re.compile(
-    r"(?P<sign>[-+]\s?)?(?P<currency>[$€£¥]\s?|(?:USD|EUR|GBP)\s)?(?P<inner>[-+])?"
+    rf"(?P<sign>[-+]\s?)?(?P<currency>(?:US)?[{_CURRENCIES}]\s?|(?:USD|EUR|GBP)\s)?(?P<inner>[-+])?"
     rf"(?:(?P<mixed>\d{{1,9}})\s+(?P<top>\d{{1,9}})/(?P<bottom>\d{{1,9}})"
     rf"|(?P<number>{_DECIMAL})(?:[eE](?P<exponent>[-+]?\d{{1,4}})(?!\w)|{_POWER_OF_TEN})?"
     rf"(?:\s?/\s?(?P<below>-?{_DECIMAL}))?)"
@@ -29,19 +30,23 @@ _BARE_POWER = re.compile(r"(?<![\w.^×*·])(?<![×*·x]\s)10\^")
 _SEPARATORS = str.maketrans("", "", ", '")
 _BRACKETED = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _ARITHMETIC = re.compile(r"(?:[\d\s+\-*/×÷x().^$%]|,(?=\d{3}))*")
-_NAME = re.compile(r"[^\d=,;]*")
+_NAME = re.compile(r"[^\W\d][\w\s.:'()-]*")
+"""What may stand before an equals sign: `x`, `Total cost`."""
 _UNKNOWN = re.compile(r"\b(?![aAI]\b)[^\W\d_]\b(?!\s*:)")
 """A letter alone before a number: `x - 1` is not -1."""
+_EMOJI = re.compile("[\U0001f300-\U0001faff\ufe0f\u20e3]")
 _RATE = re.compile(r"(?<=[^\W\d_]|\s)/(?=[^\W\d_])")
 
 _TAKEN_BACK = re.compile(
     r"\b(?:not|never|no|nor|neither|none|wrong|incorrect|false|than|least|most|under|over|above|below|between"
     r"|or|either|except|without|maybe|perhaps|possibly|unknown|cannot|impossible|unless|if|almost|nearly"
-    r"|minimum|maximum|plus|minus|times|divided|squared|cubed|twice|thrice|double|triple|half)\b|n't\b",
+    r"|minimum|maximum|plus|minus|times|divided|squared|cubed|twice|thrice|double|triple|half|but|up to|might"
+    r"|could|mod|factorial|dozens?|tens|hundreds|thousands|millions|billions|halves|thirds?|fourths?|fifths?"
+    r"|sixths?|sevenths?|eighths?|ninths?|tenths?|elevenths?|twelfths?|hundredths?|thousandths?)\b|n't\b",
     re.IGNORECASE,
 )
 """Words that make another number of the one they stand with, or take it back."""
-_FOREIGN = re.compile(r"[^\w\s.,:;'\"()%°$€£¥¢=≈~-]|_|-(?![^\W\d_])")
+_FOREIGN = re.compile(rf"[^\w\s.,:;'\"()%°{_CURRENCIES}¢=≈~-]|_|-(?![^\W\d_])")
 """Signs that a sentence about one number has no use for."""
 
 
@@ -66,13 +71,17 @@ def read_measures(text: str) -> tuple[Measure, ...]:
         return ()
     if (fraction := FRACTION_WORDS.get(text.lower().replace("-", " "))) is not None:
         return (Measure(fraction, "", ""),)
+    text = _EMOJI.sub("", text).strip()
     text = _after_equality(words_as_digits(_without_brackets(text)))
     text = _BARE_POWER.sub("1×10^", _SQUARES.sub(lambda power: "²" if power[1] == "2" else "³", text))
     matches = list(_NUMBER.finditer(text))
     if not matches or _has_foreign_parts(text, matches):
         return ()
     measures = [_measure(match, following) for match, following in _with_following(text, matches)]
-    return tuple(measure for measure in measures if measure) if all(measures) else ()
+    if not all(measures):
+        return ()
+    known = tuple(measure for measure in measures if measure)
+    return known[:1] if _is_restated(text, matches, known) else known
 
 
 def read_measure(text: str) -> Measure | None:
@@ -111,6 +120,14 @@ def _has_foreign_parts(text: str, matches: list[re.Match[str]]) -> bool:
         return True
     rest = _RATE.sub(" ", " ".join(gaps))
     return bool(_FOREIGN.search(rest)) or takes_back(rest)
+
+
+def _is_restated(text: str, matches: list[re.Match[str]], measures: tuple[Measure, ...]) -> bool:
+    """`eighteen (18)` says one number twice."""
+    values = {measure.value for measure in measures}
+    second = matches[-1]
+    in_brackets = text[: second.start()].endswith("(") and text[second.end() :].startswith(")")
+    return len(matches) == 2 and len(values) == 1 and in_brackets
 
 
 def _is_operator(match: re.Match[str], before: str) -> bool:

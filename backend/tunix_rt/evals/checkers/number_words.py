@@ -24,6 +24,7 @@ _RUN = re.compile(
     re.IGNORECASE,
 )
 _MINUS = re.compile(r"\b(?:minus|negative)\s+(?=\d|[$€£])", re.IGNORECASE)
+_AND_A_HALF = re.compile(r"\b(\d{1,9}) and (?:(?:a|1) half\b|(?=\d{1,9}/\d))", re.IGNORECASE)
 _SPLIT = re.compile(r",? |-")
 
 FRACTION_WORDS = {
@@ -36,14 +37,18 @@ FRACTION_WORDS = {
 
 
 def words_as_digits(text: str) -> str:
-    """The text with every run of number words as one number, and `minus` before a number as its sign.
+    """The text with every run of number words as one number, its half and its sign.
 
     Example:
         "minus three hundred and five" -> "-305"
     """
     if text.isascii() and not any(letter.isalpha() for letter in text):
         return text
-    return _MINUS.sub("-", _RUN.sub(lambda run: str(_value(run[0])), text))
+    text = _RUN.sub(lambda run: str(_value(run[0])), text)
+    text = _AND_A_HALF.sub(
+        lambda match: f"{match[1]} 1/2" if match[0].endswith("half") else f"{match[1]} ", text
+    )
+    return _MINUS.sub("-", text)
 
 
 def _value(run: str) -> int:

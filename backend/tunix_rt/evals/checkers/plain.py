@@ -21,8 +21,8 @@ _COMMANDS = {"\\times": "×", "\\cdot": "×", "\\div": "÷", "\\approx": "≈", 
 _MAX_NESTING = 4
 
 _LEAD_IN = re.compile(
-    r"(?:(?:so|thus|therefore|hence),?\s+)?(?:the\s+|my\s+)?(?:final\s+|correct\s+)?"
-    r"(?:answer|result|solution)\s*(?:is|was|equals|=|:)\s*:?\s*",
+    r"(?:(?:so|thus|therefore|hence),?\s+)?(?:(?:the\s+|my\s+)?(?:final\s+|correct\s+)?"
+    r"(?:answer|result|solution)\s*(?:is|was|equals|=|:)\s*:?\s*|(?:it\s+is|it's|this\s+is|that\s+is)\s+)",
     re.IGNORECASE,
 )
 _WRAPPED = (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”"), ("'", "'"), ("*", "*"))
