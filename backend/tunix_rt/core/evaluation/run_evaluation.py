@@ -32,7 +32,7 @@ class Judge(Record):
 
     name: JudgeName = "answer-checkers"
     version: str
-    """Versions of what decides a verdict: `checker.number 1, extractor 1`."""
+    """Versions of what decides a verdict: `checker-number 1, extractor 1`."""
 
 
 class DetailedMetric(Record):
