@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import jax
 import pytest
 from support.evaluating import (
     GREEDY,
@@ -15,13 +16,21 @@ from support.evaluating import (
     make_exam,
 )
 from support.evaluation_starts import sum_items, write_evalset
+from support.run_dirs import finished_run
 from support.training import Workshop
 from typer.testing import CliRunner
 
 from tunix_rt.cli.main import app
+from tunix_rt.config.recipe import LoraSection, ModelSection
 from tunix_rt.core.errors import ConflictError, DataError, DeviceError, NotFoundError
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.chat_template import choose_template
+from tunix_rt.engines.jax.adapter_files import save_adapters
+from tunix_rt.engines.jax.lora import init_adapters
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.engines.tokenizer_files import save_tokenizer
 from tunix_rt.files.dataset_dirs import file_sha256
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 
@@ -194,13 +203,20 @@ def test_a_prompt_that_fails_is_unscored_and_touches_no_other(exam: Exam, run: P
     assert written.generation.text is not None
 
 
-def test_an_adapter_is_evaluated_on_what_it_was_trained_on(exam: Exam) -> None:
-    workshop = exam.workshop
-    workshop.train("runs/adapter", "training.mode=lora", "lora.rank=4", "training.num_steps=2")
-    evaluation = exam.evaluate(workshop.root / "runs" / "adapter", "adapted")
+def test_an_adapter_goes_on_the_random_weights_that_its_run_started_from(exam: Exam) -> None:
+    run_dir = finished_run(exam.workshop.root / "runs" / "adapter", is_adapter=True, markup="reasoning")
+    source = resolve_model(ModelSection(name="tiny-llama", weights="random"))
+    lora = LoraSection(rank=2)
+    unchanged = init_adapters(source.architecture, lora, jax.random.key(0))  # B = 0: nothing is learned yet
+    save_adapters(run_dir.model, unchanged, lora, base_model="tiny-llama")
+    tokenizer = load_tokenizer("tiny")
+    save_tokenizer(run_dir.model, tokenizer, choose_template(tokenizer), max_positions=2048)
+    evaluation = exam.evaluate(run_dir.path, "adapted")
     assert evaluation.model.is_adapter
     assert evaluation.model.weights_hash is not None
-    assert evaluation.scores.overall.num_scored == 5
+    base = exam.evaluate("tiny-llama", "its-base", weights_seed=5, **RANDOM)
+    assert evaluation.predictions_hash == base.predictions_hash
+    assert evaluation.fingerprint == base.fingerprint
 
 
 def test_what_cannot_start_leaves_no_trace(exam: Exam, tmp_path: Path) -> None:
