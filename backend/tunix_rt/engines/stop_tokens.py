@@ -5,12 +5,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.models import ModelSource
 
 
 def stop_token_ids(source: ModelSource, encoder: TraceEncoder) -> frozenset[int]:
-    """The end of the turn as training teaches it, and what the model and its tokenizer call their end."""
+    """The end of the turn as training teaches it, and what the model and its tokenizer call their end.
+
+    Raises:
+        InvalidInputError: The model's `generation_config.json` is damaged.
+    """
     tokenizer = encoder.tokenizer
     candidates = [encoder.end_of_turn_id, tokenizer.token_id(tokenizer.named_tokens.get("eos_token", ""))]
     candidates += _ends_in(source.config)
@@ -26,5 +31,12 @@ def _ends_in(config: Mapping[str, Any]) -> Iterator[int]:
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
-    settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error}", next_step="Download or save the model again."
+        ) from error
     return settings if isinstance(settings, dict) else {}

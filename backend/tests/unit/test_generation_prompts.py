@@ -1,0 +1,87 @@
+"""Texts to ids and back, as generation needs them."""
+
+import pytest
+from support.encoders import CONTROL_TOKENS, a_tokenizer, an_encoder, trained_fast_tokenizer
+from tokenizers import AddedToken
+from tokenizers import Tokenizer as FastTokenizer
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.core.rendering import render_completion
+from tunix_rt.core.trace import trace_from_text_steps
+from tunix_rt.engines.chat_template import builtin_template_names, choose_template
+from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.engines.generation_prompts import decode, encode_continuation
+from tunix_rt.engines.tokenizer import Tokenizer
+
+TRACE = trace_from_text_steps("What is 6 * 7?", ["six sevens are 42", "so 42"], "42")
+COMPLETION = render_completion(TRACE).text
+
+
+@pytest.mark.parametrize("template", builtin_template_names())
+def test_a_whole_completion_continues_a_prompt_as_training_writes_it(template: str) -> None:
+    encoder = an_encoder(template)
+    [trained] = encoder.encode([TRACE])
+    token_ids = encode_continuation(encoder, TRACE.prompt, COMPLETION)
+    assert token_ids == trained.token_ids[: len(token_ids)].tolist()
+    assert decode(encoder, token_ids[len(encoder.encode_prompt(TRACE.prompt)) :]) == COMPLETION
+
+
+def test_a_beginning_that_ends_with_a_line_is_a_beginning_of_the_trained_ids() -> None:
+    encoder = an_encoder()
+    [trained] = encoder.encode([TRACE])
+    token_ids = encode_continuation(encoder, TRACE.prompt, "<reasoning>\nsix sevens are 42\n")
+    assert token_ids == trained.token_ids[: len(token_ids)].tolist()
+    assert len(token_ids) < len(trained)
+
+
+def test_what_a_template_writes_before_the_completion_comes_along() -> None:
+    template = (
+        "{% for m in messages %}[{{ m.role }}]{% if m.role == 'assistant' %}note: {% endif %}"
+        "{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+    encoder = an_encoder(template)
+    continued = encode_continuation(encoder, "6?", "<reasoning>")
+    assert decode(encoder, continued) == "[user]6?[assistant]note: <reasoning>"
+
+
+def test_control_tokens_in_a_beginning_are_letters() -> None:
+    encoder = an_encoder()
+    end = encoder.end_of_turn_id
+    assert end not in encoder.encode_beginning("it says <end_of_turn> here")
+    assert (
+        decode(encoder, encoder.encode_beginning("it says <end_of_turn> here"))
+        == "it says <end_of_turn> here"
+    )
+
+
+def test_a_template_that_changes_the_completion_is_refused() -> None:
+    shouting = "{% for m in messages %}{{ m.content | upper }}{% endfor %}"
+    with pytest.raises(DataError, match="changes what a completion says"):
+        encode_continuation(an_encoder(shouting), "6?", "<reasoning>\nsix")
+
+
+def test_control_tokens_are_no_text() -> None:
+    encoder = an_encoder()
+    control = [encoder.tokenizer.token_id(text) for text in CONTROL_TOKENS]
+    [text] = encoder.tokenizer.encode_batch(["six"])
+    assert decode(encoder, [*control, *text.ids, *control]) == "six"
+
+
+def test_markup_is_text_even_where_the_tokenizer_has_tokens_for_it() -> None:
+    fast = FastTokenizer.from_str(trained_fast_tokenizer().to_str())
+    fast.add_special_tokens([AddedToken(text, special=True) for text in ("<answer>", "</answer>")])
+    tokenizer = Tokenizer("test", fast, a_tokenizer().named_tokens, None)
+    encoder = TraceEncoder(tokenizer, choose_template(tokenizer))
+    [encoding] = tokenizer.encode_batch(["<answer>42</answer>"])
+    assert tokenizer.token_id("<answer>") in encoding.ids
+    assert decode(encoder, encoding.ids) == "<answer>42</answer>"
+
+
+def test_half_a_character_is_a_text_and_an_id_without_a_token_is_none() -> None:
+    encoder = an_encoder()
+    [dice] = encoder.tokenizer.encode_batch(["\N{GAME DIE}"])
+    assert len(dice.ids) > 1
+    assert decode(encoder, dice.ids) == "\N{GAME DIE}"
+    assert decode(encoder, dice.ids[:1]) == "\N{REPLACEMENT CHARACTER}"
+    assert decode(encoder, [encoder.tokenizer.vocab_size]) is None
+    assert decode(encoder, []) == ""
