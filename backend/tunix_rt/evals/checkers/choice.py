@@ -16,6 +16,11 @@ _LETTER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_WITH_TEXT = (
+    re.compile(r"(?P<letter>[A-Z]) (?P<text>.+)"),
+    re.compile(r"(?P<text>.+) \((?P<letter>[A-Z])\)"),
+)
+
 
 def check_choice(item: EvalItem, answer: str) -> Checked:
     """Whether the answer names the expected option, and no other.
@@ -42,6 +47,9 @@ def option_of(item: EvalItem, text: str) -> str | None:
         letter = next(group for group in match.groups()[:3] if group).upper()
         if letter in _letters(item) and _agrees(item, letter, match[4]):
             return letter
+    for form in _WITH_TEXT:
+        if (match := form.fullmatch(text)) and _agrees(item, match["letter"], match["text"]):
+            return match["letter"]
     named = [letter for letter, choice in _options(item).items() if _same(choice, text)]
     return named[0] if len(named) == 1 else None
 

@@ -18,7 +18,7 @@ MAX_CHARS = 500
 _MAX_DEPTH = 20
 _MAX_DIGITS = 100
 _EXACT_DECIMALS = 15
-_BIG_POWER = re.compile(r"\^\s*[({]?\s*[-+]?\d{4,}|\^[^\^]{0,20}\^|!\s*!|\d{4,}\s*!")
+_BIG_POWER = re.compile(r"(?:\^|\*\*)\s*[({]*\s*[-+]?(?:\d{4,}|[\w.]+\s*(?:\^|\*\*))|!\s*!|\d{4,}\s*!")
 _LONG_DIGITS = re.compile(rf"\d{{{_MAX_DIGITS}}}")
 _BRACES = re.compile(r"[({\[]|[)}\]]")
 _FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt|pi|sin|cos|tan|log|ln|exp|infty)(?![A-Za-z])")
@@ -92,7 +92,8 @@ def _depth(text: str) -> int:
 
 
 def _exact(text: str) -> Fraction | None:
-    return None if "!" in text else number_of(text)  # a factorial, or a mark that the library leaves out
+    # Factorials and equations are for the library: `y = 3` is not `x = 3`.
+    return None if "!" in text or "=" in text else number_of(text)
 
 
 def _latex(text: str) -> str:

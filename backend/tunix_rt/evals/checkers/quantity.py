@@ -1,5 +1,6 @@
 """Quantities: a number with a unit or a currency. A missing unit is taken to be the one asked for."""
 
+import re
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from tunix_rt.evals.checkers.text import canonical_text
 from tunix_rt.evals.checkers.units import MONEY, Unit, find_unit
 
 VERSION = "1"
+_RATE = re.compile(r"(?:per|an?|each|every|of|squared|cubed)\b|[/^²³]")
 
 
 class Quantity(NamedTuple):
@@ -76,8 +78,8 @@ def _quantity(measure: Measure) -> Quantity | None:
     unit, rest = find_unit(measure.after.removesuffix(" and"))
     if unit is None:
         return Quantity(measure.value, _noun(measure.after), Fraction(1))
-    # `18 dollars a day` is still money; `18 km of it` and `18 m per step` may be something else.
-    return _of(measure, unit) if not rest or unit.dimension in MONEY or rest == "and" else None
+    # `18 dollars a day` is still money; `18 m per step` is no longer a length.
+    return _of(measure, unit) if unit.dimension in MONEY or not _RATE.match(rest) else None
 
 
 def _of(measure: Measure, unit: Unit) -> Quantity:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted
 from tunix_rt.evals.checkers.number import number_of
-from tunix_rt.evals.checkers.plain import plain
+from tunix_rt.evals.checkers.plain import clean, plain
 from tunix_rt.evals.checkers.text import canonical_text
 
 VERSION = "1"
+_GOES_ON = "..."
 _BRACKETS = {"[": "]", "{": "}", "(": ")"}
+_BULLET = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+")
 _LAST_AND = re.compile(r",?\s+and\s+")
 
 
@@ -48,7 +50,10 @@ def _sorted(elements: Sequence[str]) -> list[str]:
 
 
 def _elements(text: str) -> list[str]:
-    return [_element(part) for part in _parts(plain(text)) if part.strip()]
+    lines = [_BULLET.sub("", line.strip(), count=1) for line in text.strip().split("\n") if line.strip()]
+    parts = lines if len(lines) > 1 else _parts(plain(text))
+    goes_on = [_GOES_ON] if clean(text).rstrip(")]} ").endswith(_GOES_ON) else []
+    return [_element(part) for part in parts if part.strip()] + goes_on
 
 
 def _element(text: str) -> str:
