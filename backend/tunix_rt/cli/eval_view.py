@@ -27,7 +27,7 @@ class EvaluationBar:
         self._console = console
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
         self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", start=False, visible=False, figures="")
+        self._task = self._bar.add_task("", total=1.0, visible=False, figures="")
         self._last_line_s = -LINE_EVERY_S
         self.num_done = 0
         """Texts that are kept."""
@@ -177,7 +177,8 @@ def print_prediction(prediction: Prediction) -> None:
     found = "" if judgement.rule is None else f", found by {judgement.rule}"
     say(f"  verdict   {judgement.verdict}: {_indented(judgement.explanation)}{found}")
     for step in judgement.steps:
-        say(f"  {step.verdict:<9} {_indented(step.text)}")
+        if step.verdict != "unchecked":
+            say(f"  {step.verdict:<9} {_indented(step.text)}")
 
 
 def _indented(text: str) -> str:
