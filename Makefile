@@ -36,6 +36,7 @@ check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, 
 bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (about four minutes)
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.store
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.linter_gsm8k
+	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.packing_cpu
 
 docs: .venv/dev ## the reference pages, made from the code

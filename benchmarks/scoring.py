@@ -3,7 +3,7 @@
 Every text has four steps of arithmetic and an answer; three of four are right, some break the form, one in
 fifty gives a fraction. The work goes over worker processes, as `tunix-rt eval rescore` does.
 
-    python benchmarks/scoring.py [--count 10000] [--json]
+    python -m benchmarks.scoring [--count 10000] [--json]
 
 Exits with 1 when the bar is missed.
 """
