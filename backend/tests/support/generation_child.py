@@ -1,0 +1,83 @@
+"""Run as a child, since devices and limits belong to a process; prints what it saw as JSON.
+
+python -m support.generation_child devices     one device and then all of them write the same prompts
+python -m support.generation_child memory      the process may take less memory than the batch needs
+"""
+
+import json
+import resource
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.config.recipe import ModelSection
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.generation import GeneratorRequest, Prompt
+from tunix_rt.engines.jax.generation.generator import JaxGenerator
+from tunix_rt.engines.jax.generation.opening import open_generator
+
+DRAWN = Decoding(max_new_tokens=12, temperature=1.0, seed=2)
+NUM_PROMPTS = 11
+LONGEST = 131_072
+ROOM_BYTES = 900 * 2**20
+
+
+def opened(device_index: int | None = None) -> JaxGenerator:
+    model = ModelSection(name="tiny-llama", weights="random")
+    return open_generator(GeneratorRequest(model, device=DeviceRequest("cpu", device_index)))
+
+
+def some_prompts(generator: JaxGenerator) -> list[Prompt]:
+    texts = [f"What is {number} + 3?" * (1 + number % 4) for number in range(NUM_PROMPTS)]
+    return [Prompt(text, generator.encoder.encode_prompt(text)) for text in texts]
+
+
+def outcomes(
+    generator: JaxGenerator, prompts: Sequence[Prompt], decoding: Decoding, **options: Any
+) -> dict[str, Any]:
+    """Tokens or failure of each prompt, by its key."""
+    return {
+        written.prompt.key: written.failure or list(written.token_ids)
+        for finished in generator.write(prompts, decoding, **options)
+        for written in finished
+    }
+
+
+def devices() -> dict[str, Any]:
+    one, every = opened(device_index=0), opened()
+    prompts = some_prompts(one)
+    return {
+        "devices": [one.model.num_devices, every.model.num_devices],
+        "one": outcomes(one, prompts, DRAWN, batch_size=4),
+        "every": outcomes(every, prompts, DRAWN, batch_size=5),
+    }
+
+
+def memory() -> dict[str, Any]:
+    """A cache of 134 MB a row for prompts that end at their first token, and a prompt that fits nowhere."""
+    generator = opened()
+    architecture = replace(generator.source.architecture, max_positions=2 * LONGEST)
+    patient = replace(generator, source=replace(generator.source, architecture=architecture))
+    every_token = frozenset(range(architecture.vocab_size))
+    ending = replace(patient, model=replace(generator.model, stop_ids=every_token))
+    prompts = some_prompts(generator)
+    expected = outcomes(patient, prompts[:2], DRAWN)
+
+    limit = _address_space_bytes() + ROOM_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    notes: list[str] = []
+    long_rows = Decoding(max_new_tokens=LONGEST)
+    ended = outcomes(ending, prompts[:8], long_rows, batch_size=8, on_note=notes.append)
+    mixed = outcomes(patient, [Prompt("huge", [1] * 40_000), *prompts[:2]], DRAWN)
+    return {"notes": notes, "ended": ended, "expected": expected, "mixed": mixed}
+
+
+def _address_space_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+if __name__ == "__main__":
+    json.dump({"devices": devices, "memory": memory}[sys.argv[1]](), sys.stdout)
