@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from tunix_rt.cli.main import app
 from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.evaluation.record import Evaluation
 
@@ -137,6 +137,21 @@ def test_texts_that_do_not_answer_the_eval_set_are_refused(texts: Path, evalset:
     assert "no item 'sum-9'" in error.detail
 
 
+def test_a_text_is_stored_and_exported_whatever_it_holds(texts: Path, evalset: Path, tmp_path: Path) -> None:
+    odd = "nul \x00 escape \x1b[2J emoji 🙈 no character \ufffd\nline <answer>7</answer>"
+    texts.write_text("\n".join(json.dumps({"id": item.id, "text": odd}) for item in ITEMS))
+    record = run_json("score", "--predictions", texts, "--eval-set", evalset)
+    assert run_json("items", record["evaluation_id"])[0]["generation"]["text"] == odd
+    assert "\x1b" not in run("show", record["evaluation_id"])
+    exported = Path(run_json("export", record["evaluation_id"], "--to", tmp_path)["samples"])
+    assert json.loads(exported.read_text(encoding="utf-8").splitlines()[0])["resps"] == [[odd]]
+
+
+def test_half_a_character_is_no_text(texts: Path, evalset: Path) -> None:
+    texts.write_text('{"id": "sum-0", "text": "half \\ud83d"}')
+    assert isinstance(invoke("score", "--predictions", texts, "--eval-set", evalset).exception, DataError)
+
+
 def test_rescoring_makes_a_new_evaluation_and_says_what_changed(texts: Path, evalset: Path) -> None:
     before = run_json("score", "--predictions", texts, "--eval-set", evalset)
     after = run_json("rescore", before["evaluation_id"])
@@ -215,3 +230,17 @@ def test_commands_and_models_share_one_place_on_the_command_line() -> None:
     assert "MODEL" in invoke("run", "--help").stdout
     assert "rescore" in invoke("--help").stdout
     assert invoke("some-model").exit_code == 2  # no --eval-set
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (("--num-samples", "4"), "num_samples above 1 needs a temperature above 0"),
+        (("--top-p", "0.5"), "top_p needs a temperature above 0"),
+        (("--top-p", "0", "--temperature", "1"), "top_p: Input should be greater than 0"),
+    ],
+)
+def test_draws_that_make_no_sense_are_refused(flags: tuple[str, ...], reason: str) -> None:
+    error = invoke("tiny-llama", "--weights", "random", "--eval-set", "eval_v2", *flags).exception
+    assert isinstance(error, InvalidInputError)
+    assert reason in error.detail

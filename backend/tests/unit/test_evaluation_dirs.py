@@ -33,6 +33,19 @@ def test_what_was_asked_is_read_back(directory: EvaluationDir) -> None:
     assert directory.read_items() == ITEMS
 
 
+def test_a_process_that_was_killed_while_it_began_is_gone_on_with(tmp_path: Path) -> None:
+    killed = EvaluationDir(tmp_path / "killed")
+    killed.path.mkdir()
+    (killed.path / ".request.json.x1").write_text("{")
+    assert killed.is_empty()
+    killed.begin(sum_start(ITEMS), ITEMS)
+    killed.items.unlink()
+    killed.begin(sum_start(ITEMS, evalset="another"), ITEMS)
+    assert killed.read_start() == sum_start(ITEMS)
+    assert killed.read_items() == ITEMS
+    assert not killed.is_empty()
+
+
 def test_generations_of_two_processes_follow_each_other(directory: EvaluationDir) -> None:
     for item in ITEMS[:2]:
         with directory.writing() as writer:

@@ -60,7 +60,7 @@ Limit = Annotated[int | None, typer.Option(min=1, help="Ask the first items only
 WeightsOption = Annotated[
     Weights, typer.Option("--weights", help="random: the model as training from random weights finds it.")
 ]
-WeightsSeed = Annotated[int, typer.Option(min=0, help="Of random weights.")]
+WeightsSeed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of random weights.")]
 Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub id.")]
 Output = Annotated[
     Path | None,
@@ -152,8 +152,9 @@ def decoding_of(
         )
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
-        named = ".".join(str(part) for part in problem["loc"])
+        named = "".join(f"{part}: " for part in problem["loc"])
+        reason = problem["msg"].removeprefix("Value error, ")
         raise InvalidInputError(
-            f"These texts cannot be drawn: {named} {problem['msg']}.".replace("  ", " "),
+            f"Texts cannot be drawn like this: {named}{reason}.",
             next_step="Correct --temperature, --top-p, --num-samples, --seed or --max-new-tokens.",
         ) from error

@@ -25,7 +25,7 @@ from tunix_rt.core.evaluation.prediction import Generation, Prediction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
 from tunix_rt.files.atomic import storage_errors, write_atomically, write_json_atomically
-from tunix_rt.files.directory_locks import held_directory, is_unused, remove_if_unused
+from tunix_rt.files.directory_locks import held_directory, remove_if_unused
 from tunix_rt.files.run_dirs import JsonLines
 
 EVALUATION_FILE = "evaluation.json"
@@ -83,17 +83,19 @@ class EvaluationDir:
             yield
 
     def is_empty(self) -> bool:
-        """Whether nothing is there."""
-        return is_unused(self.path)
+        """Whether nothing is there but what a process leaves that was killed before it began."""
+        return not self.path.exists() or all(path.name.startswith(".") for path in self.path.iterdir())
 
-    def remove_if_empty(self) -> None:
+    def remove_if_unused(self) -> None:
         """Leave no trace of an evaluation that never began."""
         remove_if_unused(self.path)
 
     def begin(self, start: EvaluationStart, items: Iterable[EvalItem]) -> None:
-        """Write what is asked. Items first: a directory with a request can be gone on with."""
-        _write_lines(self.items, map(item_json, items))
-        write_json_atomically(self.request, start.to_json(), what="writing the request")
+        """Write what is asked, where it is not written yet."""
+        if not self.request.is_file():
+            write_json_atomically(self.request, start.to_json(), what="writing the request")
+        if not self.items.is_file():
+            _write_lines(self.items, map(item_json, items))
 
     def read_start(self) -> EvaluationStart | None:
         """What was asked; None when nothing was."""

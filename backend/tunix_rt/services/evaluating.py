@@ -84,7 +84,7 @@ def evaluate(
         try:
             _complete(directory, _same_start(directory, start), evalset.items, access, view)
         finally:
-            directory.remove_if_empty()
+            directory.remove_if_unused()
         return publish_evaluation(store, directory, found.run_dir)
 
 

@@ -19,7 +19,7 @@ from tunix_rt.services.parallel import in_this_process, worker_processes
 from tunix_rt.services.run_manifests import add_run_files, read_manifest
 from tunix_rt.services.store import Store
 
-MIN_FOR_WORKERS = 1_000
+MIN_FOR_WORKERS = 500
 """Fewer predictions are judged before worker processes would have started."""
 
 

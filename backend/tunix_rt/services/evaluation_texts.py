@@ -76,8 +76,7 @@ def write_missing_texts(
         view.show_line(f"going on with {directory.path}: {len(done):,} of {num_total:,} texts are there")
     generator = access.open()
     _require_same_precision(directory.read_batches(), generator)
-    if directory.read_start() is None:
-        directory.begin(start, items)
+    directory.begin(start, items)
     view.show_line(f"asking {start.model.name} on {generator.device}, {generator.precision}")
     asking = Asking(start.protocol.decoding, access.batch_size, view.show_line)
     meter = _Meter(len(done), num_total)
