@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast, get_args
 import typer
 from pydantic import BaseModel
 
-from tunix_rt.cli import data_options, data_validate, data_view, filters, import_args
+from tunix_rt.cli import data_gym, data_options, data_validate, data_view, filters, import_args
 from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, print_json, progress_bar, say
 from tunix_rt.config.settings import load_settings
@@ -24,6 +24,7 @@ from tunix_rt.services.importing import import_options
 
 app = typer.Typer(no_args_is_help=True)
 app.command("validate")(data_validate.validate)
+app.command("gym")(data_gym.gym)
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of a dataset: NAME-VERSION.")]
 SplitName = Annotated[str | None, typer.Option("--split", help="Name of a split.")]

@@ -1,9 +1,12 @@
 """reasoning-gym as a source of traces (where a solution can be worked honestly) and of eval items."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, TypeVar
+
+from pydantic import JsonValue
 
 from tunix_rt.core.errors import InvalidInputError, MissingExtraError
 from tunix_rt.core.evalset import EvalItem, GymTask
@@ -16,6 +19,7 @@ GYM_SOURCE = "reasoning-gym"
 NOT_REPRODUCIBLE = frozenset({"list_functions", "time_intervals"})
 ANY_VERIFIED_ANSWER = "(any answer that the task's verifier accepts)"
 """The expected answer of entries that have none: only the task's own verifier can judge them."""
+Entry = tuple[int, dict[str, Any]]
 T = TypeVar("T", Trace, EvalItem)
 _ENTRIES_TRIED_PER_TRACE = 20
 
@@ -39,10 +43,13 @@ def gym_traces(name: str, count: int, seed: int) -> Iterator[Trace]:
     return _first_distinct(name, _right_traces(name, count, seed), count)
 
 
-def gym_eval_items(name: str, count: int, seed: int) -> Iterator[EvalItem]:
+def gym_eval_items(
+    name: str, count: int, seed: int, options: Mapping[str, JsonValue] | None = None
+) -> Iterator[EvalItem]:
     """Eval items of one task with distinct prompts; the category is the task's name.
 
     A task with a verifier of its own judges the answers itself; the answers of the others are compared.
+    `options` are the task's own, e.g. `{"max_digits": 1}` for chain_sum.
     """
     _require_known(name)
     if name in NOT_REPRODUCIBLE:
@@ -50,12 +57,13 @@ def gym_eval_items(name: str, count: int, seed: int) -> Iterator[EvalItem]:
             f"reasoning-gym's {name!r} cannot give eval items: its entries do not repeat under a seed.",
             next_step="Choose another task.",
         )
-    return _first_distinct(name, _items(name, count, seed), count)
+    entries = _entries(name, count, seed, options or {})
+    return _first_distinct(name, _items(name, seed, entries), count)
 
 
-def _items(name: str, count: int, seed: int) -> Iterator[EvalItem]:
+def _items(name: str, seed: int, entries: Iterator[Entry]) -> Iterator[EvalItem]:
     verified = _has_own_verifier(name)
-    for index, entry in _entries(name, count, seed):
+    for index, entry in entries:
         yield EvalItem(
             id=f"gym-{name}-{seed}-{index:05d}",
             prompt=entry["question"].strip(),
@@ -75,7 +83,7 @@ def _has_own_verifier(name: str) -> bool:
 
 
 def _right_traces(name: str, count: int, seed: int) -> Iterator[Trace]:
-    for index, entry in _entries(name, count, seed):
+    for index, entry in _entries(name, count, seed, {}):
         meta = {
             "source": GYM_SOURCE,
             "category": "reasoning",
@@ -94,11 +102,21 @@ def _holds(trace: Trace) -> bool:
     return trace.final_answer in trace.steps[-1].content and not has_error
 
 
-def _entries(name: str, count: int, seed: int) -> Iterator[tuple[int, dict[str, Any]]]:
+def _entries(name: str, count: int, seed: int, options: Mapping[str, JsonValue]) -> Iterator[Entry]:
     size = count * _ENTRIES_TRIED_PER_TRACE
-    dataset = _gym().create_dataset(name, size=size, seed=seed)
-    for index in range(size):
-        yield index, dataset[index]
+    try:
+        dataset = _gym().create_dataset(name, size=size, seed=seed, **options)
+    except (AssertionError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"reasoning-gym's {name!r} does not take {dict(options)}: {error}.",
+            next_step=f"Its options are: {', '.join(_option_names(name))}.",
+        ) from error
+    return ((index, dataset[index]) for index in range(size))
+
+
+def _option_names(name: str) -> list[str]:
+    _, config_class = _registry()[name]
+    return sorted(field.name for field in fields(config_class) if field.name not in ("seed", "size"))
 
 
 def _first_distinct(name: str, candidates: Iterator[T], count: int) -> Iterator[T]:
