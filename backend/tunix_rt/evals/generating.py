@@ -12,9 +12,7 @@ from tunix_rt.core.rendering import MarkupStyle
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import Generator, Prompt, Written
 from tunix_rt.engines.generation_prompts import decode
-
-GenerationKey = tuple[str, int]
-"""Item and sample."""
+from tunix_rt.files.evaluation_dirs import GenerationKey
 
 # Where the reasoning ends, in each markup.
 _ANSWER_MARKS: dict[MarkupStyle, str] = {
