@@ -27,6 +27,15 @@ PIECES = st.sampled_from(
 )
 ANSWERS = st.text(max_size=40) | st.lists(PIECES | st.text(max_size=3), max_size=8).map("".join)
 
+SPELLINGS = [
+    "{}", "{}.", "{:,}", " {} ", "{}.0", "{}.00", "${}$", "\\boxed{{{}}}", "**{}**", "`{:,}`", "({})", "[{}]",
+    "The answer is {}.", "x = {}", "= {}", "{} eggs", "{:,} dollars", "It is {}", "about {}", "Total: {:,}",
+]  # fmt: skip
+TRAPS = [
+    "not {}", "{} or {}", "{} and {}", "at least {}", "more than {}", "{}-{}", "{} to {}", "{}?", "{}x",
+    "{}^2", "2*{}+1", "x - {}", ">{}", ">= {}", "{}:30", "{}/{}", "{}.5", "{} hundredths", "{}, {}",
+]  # fmt: skip
+
 
 def make_item(expected_answer: str, **changes: Any) -> EvalItem:
     return item_of({"id": "q", "expected": expected_answer, "answer_type": None} | changes)
@@ -92,6 +101,26 @@ def test_answers_with_one_canonical_text_get_one_verdict(case: dict[str, Any], o
 def test_equal_numbers_have_one_canonical_text_right_or_wrong(answer: str) -> None:
     assert check(make_item("18"), answer).canonical == "18"
     assert check(make_item("19"), answer).canonical == "18"
+
+
+@given(value=st.integers(-(10**12), 10**12), spelling=st.sampled_from(SPELLINGS))
+def test_every_spelling_of_a_number_is_that_number_and_no_other(value: int, spelling: str) -> None:
+    answer = spelling.format(value)
+    assert check(make_item(str(value)), answer).is_right
+    assert not check(make_item(str(value + 1)), answer).is_right
+
+
+@given(top=st.integers(-(10**6), 10**6), bottom=st.integers(1, 10**6))
+def test_a_fraction_equals_its_multiples_and_its_latex(top: int, bottom: int) -> None:
+    item = make_item(f"{top}/{bottom}")
+    assert check(item, f"{3 * top}/{3 * bottom}").is_right
+    assert check(item, f"$\\frac{{{top}}}{{{bottom}}}$").is_right
+    assert not check(item, f"{top + 1}/{bottom}").is_right
+
+
+@given(value=st.integers(1, 10**9), trap=st.sampled_from(TRAPS))
+def test_a_number_in_a_sentence_that_does_not_state_it_is_wrong(value: int, trap: str) -> None:
+    assert not check(make_item(str(value)), trap.format(value, value + 1)).is_right
 
 
 @pytest.mark.parametrize(
