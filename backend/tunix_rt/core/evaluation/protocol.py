@@ -63,10 +63,13 @@ class Extraction(Record):
 def default_extraction(markup: MarkupStyle, *, is_lenient: bool = False) -> Extraction:
     """The rule of the markup, then the other markups' own; with leniency, phrases and the last number."""
     first = RULE_OF_MARKUP[markup]
-    # `after-think` takes whatever follows, so it serves only a model that was asked for it.
-    alternates = [rule for rule in ("answer-tag", "boxed", "hash") if rule != first]
+    marked: tuple[ExtractionRule, ...] = ("answer-tag", "boxed", "hash")
+    rules = (first, *(rule for rule in marked if rule != first))
+    if markup == "think":
+        # It takes whatever follows, so marks in a longer text come first; no other model is asked for it.
+        rules = ("answer-tag", "boxed", "after-think", "hash")
     lenient: tuple[ExtractionRule, ...] = ("answer-phrase", "last-number") if is_lenient else ()
-    return Extraction(rules=(first, *alternates), lenient_rules=lenient)
+    return Extraction(rules=rules, lenient_rules=lenient)
 
 
 class Protocol(Record):
