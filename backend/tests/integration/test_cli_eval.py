@@ -244,3 +244,12 @@ def test_draws_that_make_no_sense_are_refused(flags: tuple[str, ...], reason: st
     error = invoke("tiny-llama", "--weights", "random", "--eval-set", "eval_v2", *flags).exception
     assert isinstance(error, InvalidInputError)
     assert reason in error.detail
+
+
+def test_an_eval_set_of_ones_own_is_validated_and_used_by_name(settings: Settings, texts: Path) -> None:
+    settings.evalsets_dir.mkdir(parents=True)
+    write_evalset(settings.evalsets_dir / "mine.jsonl", ITEMS)
+    validated = CliRunner().invoke(app, ["data", "validate", "mine", "--json"])
+    assert validated.exit_code == 0, validated.output
+    assert json.loads(validated.stdout)["num_items"] == 3
+    assert run_json("score", "--predictions", texts, "--eval-set", "mine")["evalset"] == "mine"

@@ -8,12 +8,12 @@ import typer
 from tunix_rt.cli import data_view
 from tunix_rt.cli.output import JsonFlag, print_json
 from tunix_rt.config.settings import load_settings
-from tunix_rt.files.assets import shipped_evalset_names, shipped_evalset_path
 from tunix_rt.services.dataset_verifying import verify_dataset
 from tunix_rt.services.evalset_validating import validate_evalset_file
+from tunix_rt.services.evalsets import evalset_paths
 
 Target = Annotated[
-    str, typer.Argument(metavar="FILE|NAME|KEY", help="Eval set file, shipped eval set, or dataset key.")
+    str, typer.Argument(metavar="FILE|NAME|KEY", help="Eval set by name or file, or dataset key.")
 ]
 
 
@@ -26,8 +26,9 @@ def validate(target: Target, as_json: JsonFlag = False) -> None:
 
 
 def _evalset_path(target: str) -> Path | None:
-    if target in shipped_evalset_names():
-        return shipped_evalset_path(target)
+    named = evalset_paths(load_settings())
+    if target in named:
+        return named[target]
     # A key has no separator and no .jsonl ending, so a misspelt path is reported as a missing file.
     looks_like_path = "/" in target or target.endswith(".jsonl")
     return Path(target) if looks_like_path or Path(target).is_file() else None

@@ -3,6 +3,7 @@
 What a process has written stays: the same request goes on where the last one stopped.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evals.judging import protocol_versions
 from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
@@ -85,7 +87,7 @@ def evaluate(
             _complete(directory, _same_start(directory, start), evalset.items, access, view)
         finally:
             directory.remove_if_unused()
-        return publish_evaluation(store, directory, found.run_dir)
+        return publish_evaluation(store, directory, _run_that_takes_a_copy(found, view))
 
 
 def evaluation_dir(settings: Settings, evaluation: Evaluation, output: Path | None = None) -> EvaluationDir:
@@ -171,6 +173,15 @@ def _complete(
     write_missing_texts(directory, start, items, access, view)
     view.show_line("judging the answers")
     finish_evaluation(directory, start)
+
+
+def _run_that_takes_a_copy(found: ModelToEvaluate, view: EvaluationView) -> RunDir | None:
+    """The run, unless it lies on a disk that is only for reading, as datasets of notebooks do."""
+    run_dir = found.run_dir
+    if run_dir is None or os.access(run_dir.path, os.W_OK):
+        return run_dir
+    view.show_line(f"{run_dir.path} cannot be written: the run gets no copy of the evaluation")
+    return None
 
 
 def _generator_request(

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import jax
@@ -17,6 +18,7 @@ from support.evaluating import (
 )
 from support.evaluation_starts import sum_items, write_evalset
 from support.run_dirs import finished_run
+from support.small_disk import small_disk_in
 from support.training import Workshop
 from typer.testing import CliRunner
 
@@ -83,6 +85,18 @@ def test_the_run_gets_a_copy_that_its_manifest_lists(exam: Exam, run: Path) -> N
         assert files[name] == file_sha256(run / name)
     assert files["predictions.jsonl"] == evaluation.predictions_hash
     assert all(file_sha256(run / name) == digest for name, digest in files.items())
+
+
+def test_a_run_on_a_disk_that_is_only_for_reading_is_evaluated_without_a_copy(
+    exam: Exam, run: Path, tmp_path: Path
+) -> None:
+    with small_disk_in(tmp_path, megabytes=64) as disk:
+        shutil.copytree(run, disk / "run", ignore=shutil.ignore_patterns("checkpoints"))
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        view = Watcher()
+        evaluation = exam.evaluate(disk / "run", "read-only", view=view)
+    assert evaluation.model.run_id == "run"
+    assert "the run gets no copy" in view.lines[-1]
 
 
 def test_the_database_holds_the_evaluation_item_by_item(exam: Exam, run: Path) -> None:
