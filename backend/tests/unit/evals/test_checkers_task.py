@@ -9,7 +9,7 @@ from tunix_rt.core.errors import MissingExtraError
 from tunix_rt.core.evalset import EvalItem, GymTask, item_json
 from tunix_rt.evals.checkers import check, require_checkers
 from tunix_rt.evals.checkers.task import _VERIFIER
-from tunix_rt.evals.checkers.verifier import VerifierError
+from tunix_rt.evals.checkers.verifier import Verifier, VerifierError
 from tunix_rt.services.gym import ANY_VERIFIED_ANSWER, gym_eval_items
 
 
@@ -75,6 +75,11 @@ def test_the_child_can_neither_write_nor_start_nor_connect(tmp_path: Path) -> No
         with pytest.raises(VerifierError, match="an answer may not"):
             _VERIFIER.call(eval, program)
     assert not target.exists()
+
+
+def test_a_library_that_cannot_be_loaded_leaves_answers_unscored_and_says_so() -> None:
+    with pytest.raises(VerifierError, match="did not start"):
+        Verifier(sys.exit).call(eval, "1")
 
 
 def test_a_broken_entry_leaves_the_answer_unscored() -> None:

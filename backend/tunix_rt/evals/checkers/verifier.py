@@ -63,7 +63,15 @@ class Verifier:
             process.start()
             theirs.close()
             self._child = process, ours
+            self._wait_until_ready(ours)
         return self._child[1]
+
+    def _wait_until_ready(self, connection: Connection) -> None:
+        try:
+            connection.recv()
+        except EOFError:
+            self._forget_child()
+            raise VerifierError("its process did not start; what it printed says why") from None
 
     def _forget_child(self) -> None:
         if self._child is not None:
@@ -77,6 +85,7 @@ class Verifier:
 def _serve(connection: Connection, prepare: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare()
+    connection.send("ready")
     _limit_memory()
     sys.dont_write_bytecode = True
     sys.addaudithook(_refuse_side_effects)
