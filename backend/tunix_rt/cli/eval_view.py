@@ -17,7 +17,8 @@ from tunix_rt.core.evaluation.scores import Estimate, GroupScores
 from tunix_rt.services.evaluation_texts import EvaluationProgress
 
 LINE_EVERY_S = 5.0
-_MAX_EXAMPLE_CHARS = 1_200
+_MAX_EXAMPLE_LINES = 20
+_MAX_EXAMPLE_COLUMNS = 200
 
 
 class EvaluationBar:
@@ -162,23 +163,29 @@ def _print_example(title: str, predictions: Sequence[Prediction], verdicts: tupl
         example = max(of_kind, key=lambda prediction: prediction.judgement.is_well_formed)
         say("")
         say(f"{title} ({example.item_id}):")
-        print_prediction(example)
+        print_prediction(example, is_whole=False)
 
 
-def print_prediction(prediction: Prediction) -> None:
-    """One item with what was written for it and what was made of that."""
+def print_prediction(prediction: Prediction, *, is_whole: bool = True) -> None:
+    """One item with what was written for it, or its beginning, and what was made of that."""
     generation, judgement = prediction.generation, prediction.judgement
     say(f"  asked     {_indented(prediction.prompt)}")
     say(f"  expected  {_indented(prediction.expected_answer)}")
     if generation.text is not None:
-        text = generation.text
-        cut = " […]" if len(text) > _MAX_EXAMPLE_CHARS else ""
-        say(f"  written   {_indented(text[:_MAX_EXAMPLE_CHARS])}{cut}")
+        shown = generation.text if is_whole else _beginning(generation.text)
+        say(f"  written   {_indented(shown)}")
     found = "" if judgement.rule is None else f", found by {judgement.rule}"
     say(f"  verdict   {judgement.verdict}: {_indented(judgement.explanation)}{found}")
     for step in judgement.steps:
         if step.verdict != "unchecked":
             say(f"  {step.verdict:<9} {_indented(step.text)}")
+
+
+def _beginning(text: str) -> str:
+    """Enough of a text to see what it is: a model that has not learned yet fills pages."""
+    lines = [line[:_MAX_EXAMPLE_COLUMNS] for line in text.split("\n") if line.strip()]
+    more = ["[…]"] if len(lines) > _MAX_EXAMPLE_LINES else []
+    return "\n".join(lines[:_MAX_EXAMPLE_LINES] + more) or "(nothing but white space)"
 
 
 def _indented(text: str) -> str:
