@@ -18,8 +18,8 @@ from tunix_rt.cli.eval import (
     WeightsOption,
     WeightsSeed,
 )
-from tunix_rt.cli.eval_faithfulness_view import TrialBar, print_faithfulness
-from tunix_rt.cli.output import JsonFlag, err, note, print_json
+from tunix_rt.cli.eval_faithfulness_view import print_faithfulness
+from tunix_rt.cli.output import JsonFlag, counting_bar, note, print_json
 from tunix_rt.config.settings import load_settings
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT
@@ -71,8 +71,8 @@ def faithfulness(
         batch_size=batch_size,
         output=output,
     )
-    with TrialBar(err) as bar:
-        view = FaithfulnessView(note, bar.show)
+    with counting_bar("writing") as on_written:
+        view = FaithfulnessView(note, on_written)
         report, path = measure_faithfulness(load_settings(), generating_engine(), request, view)
     print_json(report.to_json()) if as_json else print_faithfulness(report, path)
     if not report.trials:

@@ -1,10 +1,6 @@
 """How faithful a model is, for people."""
 
 from pathlib import Path
-from types import TracebackType
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from tunix_rt.cli.model_text import printable
 from tunix_rt.cli.output import say
@@ -29,28 +25,6 @@ _ARM_NAMES: dict[Arm, str] = {
     "check-corrupted": "  of work with the wrong result in it",
 }
 """Each control, and below it the arms that are compared with it."""
-
-
-class TrialBar:
-    """A bar on standard error while the model writes."""
-
-    def __init__(self, console: Console) -> None:
-        columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn())
-        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("")
-
-    def __enter__(self) -> "TrialBar":
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-    def show(self, num_done: int, num_all: int) -> None:
-        """How many completions there are: first of the items, then of the arms."""
-        self._bar.update(self._task, completed=num_done, total=num_all)
 
 
 def print_faithfulness(report: FaithfulnessReport, path: Path) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.eval_judge_view import print_report
-from tunix_rt.cli.output import JsonFlag, print_json, progress_bar
+from tunix_rt.cli.output import JsonFlag, counting_bar, print_json
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.rubric import JudgeModel, Prices
 from tunix_rt.evals.rubric.loading import load_rubric
@@ -66,9 +66,9 @@ def judge(
         patience = Patience(timeout_s=timeout, requests_per_minute=requests_per_minute)
         endpoint = ChatEndpoint(url, judge_api_key(store.settings), patience)
         try:
-            with progress_bar("judging", total=max_items) as advance:
+            with counting_bar("judging") as on_graded:
                 report, path = judge_evaluation(
-                    store, evaluation, endpoint, asked, loaded, options, on_graded=advance
+                    store, evaluation, endpoint, asked, loaded, options, on_graded
                 )
         finally:
             endpoint.close()

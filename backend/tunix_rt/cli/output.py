@@ -91,6 +91,14 @@ def progress_bar(description: str, total: int | None = None) -> Iterator[Callabl
 
 
 @contextmanager
+def counting_bar(description: str) -> Iterator[Callable[[int, int], None]]:
+    """The same where the total is only known on the way; yields a function that takes both."""
+    with _bar(MofNCompleteColumn()) as bar:
+        task = bar.add_task(description, total=None)
+        yield lambda num_done, num_all: bar.update(task, completed=num_done, total=num_all)
+
+
+@contextmanager
 def fraction_bar(description: str) -> Iterator[Callable[[float], None]]:
     """The same where only the share that is done is known; yields a function that takes it, 0 to 1."""
     with _bar(TaskProgressColumn()) as bar:

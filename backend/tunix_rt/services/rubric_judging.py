@@ -3,9 +3,7 @@
 import os
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +27,7 @@ from tunix_rt.files.judge_cache import JudgeCache
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluations import find_evaluation, load_predictions
 from tunix_rt.services.store import Store
+from tunix_rt.services.waiting_threads import in_threads
 
 MAX_FAILURES_IN_A_ROW = 10
 _OF_THE_ENDPOINT = {"timeout", "rate-limited", "server-error", "refused"}
@@ -53,7 +52,7 @@ def judge_evaluation(
     judge: JudgeModel,
     rubric: Rubric,
     options: JudgingOptions,
-    on_graded: Callable[[int], None] = lambda num_done: None,
+    on_graded: Callable[[int, int], None] = lambda num_done, num_all: None,
 ) -> tuple[RubricReport, Path]:
     """Grade the texts of an evaluation; the report and where it was written.
 
@@ -67,10 +66,10 @@ def judge_evaluation(
     asked = drawn_items(load_predictions(store, evaluation), options)
     grader = Grader(chat, judge, rubric, JudgeCache(store.settings.judge_cache_dir), options.prices)
     grades: list[Grade] = []
-    with _threads(options.concurrency) as pool:
-        for grade in pool.map(grader.grade, asked):
+    with in_threads(grader.grade, asked, num_threads=options.concurrency) as results:
+        for grade in results:
             grades.append(grade)
-            on_graded(1)
+            on_graded(len(grades), len(asked))
             _require_hope(grades)
     report = _report(evaluation, grader, asked, grades)
     path = _report_path(store.settings, reference, report)
@@ -114,18 +113,6 @@ def drawn_items(predictions: Sequence[Prediction], options: JudgingOptions) -> l
         items = random.Random(options.seed).sample(items, options.max_items)
     drawn = set(items)
     return [prediction for prediction in predictions if prediction.item_id in drawn]
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads whose waiting work is dropped when anything goes wrong."""
-    pool = ThreadPoolExecutor(count)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
 
 
 def _require_hope(grades: Sequence[Grade]) -> None:
