@@ -9,7 +9,7 @@ from tunix_rt.core.evalset import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted
 from tunix_rt.evals.checkers.measures import takes_back
 from tunix_rt.evals.checkers.number import number_of
-from tunix_rt.evals.checkers.plain import clean
+from tunix_rt.evals.checkers.plain import clean, without_lead_in
 from tunix_rt.evals.checkers.text import canonical_text
 from tunix_rt.evals.checkers.verifier import Verifier, VerifierError
 
@@ -23,6 +23,8 @@ _LONG_DIGITS = re.compile(rf"\d{{{_MAX_DIGITS}}}")
 _BRACES = re.compile(r"[({\[]|[)}\]]")
 _FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt|pi|sin|cos|tan|log|ln|exp|infty)(?![A-Za-z])")
 _ROOT = re.compile(r"\\sqrt\s*\(([^()]*)\)")
+_WORDS = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]+)*")
+_FORMULA = re.compile(r"(?<!\\)\$([^$]+)\$")
 _DELIMITERS = re.compile(r"\\\(|\\\)|\\\[|\\\]|(?<!\\)\$")
 
 
@@ -32,23 +34,32 @@ def check_math(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "2\sqrt{2}": "$\sqrt{8}$" -> right; "2.828" -> wrong
     """
-    expected = item.expected_answer
-    wanted = (expected, *item.accepted_answers)
-    text = canonical_text(answer)
-    value, numbers = _exact(answer), [_exact(other) for other in wanted]
-    if text in map(canonical_text, wanted) or (value is not None and value in numbers):
-        return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
-    if value is not None and None not in numbers:
-        return Checked(False, "math", f"{quoted(answer)} is not {quoted(expected)}", str(value))
-    if (problem := _unreadable(answer)) is not None:
-        return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
+    wanted = (item.expected_answer, *item.accepted_answers)
+    plainly = _check_plainly(wanted, answer)
+    if plainly is not None:
+        return plainly
     try:
         is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
     except VerifierError as error:
         return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
     relation = "equals" if is_right else "is not"
-    canonical = canonical_text(expected) if is_right else parsed or text
-    return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(expected)}", canonical)
+    canonical = canonical_text(wanted[0]) if is_right else parsed or canonical_text(answer)
+    return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(wanted[0])}", canonical)
+
+
+def _check_plainly(wanted: tuple[str, ...], answer: str) -> Checked | None:
+    """The verdict on what needs no library: the same text, plain numbers, and what is not worth computing."""
+    expected, text = wanted[0], canonical_text(answer)
+    value, numbers = _exact(answer), [_exact(other) for other in wanted]
+    if _squeezed(answer) in map(_squeezed, wanted) or (value is not None and value in numbers):
+        return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
+    if value is not None and None not in numbers:
+        return Checked(False, "math", f"{quoted(answer)} is not {quoted(expected)}", str(value))
+    if {_is_set(answer), _is_set(expected)} == {True, False}:
+        return Checked(False, "math", "a set is not a list, a point or an interval", text)
+    if (problem := _unreadable(answer)) is not None:
+        return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
+    return None
 
 
 def check_readable(expected: str) -> Checked:
@@ -72,6 +83,14 @@ def _is_installed() -> bool:
     return find_spec("math_verify") is not None
 
 
+def _is_set(text: str) -> bool | None:
+    """Whether a text is in curly brackets or in others; None when it is in none."""
+    text = _DELIMITERS.sub("", clean(text)).removeprefix("\\left").strip()
+    if text.startswith(("\\{", "{")):
+        return True
+    return False if text.startswith(("(", "[")) and "," in text else None
+
+
 def _unreadable(answer: str) -> str | None:
     """Why an answer is not given to the library: it would not be an honest one."""
     if len(answer) > MAX_CHARS:
@@ -91,6 +110,12 @@ def _depth(text: str) -> int:
     return deepest
 
 
+def _squeezed(text: str) -> str:
+    """The spelling in which the same expression is the same text; words are compared as words."""
+    words = canonical_text(text)
+    return words if _WORDS.fullmatch(words) else "".join(_DELIMITERS.sub("", clean(text)).split())
+
+
 def _exact(text: str) -> Fraction | None:
     # Factorials and equations are for the library: `y = 3` is not `x = 3`.
     return None if "!" in text or "=" in text else number_of(text)
@@ -100,7 +125,11 @@ def _latex(text: str) -> str:
     if (value := _exact(text)) is not None:
         # A decimal would be compared in floating point, and pass for the number that it approximates.
         return f"$\\frac{{{value.numerator}}}{{{value.denominator}}}$"
-    text = _DELIMITERS.sub("", clean(text)).rstrip(" .")
+    text = without_lead_in(clean(text))
+    formulas = _FORMULA.findall(text)
+    # `the side is $\sqrt{2}$ units`: the one formula of a sentence is what it states.
+    text = formulas[0] if len(formulas) == 1 else text
+    text = _DELIMITERS.sub("", text).rstrip(" .").replace("**", "^")
     text = _ROOT.sub(r"\\sqrt{\1}", _FUNCTION.sub(r"\\\1", text))
     return f"${text}$"
 

@@ -11,6 +11,8 @@ _SPELLINGS = str.maketrans(dict.fromkeys("‐‑‒–—−", "-") | dict.fromk
 _ESCAPED_DOLLAR = "\x01"
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![A-Za-z])")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_ONE_TERM = re.compile(r"[-+]?[\w.,]+")
+_ONE_FACTOR = re.compile(r"[-+]?(?:[\d.,]+|\w)")
 _SHORT_FRACTION = re.compile(r"\\[dt]?frac\s*(\d)\s*(\d)")
 _WRAPPER = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|boxed|operatorname)\s*\{([^{}]*)\}")
 _EXPONENT = re.compile(r"\^\s*\{([^{}]*)\}")
@@ -65,12 +67,23 @@ def without_latex(text: str) -> str:
     text = _DEGREE.sub("°", _SPACING.sub(" ", _MATH.sub("", text)))
     for command, sign in _COMMANDS.items():
         text = text.replace(command, sign)
-    text = _SHORT_FRACTION.sub(r" \1/\2", _EXPONENT.sub(r"^\1", text))
+    text = _SHORT_FRACTION.sub(r" \1/\2", _EXPONENT.sub(_exponent, text))
     for _ in range(_MAX_NESTING):
-        text = _WRAPPER.sub(r"\1", _FRACTION.sub(r" \1/\2", text))
+        text = _WRAPPER.sub(r"\1", _FRACTION.sub(_fraction, text))
     if text.count("$") % 2 == 0:
         text = _DOLLAR_MATH.sub(r"\1", text)
     return text.replace(_ESCAPED_DOLLAR, "$").strip()
+
+
+def _exponent(match: re.Match[str]) -> str:
+    return f"^{match[1]}" if len(match[1]) == 1 else f"^({match[1]})"
+
+
+def _fraction(match: re.Match[str]) -> str:
+    """Brackets where the fraction bar holds something together: x + 1 over 2 is not x + 1/2."""
+    top, bottom = match[1].strip(), match[2].strip()
+    top = top if _ONE_TERM.fullmatch(top) else f"({top})"
+    return f" {top}/{bottom if _ONE_FACTOR.fullmatch(bottom) else f'({bottom})'}"
 
 
 def plain(text: str) -> str:
