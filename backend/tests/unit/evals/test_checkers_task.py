@@ -1,5 +1,6 @@
 """Answers that reasoning-gym's own verifiers judge, in a child process that an answer cannot misuse."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import pytest
 from tunix_rt.core.errors import MissingExtraError
 from tunix_rt.core.evalset import EvalItem, GymTask, item_json
 from tunix_rt.evals.checkers import check, require_checkers
-from tunix_rt.evals.checkers.task import _VERIFIER
 from tunix_rt.evals.checkers.verifier import Verifier, VerifierError
 from tunix_rt.services.gym import ANY_VERIFIED_ANSWER, gym_eval_items
 
@@ -66,6 +66,7 @@ def test_an_answer_that_is_a_program_is_not_run(tmp_path: Path, name: str) -> No
 
 def test_the_child_can_neither_write_nor_start_nor_connect(tmp_path: Path) -> None:
     target = tmp_path / "written"
+    verifier = Verifier(gc.collect)
     for program in (
         f"open({str(target)!r}, 'w')",
         f"__import__('os').system('touch {target}')",
@@ -73,7 +74,7 @@ def test_the_child_can_neither_write_nor_start_nor_connect(tmp_path: Path) -> No
         "__import__('socket').create_connection(('127.0.0.1', 9))",
     ):
         with pytest.raises(VerifierError, match="an answer may not"):
-            _VERIFIER.call(eval, program)
+            verifier.call(eval, program)
     assert not target.exists()
 
 

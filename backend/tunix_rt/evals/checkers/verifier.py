@@ -27,7 +27,7 @@ class VerifierError(Exception):
 class Verifier:
     """Runs functions in one child process, which is started when it is needed and again when it has died."""
 
-    def __init__(self, prepare: Callable[[], None]) -> None:
+    def __init__(self, prepare: Callable[[], object]) -> None:
         self._prepare = prepare
         """Run once in a new child: imports take seconds and are not the answer's fault."""
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ class Verifier:
         self._child = None
 
 
-def _serve(connection: Connection, prepare: Callable[[], None]) -> None:
+def _serve(connection: Connection, prepare: Callable[[], object]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare()
     connection.send("ready")
