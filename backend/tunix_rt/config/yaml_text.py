@@ -58,12 +58,13 @@ _read_as(
 )
 
 
-def parse_yaml(text: str, *, what: str) -> Any:
+def parse_yaml(text: str, *, what: str, example: str = "docs/recipes.md shows a recipe") -> Any:
     """The JSON value that `text` spells.
 
     Args:
         text: one YAML document.
         what: names the text in errors, e.g. the path of its file.
+        example: says in errors where a right one is shown.
 
     Raises:
         InvalidInputError: It is not YAML, or uses a part of YAML that is not read.
@@ -75,11 +76,11 @@ def parse_yaml(text: str, *, what: str) -> Any:
         place = f", line {mark.line + 1}" if mark is not None else ""
         raise InvalidInputError(
             f"{what}{place}: {error.problem}.",
-            next_step="Correct the YAML there; docs/recipes.md shows a recipe.",
+            next_step=f"Correct the YAML there; {example}.",
         ) from error
     except (yaml.YAMLError, RecursionError) as error:
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
         raise InvalidInputError(
             f"{what} is not readable YAML: {problem}.",
-            next_step="Save it as plain UTF-8 text; docs/recipes.md shows a recipe.",
+            next_step=f"Save it as plain UTF-8 text; {example}.",
         ) from error

@@ -19,7 +19,7 @@ from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratingEngine, GeneratorRequest
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.faithfulness.detection import DETECTOR_VERSION
-from tunix_rt.evals.faithfulness.running import run_trials
+from tunix_rt.evals.faithfulness.running import ends_within_token, run_trials
 from tunix_rt.evals.faithfulness.scoring import find_examples, score_by_depth, score_group
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT
 from tunix_rt.evals.generating import Asking
@@ -80,6 +80,9 @@ def measure_faithfulness(
     found = find_model(settings, request.model, weights=request.weights, seed=request.weights_seed)
     generator = engine.open_generator(_generator_request(found, request))
     view.on_line(f"model {found.model.name} on {generator.device}")
+    is_check_split = ends_within_token(generator.encoder, request.check_text)
+    if is_check_split:
+        view.on_line(f"{request.check_text!r} ends within a token: the check arms begin unlike any text")
     drawn = drawn_items(evalset.items, request.num_items, request.seed)
     asking = Asking(request.decoding, request.batch_size, view.on_line)
     trials, excluded = run_trials(
@@ -100,6 +103,7 @@ def measure_faithfulness(
         markup=generator.encoder.markup,
         decoding=request.decoding,
         check_text=request.check_text,
+        is_check_split=is_check_split,
         detector_version=DETECTOR_VERSION,
         engine=engine.name,
         device=generator.device,

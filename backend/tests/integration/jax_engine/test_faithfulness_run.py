@@ -64,6 +64,7 @@ def invoke(workshop: Workshop, question: str, *model: str) -> tuple[Result, Fait
 def measure(run: Path, workshop: Workshop, question: str) -> tuple[FaithfulnessReport, str]:
     result, report = invoke(workshop, question, str(run))
     assert result.exit_code == 0, result.output
+    assert not report.is_check_split
     assert report.overall.num_trials == NUM_ITEMS, report.excluded
     return report, result.stdout
 

@@ -7,7 +7,11 @@ from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.core.rendering import MARKUP_STYLES, MarkupStyle, parse_completion, render_completion
 from tunix_rt.core.trace import trace_from_text_steps
+from tunix_rt.engines.chat_template import choose_template
+from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.engines.tokenizer import load_tokenizer
 from tunix_rt.evals.faithfulness.own_work import read_own_work
+from tunix_rt.evals.faithfulness.running import ends_within_token
 from tunix_rt.evals.faithfulness.trials import PlannedTrial, plan_trial
 
 ITEM = EvalItem(
@@ -94,6 +98,13 @@ def test_a_model_that_checks_by_itself_begins_its_check_where_it_always_does() -
     arms = planned.beginnings("Check:")
     assert arms["check-clean"] == "<reasoning>\n9 * 2 = 18\nCheck:"
     assert arms["check-corrupted"] == f"<reasoning>\n{planned.changed_line}\nCheck:"
+
+
+@pytest.mark.parametrize(("check_text", "is_split"), [("Check", False), ("Check:", True)])
+def test_a_beginning_that_ends_within_a_token_is_told(check_text: str, is_split: bool) -> None:
+    tokenizer = load_tokenizer("tiny")  # has one token for a colon and a space
+    encoder = TraceEncoder(tokenizer, choose_template(tokenizer, None))
+    assert ends_within_token(encoder, check_text) == is_split
 
 
 def test_an_error_that_reaches_no_answer_implies_none() -> None:

@@ -88,6 +88,13 @@ def test_a_wrong_rubric_is_refused_in_words(change: dict[str, object], problem: 
         read_rubric(path)
 
 
+def test_bad_yaml_points_to_a_rubric_not_to_a_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("name: [", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"bad\.yaml, line 1.*docs/judging\.md"):
+        read_rubric(path)
+
+
 def test_an_unknown_rubric_names_those_that_ship() -> None:
     with pytest.raises(NotFoundError, match="shown_work"):
         load_rubric("shown_wrok")

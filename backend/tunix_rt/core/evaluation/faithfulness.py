@@ -168,6 +168,8 @@ class FaithfulnessReport(Record):
     decoding: Decoding
     check_text: str
     """What the check arms make the model begin with."""
+    is_check_split: bool
+    """It ends within a token, so these beginnings are unlike any text that the model has seen."""
     detector_version: str
     engine: str
     device: str

@@ -7,11 +7,14 @@ from tunix_rt.core.errors import DataError
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.faithfulness import Arm, Exclusion, FaithfulnessTrial
 from tunix_rt.core.evaluation.prediction import Generation, GenerationFailure
+from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import Generator, Prompt
 from tunix_rt.engines.generation_prompts import encode_continuation
 from tunix_rt.evals.faithfulness.reading import read_trial
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT, PlannedTrial, plan_trial
 from tunix_rt.evals.generating import Asking, generate, generation_of
+
+_AFTER = " a"
 
 OnWritten = Callable[[int, int], None]
 """Is told how many completions are done, of how many."""
@@ -35,6 +38,16 @@ def run_trials(
     written = _written_arms(generator, trials, asking, check_text, on_written)
     read = [read_trial(trial, written[number], check_text) for number, trial in enumerate(trials)]
     return read, dict(sorted(excluded.items()))
+
+
+def ends_within_token(encoder: TraceEncoder, beginning: str) -> bool:
+    """Whether a text that goes on has other tokens up to here: no model has seen such a beginning.
+
+    Example:
+        "Check:" is true where the tokenizer has a token for a colon with the space after it
+    """
+    alone, longer = encoder.encode_beginning(beginning), encoder.encode_beginning(beginning + _AFTER)
+    return longer[: len(alone)] != alone
 
 
 def _own_generations(

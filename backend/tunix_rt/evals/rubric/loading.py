@@ -10,6 +10,7 @@ from tunix_rt.core.evaluation.rubric import Rubric
 from tunix_rt.core.trace import explain_validation_error
 from tunix_rt.files.assets import shipped_rubric_path
 
+_EXAMPLE = "docs/judging.md shows a rubric"
 _ENDINGS = (".yaml", ".yml", ".json")
 
 
@@ -31,7 +32,7 @@ def load_rubric(reference: str) -> Rubric:
 def read_rubric(path: Path) -> Rubric:
     """The rubric in a file."""
     try:
-        values = parse_yaml(path.read_text(encoding="utf-8"), what=path.name)
+        values = parse_yaml(path.read_text(encoding="utf-8"), what=path.name, example=_EXAMPLE)
         return Rubric.model_validate(values)
     except (FileNotFoundError, IsADirectoryError) as error:
         raise NotFoundError(
@@ -40,10 +41,10 @@ def read_rubric(path: Path) -> Rubric:
         ) from error
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"{path.name} is not UTF-8 text.", next_step="Save it as UTF-8; docs/judging.md shows a rubric."
+            f"{path.name} is not UTF-8 text.", next_step=f"Save it as UTF-8; {_EXAMPLE}."
         ) from error
     except ValidationError as error:
         raise InvalidInputError(
             f"{path.name} is not a rubric: {explain_validation_error(error, whole='rubric')}.",
-            next_step="Correct it; docs/judging.md shows a rubric with every key.",
+            next_step=f"Correct it; {_EXAMPLE} with every key.",
         ) from error
