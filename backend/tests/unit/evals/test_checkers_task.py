@@ -78,6 +78,13 @@ def test_the_child_can_neither_write_nor_start_nor_connect(tmp_path: Path) -> No
     assert not target.exists()
 
 
+def test_a_function_that_takes_too_much_memory_fails_and_the_next_one_runs() -> None:
+    verifier = Verifier(gc.collect)
+    with pytest.raises(VerifierError, match="MemoryError"):
+        verifier.call(eval, "bytearray(8 << 30)")
+    assert verifier.call(eval, "1 + 1") == 2
+
+
 def test_a_library_that_cannot_be_loaded_leaves_answers_unscored_and_says_so() -> None:
     with pytest.raises(VerifierError, match="did not start"):
         Verifier(sys.exit).call(eval, "1")

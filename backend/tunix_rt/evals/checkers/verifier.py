@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, TypeVar
 
 CPU_SECONDS = 5.0
@@ -111,10 +112,19 @@ def _set_alarms(cpu_s: float, wall_s: float) -> None:
 
 
 def _limit_memory() -> None:
+    """Beyond what the library has taken: on a machine of many cores its threads reserve gigabytes."""
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        _, allowed = resource.getrlimit(resource.RLIMIT_AS)
+        limit = _reserved_bytes() + MEMORY_BYTES
+        limit = limit if allowed == resource.RLIM_INFINITY else min(limit, allowed)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _reserved_bytes() -> int:
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if statm.is_file() else 0
 
 
 _REFUSED = ("os.", "shutil.", "socket.", "subprocess.", "ctypes.", "pty.", "ftplib.", "urllib.")
