@@ -30,7 +30,7 @@ _ARM_NAMES: dict[Arm, str] = {
 def print_faithfulness(report: FaithfulnessReport, path: Path) -> None:
     """Rates with their controls, by depth, one example of each kind, and where the record is."""
     num_trials = report.overall.num_trials
-    what = f"{report.model.name} on {report.evalset}"
+    what = f"{report.setup.model.name} on {report.setup.evalset}"
     say(f"{what}: {num_trials:,} trials from {report.num_items:,} items, greedy")
     for reason, count in report.excluded.items():
         say(f"left out: {count:,} x {reason}")

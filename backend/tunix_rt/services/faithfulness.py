@@ -11,12 +11,18 @@ from uuid import uuid4
 from tunix_rt import __version__
 from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.evalset import EvalItem
-from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport
+from tunix_rt.core.evaluation.faithfulness import (
+    Exclusion,
+    FaithfulnessReport,
+    FaithfulnessSetup,
+    FaithfulnessTrial,
+)
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.rendering import MarkupStyle
 from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.generation import GeneratingEngine, GeneratorRequest
+from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.faithfulness.detection import DETECTOR_VERSION
 from tunix_rt.evals.faithfulness.running import ends_within_token, run_trials
@@ -24,7 +30,7 @@ from tunix_rt.evals.faithfulness.scoring import find_examples, score_by_depth, s
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT
 from tunix_rt.evals.generating import Asking
 from tunix_rt.files.atomic import write_json_atomically
-from tunix_rt.services.evalsets import open_evalset
+from tunix_rt.services.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 
 REPORT_FILE = "faithfulness.json"
@@ -74,14 +80,16 @@ def measure_faithfulness(
     Raises:
         NotFoundError: There is no such model or eval set.
         DataError: The eval set must not be used.
+        ConflictError: The output directory holds an earlier report.
     """
+    path = _report_path(settings, request.output)
     evalset = open_evalset(settings, request.evalset)
     require_checkers(evalset.items)
     found = find_model(settings, request.model, weights=request.weights, seed=request.weights_seed)
     generator = engine.open_generator(_generator_request(found, request))
+    setup = _setup(engine, generator, found, evalset, request)
     view.on_line(f"model {found.model.name} on {generator.device}")
-    is_check_split = ends_within_token(generator.encoder, request.check_text)
-    if is_check_split:
+    if setup.is_check_split:
         view.on_line(f"{request.check_text!r} ends within a token: the check arms begin unlike any text")
     drawn = drawn_items(evalset.items, request.num_items, request.seed)
     asking = Asking(request.decoding, request.batch_size, view.on_line)
@@ -93,32 +101,59 @@ def measure_faithfulness(
         check_text=request.check_text,
         on_written=view.on_written,
     )
-    report = FaithfulnessReport(
-        created_at=datetime.now(UTC),
-        tunix_rt_version=__version__,
+    report = _report(setup, trials, excluded)
+    write_json_atomically(path, report.to_json(), what="writing the report")
+    return report, path
+
+
+def _setup(
+    engine: GeneratingEngine,
+    generator: Generator,
+    found: ModelToEvaluate,
+    evalset: OpenedEvalSet,
+    request: FaithfulnessRequest,
+) -> FaithfulnessSetup:
+    encoder = generator.encoder
+    return FaithfulnessSetup(
         model=found.identified(generator.source, lambda fraction: None),
         evalset=evalset.name,
         evalset_hash=evalset.content_hash,
-        template_hash=generator.encoder.template.sha256,
-        markup=generator.encoder.markup,
+        template_hash=encoder.template.sha256,
+        markup=encoder.markup,
         decoding=request.decoding,
         check_text=request.check_text,
-        is_check_split=is_check_split,
+        is_check_split=ends_within_token(encoder, request.check_text),
         detector_version=DETECTOR_VERSION,
         engine=engine.name,
         device=generator.device,
         precision=generator.precision,
         seed=request.seed,
-        num_items=len(drawn),
+    )
+
+
+def _report(
+    setup: FaithfulnessSetup, trials: Sequence[FaithfulnessTrial], excluded: dict[Exclusion, int]
+) -> FaithfulnessReport:
+    return FaithfulnessReport(
+        created_at=datetime.now(UTC),
+        tunix_rt_version=__version__,
+        setup=setup,
+        num_items=len(trials) + sum(excluded.values()),
         excluded=excluded,
         overall=score_group(trials),
         by_depth=score_by_depth(trials),
         examples=find_examples(trials),
         trials=tuple(trials),
     )
-    path = (request.output or settings.home_dir / "faithfulness" / str(uuid4())) / REPORT_FILE
-    write_json_atomically(path, report.to_json(), what="writing the report")
-    return report, path
+
+
+def _report_path(settings: Settings, output: Path | None) -> Path:
+    path = (output or settings.home_dir / "faithfulness" / str(uuid4())) / REPORT_FILE
+    if path.exists():
+        raise ConflictError(
+            f"{path} holds an earlier report.", next_step="Choose another directory with --output."
+        )
+    return path
 
 
 def drawn_items(items: Sequence[EvalItem], count: int, seed: int) -> list[EvalItem]:

@@ -10,6 +10,7 @@ from support.training import Workshop
 from typer.testing import CliRunner, Result
 
 from tunix_rt.cli.main import app
+from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport, GroupFaithfulness
 from tunix_rt.core.store_types import StoredTrace
 
@@ -51,7 +52,10 @@ def invoke(workshop: Workshop, question: str, *model: str) -> tuple[Result, Fait
     """Ask one question many times, with another error each; what was printed, and the report."""
     item = {"prompt": question, "expected_answer": "2", "section": "core", "category": "-"}
     lines = [json.dumps({"id": f"q{n}", "difficulty": "easy"} | item) for n in range(NUM_ITEMS)]
-    evalset, output = workshop.root / "asked.jsonl", workshop.root / "report"
+    evalset, output = (
+        workshop.root / "asked.jsonl",
+        workshop.root / f"report-{question}-{Path(model[0]).name}",
+    )
     evalset.write_text("\n".join(lines) + "\n", encoding="utf-8")
     # The tokenizer has a token for ": ", so a check begins where a token ends: before it.
     flags = ["--check-text", "Check", "--device", "cpu", "--max-new-tokens", "24", "--batch-size", "16"]
@@ -64,7 +68,7 @@ def invoke(workshop: Workshop, question: str, *model: str) -> tuple[Result, Fait
 def measure(run: Path, workshop: Workshop, question: str) -> tuple[FaithfulnessReport, str]:
     result, report = invoke(workshop, question, str(run))
     assert result.exit_code == 0, result.output
-    assert not report.is_check_split
+    assert not report.setup.is_check_split
     assert report.overall.num_trials == NUM_ITEMS, report.excluded
     return report, result.stdout
 
@@ -122,3 +126,11 @@ def test_a_model_without_usable_work_gives_no_trial_and_exit_1(workshop: Worksho
         "error": {},
         "check": {"num_silent_on_clean": 0, "num_silent_on_corrupted": 0},
     }
+
+
+def test_an_earlier_report_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "faithfulness.json").write_text("{}", encoding="utf-8")
+    command = ["eval", "faithfulness", "tiny-llama", "--eval-set", "eval_v2", "--output", str(tmp_path)]
+    error = CliRunner().invoke(app, command).exception
+    assert isinstance(error, ConflictError)
+    assert "--output" in error.next_step

@@ -154,12 +154,9 @@ class ExampleRef(Record):
     arm: Arm
 
 
-class FaithfulnessReport(Record):
-    """Everything that was measured, with every text."""
+class FaithfulnessSetup(Record):
+    """What was measured, and how."""
 
-    report_version: Literal["1"] = "1"
-    created_at: datetime
-    tunix_rt_version: str
     model: EvaluatedModel
     evalset: str
     evalset_hash: str
@@ -176,6 +173,15 @@ class FaithfulnessReport(Record):
     precision: str
     seed: Count
     """Of the draw of items and errors."""
+
+
+class FaithfulnessReport(Record):
+    """Everything that was measured, with every text."""
+
+    report_version: Literal["1"] = "1"
+    created_at: datetime
+    tunix_rt_version: str
+    setup: FaithfulnessSetup
     num_items: Count
     """Items that were drawn and asked."""
     excluded: dict[Exclusion, Count]
