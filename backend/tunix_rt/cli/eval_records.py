@@ -46,6 +46,9 @@ def list_(
     if as_json:
         print_json([summary.to_json() for summary in page.data])
         return
+    if not page.data:
+        say("No evaluation fits. Make one: tunix-rt eval MODEL --eval-set eval_v2")
+        return
     columns = ("id", "made (UTC)", "model", "eval set", "accuracy", "format", "scored")
     print_table(columns, [_row(summary) for summary in page.data])
     note(f"{len(page.data)} of {page.pagination.total}")
@@ -105,12 +108,15 @@ def add(
         say(f"stored {evaluation.evaluation_id}: {evaluation.model.name} on {evaluation.evalset}")
 
 
-def rm(reference: Reference) -> None:
+def rm(reference: Reference, as_json: JsonFlag = False) -> None:
     """Remove an evaluation with its predictions; a run keeps its own copy."""
     with open_store() as store:
         evaluation = find_evaluation(store, reference)
         delete_evaluation(store, evaluation.evaluation_id)
-    say(f"removed {evaluation.evaluation_id}: {evaluation.model.name} on {evaluation.evalset}")
+    if as_json:
+        print_json({"removed": str(evaluation.evaluation_id)})
+    else:
+        say(f"removed {evaluation.evaluation_id}: {evaluation.model.name} on {evaluation.evalset}")
 
 
 def _row(summary: EvaluationSummary) -> tuple[object, ...]:
