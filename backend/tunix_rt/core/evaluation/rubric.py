@@ -45,7 +45,7 @@ class Rubric(Record):
     name: Name
     version: Annotated[str, Field(min_length=1, max_length=32)]
     sees: Annotated[tuple[ShownField, ...], Field(min_length=1)]
-    """What the judge is shown, in this order. `work`: the model's whole text. `answer`: what was read from it."""
+    """What the judge is shown, in this order. `work`: the whole text. `answer`: what was read from it."""
     criteria: Annotated[tuple[Criterion, ...], Field(min_length=1, max_length=20)]
 
     @model_validator(mode="after")
