@@ -10,12 +10,12 @@ Heads come before slots: then a step multiplies one contiguous block per row and
 
 from typing import NamedTuple, TypeAlias
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
 from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.jax.attention import dense_attention
 
 
 class LayerCache(NamedTuple):
@@ -81,19 +81,25 @@ def attend_to_cache(
     window: Array | int | None,
     architecture: Architecture,
 ) -> Array:
-    """Attention of the newest token of every row, [B, 1, N, H], to its row, itself included."""
-    distance = positions[:, None] - jnp.arange(cache.keys.shape[-2])
-    is_reached = distance >= 0
-    if window is not None:
-        is_reached &= distance < window
-    return dense_attention(
-        q,
-        cache.keys[place].swapaxes(1, 2),
-        cache.values[place].swapaxes(1, 2),
-        is_reached[:, None],
-        scale=architecture.attention_scale,
-        softcap=architecture.attention_softcap,
-    )
+    """Attention of the newest token of every row, [B, 1, N, H], to its row, itself included.
+
+    As `dense_attention` of one query, without the axes of length 1 that make it twice as slow on a CPU.
+    """
+    keys, values = cache.keys[place], cache.values[place]
+    grouped = q.reshape(*keys.shape[:2], -1, architecture.head_dim)
+    scores = jnp.einsum("bkgh,bksh->bkgs", grouped, keys, preferred_element_type=jnp.float32)
+    scores *= architecture.attention_scale
+    if architecture.attention_softcap is not None:
+        scores = architecture.attention_softcap * jnp.tanh(scores / architecture.attention_softcap)
+    is_reached = _is_reached(positions, window, keys.shape[2])
+    weights = jax.nn.softmax(jnp.where(is_reached[:, None, None], scores, -jnp.inf), axis=-1)
+    return jnp.einsum("bkgs,bksh->bkgh", weights.astype(values.dtype), values).reshape(q.shape)
+
+
+def _is_reached(positions: Array, window: Array | int | None, num_slots: int) -> Array:
+    """Which slots the newest token sees: bool [B, S]."""
+    distance = positions[:, None] - jnp.arange(num_slots)
+    return distance >= 0 if window is None else (distance >= 0) & (distance < window)
 
 
 def _as_rows(heads: Array, num_slots: int) -> Array:

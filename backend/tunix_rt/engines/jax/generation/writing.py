@@ -5,7 +5,7 @@ compiled once, and what a row writes does not depend on its neighbours.
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tunix_rt.engines.jax.generation.cache import Cache, empty_cache
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights, next_logits, read_prompts
-from tunix_rt.engines.jax.generation.sampling import Choice, choose_tokens
+from tunix_rt.engines.jax.generation.sampling import Choice, are_finite, choose_tokens
 from tunix_rt.engines.jax.precision import matrix_precision
 from tunix_rt.engines.jax.sharding import ROW_AXES
 
@@ -50,19 +50,13 @@ class Newcomers(NamedTuple):
     keys: Array
 
 
+@partial(jax.jit, static_argnames=("decoder", "mesh", "batch_size", "num_slots"))
 def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) -> Rows:
     """A batch in which nobody writes, split over the devices."""
-
-    def make() -> Rows:
-        cache = empty_cache(
-            decoder.architecture, batch_size, num_slots, decoder.dtype, is_list=decoder.unrolls_layers
-        )
-        numbers = jnp.zeros(batch_size, jnp.int32)
-        keys = jnp.zeros((batch_size, 2), jnp.uint32)
-        return Rows(cache, numbers, numbers, numbers, numbers > 0, keys)
-
-    rows: Rows = jax.jit(make, out_shardings=_row_shardings(decoder, mesh))()
-    return rows
+    is_list = decoder.unrolls_layers
+    cache = empty_cache(decoder.architecture, batch_size, num_slots, decoder.dtype, is_list=is_list)
+    numbers, keys = jnp.zeros(batch_size, jnp.int32), jnp.zeros((batch_size, 2), jnp.uint32)
+    return _by_row(decoder, mesh, Rows(cache, numbers, numbers, numbers, numbers > 0, keys))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
@@ -79,8 +73,7 @@ def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Newco
         rows.is_writing.at[where].set(True, mode="drop"),
         rows.keys.at[where].set(new.keys, mode="drop"),
     )
-    placed: Rows = jax.lax.with_sharding_constraint(admitted, _row_shardings(decoder, mesh))
-    return placed
+    return _by_row(decoder, mesh, admitted)
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh", "choice", "num_steps"), donate_argnames="rows")
@@ -98,7 +91,7 @@ def write_on(
     rows, written = jax.lax.scan(
         lambda rows, _: _write_one(decoder, weights, rows, stop_ids, choice), rows, length=num_steps
     )
-    return jax.lax.with_sharding_constraint(rows, _row_shardings(decoder, mesh)), written
+    return _by_row(decoder, mesh, rows), written
 
 
 def _write_one(
@@ -108,7 +101,7 @@ def _write_one(
         logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions)
     places = rows.positions + 1
     chosen = choose_tokens(choice, logits, rows.keys, places)
-    is_finite = jnp.isfinite(logits).all(axis=-1)
+    is_finite = are_finite(logits)
     goes_on = rows.is_writing & is_finite & ~jnp.isin(chosen, stop_ids) & (places + 1 < rows.lengths)
     written = jnp.where(rows.is_writing, jnp.where(is_finite, chosen, NOT_FINITE), IDLE)
     after = Rows(
@@ -122,9 +115,9 @@ def _write_one(
     return after, written
 
 
-def _row_shardings(decoder: Decoder, mesh: Mesh) -> Rows:
-    """Rows over the devices; the tree stands for a whole Rows."""
+def _by_row(decoder: Decoder, mesh: Mesh, rows: Rows) -> Rows:
+    """The batch with its rows split over the devices."""
     by_row = NamedSharding(mesh, PartitionSpec(ROW_AXES))
-    by_second_axis = NamedSharding(mesh, PartitionSpec(None, ROW_AXES))
-    of_cache = by_row if decoder.unrolls_layers else by_second_axis
-    return Rows(of_cache, by_row, by_row, by_row, by_row, by_row)  # type: ignore[arg-type]
+    of_cache = by_row if decoder.unrolls_layers else NamedSharding(mesh, PartitionSpec(None, ROW_AXES))
+    places: Any = (of_cache, *[by_row] * (len(rows) - 1))
+    return Rows(*jax.lax.with_sharding_constraint(tuple(rows), places))
