@@ -128,6 +128,12 @@ def test_a_short_model_cuts_off_what_it_cannot_hold(source: ModelSource) -> None
     assert (one.failure, len(one.token_ids) + one.has_ended) == (None, 2)
 
 
+def test_a_batch_of_nothing_is_refused() -> None:
+    generator = open_generator(GeneratorRequest(TINY, device=CPU))
+    with pytest.raises(InvalidInputError, match="writes nothing"):
+        list(generator.write([Prompt("a", [1])], Decoding(), batch_size=0))
+
+
 def without(models: Path, tmp_path: Path, *names: str) -> Path:
     copy = shutil.copytree(models / "base", tmp_path / "broken")
     for name in names:

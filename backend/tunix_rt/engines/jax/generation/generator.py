@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import jax
 
 from tunix_rt.config.recipe import FloatFormat
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.prediction import FailureCode
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.encoding import TraceEncoder
@@ -47,6 +48,11 @@ class JaxGenerator:
         on_note: Callable[[str], None] = lambda _: None,
     ) -> Iterator[list[Written]]:
         """Complete every prompt; `engines.generation.Generator` says how."""
+        if batch_size is not None and batch_size < 1:
+            raise InvalidInputError(
+                f"A batch of {batch_size} prompts writes nothing.",
+                next_step="Choose 1 or more, or leave the batch size out.",
+            )
         refused = [failed for prompt in prompts if (failed := self._refused(prompt))]
         if refused:
             yield refused
