@@ -5,9 +5,11 @@ directory. A figure that is not known is left out: none of them is ever written 
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
+
+from tunix_rt.core.record import Record
 
 RunStatus = Literal["queued", "running", "cancelling", "cancelled", "failed", "succeeded"]
 RUN_STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
@@ -35,15 +37,7 @@ Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """The record as plain JSON values, without what is not known."""
-        return self.model_dump(mode="json", exclude_none=True)
-
-
-class MetricsLine(_Record):
+class MetricsLine(Record):
     """One logged optimizer step."""
 
     step: Annotated[int, Field(ge=1)]
@@ -68,7 +62,7 @@ class MetricsLine(_Record):
     time: datetime
 
 
-class ValidationLine(_Record):
+class ValidationLine(Record):
     """One validation, after `step` steps."""
 
     step: Count
@@ -80,7 +74,7 @@ class ValidationLine(_Record):
     time: datetime
 
 
-class RunEvent(_Record):
+class RunEvent(Record):
     """Something that happened to a run."""
 
     sequence: Count
@@ -91,7 +85,7 @@ class RunEvent(_Record):
     details: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class RunEnvironment(_Record):
+class RunEnvironment(Record):
     """On what a run ran."""
 
     python: str
@@ -116,7 +110,7 @@ class RunEnvironment(_Record):
     """Whether that checkout has uncommitted changes."""
 
 
-class RunFailure(_Record):
+class RunFailure(Record):
     """Why a run has no result."""
 
     code: str
@@ -124,7 +118,7 @@ class RunFailure(_Record):
     next_step: str
 
 
-class RunFigures(_Record):
+class RunFigures(Record):
     """The figures a run ends with."""
 
     num_steps: Count
@@ -151,7 +145,7 @@ class RunFigures(_Record):
     """Whose use that is. On a CPU it is the whole process: Python, JAX and its compiler are in it."""
 
 
-class RunManifest(_Record):
+class RunManifest(Record):
     """The last file of a run: with it the directory is complete, whatever the outcome."""
 
     manifest_version: Literal["1"] = "1"

@@ -7,7 +7,6 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, Select, delete, func, select
 
 from tunix_rt.core.errors import ConflictError, NotFoundError
-from tunix_rt.core.evaluation.base import Record
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
 from tunix_rt.core.evaluation.store_types import (
@@ -18,6 +17,7 @@ from tunix_rt.core.evaluation.store_types import (
     PredictionPage,
     summary_of,
 )
+from tunix_rt.core.record import Record
 from tunix_rt.db.bulk import insert_new, insert_rows, stored_value
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.evaluation_filters import evaluation_conditions, prediction_conditions, searched_text

@@ -7,10 +7,10 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tunix_rt.core.errors import ConflictError, NotFoundError
-from tunix_rt.core.evaluation.base import Record
 from tunix_rt.core.evaluation.comparison import Baseline, GateRule, GateVerdict
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import Word
+from tunix_rt.core.record import Record
 from tunix_rt.services import gating
 from tunix_rt.services.evaluations import get_evaluation
 from tunix_rt.services.run_evaluations import RUN_ID_PATTERN

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from tunix_rt.core.evaluation.base import Record
 from tunix_rt.core.evaluation.protocol import ExtractionRule
+from tunix_rt.core.record import Record
 from tunix_rt.core.trace import Text
 
 FailureCode = Literal["prompt-too-long", "prompt-refused", "out-of-memory", "non-finite", "not-text"]

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from tunix_rt.core.evaluation.base import Record
 from tunix_rt.core.evaluation.prediction import Count
+from tunix_rt.core.record import Record
 from tunix_rt.core.trace import Text
 
 ShownField = Literal["question", "expected_answer", "work", "answer"]

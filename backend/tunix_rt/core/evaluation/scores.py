@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tunix_rt.core.evaluation.base import Record
 from tunix_rt.core.evaluation.prediction import Count
+from tunix_rt.core.record import Record
 
 
 class Estimate(Record):

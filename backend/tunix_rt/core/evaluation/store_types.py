@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tunix_rt.core.evaluation.base import Record
 from tunix_rt.core.evaluation.prediction import Count, Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import ExtractionRule
 from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
+from tunix_rt.core.record import Record
 from tunix_rt.core.trace import StorableText
 
 EvaluationOrder = Literal["newest", "best"]

@@ -1,4 +1,4 @@
-"""What all records of an evaluation have in common."""
+"""What all records of runs and evaluations have in common."""
 
 from typing import Any
 
