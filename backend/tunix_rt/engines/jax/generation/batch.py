@@ -29,7 +29,8 @@ from tunix_rt.engines.jax.sharding import ROW_AXES
 _STEPS_PER_LOOK = 16
 # Of the prompts that are read at a time: enough to keep a device busy, little enough for dense attention.
 _TOKENS_PER_ADMISSION = 16_384
-_ADMITTED_FRACTION = 4
+# A quarter of the rows is read anew at a time, so that few rows wait and few reads are half empty.
+_ADMISSIONS_PER_BATCH = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ class Batch:
         num_devices = self._model.num_devices
         per_device = len(self._drafts) // num_devices
         most = max(1, _TOKENS_PER_ADMISSION // task.prompt_size)
-        return min(most, max(1, per_device // _ADMITTED_FRACTION)) * num_devices
+        return min(most, max(1, per_device // _ADMISSIONS_PER_BATCH)) * num_devices
 
     def _admit(self, tasks: list[Task]) -> None:
         rows = self._free_rows[: len(tasks)]

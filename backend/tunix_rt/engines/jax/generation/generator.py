@@ -86,27 +86,29 @@ class JaxGenerator:
         on_note: Callable[[str], None],
     ) -> Iterator[list[Written]]:
         """Complete prompts that share a shape; with smaller batches where the memory runs out."""
-        pending = {id(task.prompt): task for task in group}
+        pending, num_slots = list(group), group[0].num_slots
         num_rows = self._num_rows(group, batch_size)
         while pending:
+            done: set[int] = set()
             try:
-                batch = Batch(self.model, decoding, num_rows=num_rows, num_slots=group[0].num_slots)
-                for finished in batch.write(list(pending.values())):
-                    for written in finished:
-                        del pending[id(written.prompt)]
+                # Without a name: it must be gone before the next one is made.
+                for finished in Batch(self.model, decoding, num_rows=num_rows, num_slots=num_slots).write(
+                    pending
+                ):
+                    done.update(id(written.prompt) for written in finished)
                     yield finished
-                continue
+                return
             except jax.errors.JaxRuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
             # Outside of the handler: the error holds on to the arrays of the batch that did not fit.
+            pending = [task for task in pending if id(task.prompt) not in done]
             if num_rows > self.model.num_devices:
                 num_rows = self._whole_rows(num_rows // 2)
                 on_note(f"out of memory: going on with batches of {num_rows}")
             else:
-                yield [
-                    _out_of_memory(pending.pop(key), group[0].num_slots) for key in list(pending)[:num_rows]
-                ]
+                failed, pending = pending[:num_rows], pending[num_rows:]
+                yield [_out_of_memory(task) for task in failed]
 
     def _num_rows(self, group: Sequence[Task], batch_size: int | None) -> int:
         """Rows of the batches: as asked for or as fits, but not more than there are prompts."""
@@ -124,6 +126,6 @@ def _failure(prompt: Prompt, code: FailureCode, detail: str) -> Written:
     return Written(prompt, failure=code, detail=detail)
 
 
-def _out_of_memory(task: Task, num_slots: int) -> Written:
-    detail = f"The device has no memory for one row of {num_slots} tokens; lower max_new_tokens."
+def _out_of_memory(task: Task) -> Written:
+    detail = f"The device has no memory for one row of {task.num_slots} tokens; lower max_new_tokens."
     return _failure(task.prompt, "out-of-memory", detail)
