@@ -1,28 +1,47 @@
 """The engines, imported when a command needs one: no other command loads an accelerator library."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from tunix_rt.core.errors import MissingExtraError
-from tunix_rt.engines.base import Engine
-from tunix_rt.engines.generation import GeneratingEngine
+from tunix_rt.engines.base import DeviceName, EngineName
+from tunix_rt.engines.choice import AskedEngine, EngineChoice, choose_engine
+from tunix_rt.engines.installed import this_machine
 
 if TYPE_CHECKING:
     from tunix_rt.engines.jax.train import JaxEngine
+    from tunix_rt.engines.torch.train import TorchEngine
+
+EngineOption = Annotated[
+    AskedEngine,
+    typer.Option("--engine", help="auto takes the one that suits this machine, and says why."),
+]
 
 
-def training_engine() -> Engine:
-    """The engine that trains, or an error that says how to install it."""
-    return _jax_engine("Training with the JAX engine")
+def chosen_engine(
+    asked: AskedEngine, device: DeviceName, *, resumed: EngineName | None = None
+) -> EngineChoice:
+    """The engine for this machine, or an error that says how to install it."""
+    return choose_engine(asked, device, this_machine(), resumed=resumed)
 
 
-def generating_engine() -> GeneratingEngine:
-    """The engine that writes texts, or an error that says how to install it."""
-    return _jax_engine("Letting a model write")
+def load_engine(choice: EngineChoice) -> "JaxEngine | TorchEngine":
+    """Import an engine; both of them train and write."""
+    return _jax_engine() if choice.name == "jax" else _torch_engine()
 
 
-def _jax_engine(purpose: str) -> "JaxEngine":
+def _jax_engine() -> "JaxEngine":
     try:
         from tunix_rt.engines.jax.train import JaxEngine
     except ModuleNotFoundError as error:
-        raise MissingExtraError(purpose, extra="jax") from error
+        raise MissingExtraError("The JAX engine", extra="jax") from error
     return JaxEngine()
+
+
+def _torch_engine() -> "TorchEngine":
+    try:
+        from tunix_rt.engines.torch.train import TorchEngine
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("The PyTorch engine", extra="torch") from error
+    return TorchEngine()

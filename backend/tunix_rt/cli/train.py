@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.engines import training_engine
+from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
 from tunix_rt.cli.output import JsonFlag, err, print_json, say
 from tunix_rt.cli.train_view import TrainingView, summary
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
@@ -21,8 +21,9 @@ from tunix_rt.engines.base import (
     ResumePoint,
     TrainingJob,
 )
+from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.engines.run import run
-from tunix_rt.services.training import dataset_rows, file_rows, new_run_dir, smoke_flags
+from tunix_rt.services.training import dataset_rows, engine_of_run, file_rows, new_run_dir, smoke_flags
 
 RecipeFile = Annotated[
     Path, typer.Argument(metavar="RECIPE", help="YAML file; docs/recipes.md lists its keys.")
@@ -56,6 +57,8 @@ Force = Annotated[bool, typer.Option("--force", help="Run even though the plan s
 SmokeSteps = Annotated[
     int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
 ]
+# What `tunix-rt doctor --parity` gives to both engines.
+InitialAdapters = Annotated[Path | None, typer.Option(hidden=True)]
 
 
 @dataclass(frozen=True)
@@ -65,17 +68,20 @@ class TrainRequest:
     resolved: ResolvedRecipe
     recipe_path: Path
     data_file: Path | None = None
+    engine: AskedEngine = "auto"
     device: DeviceRequest = field(default_factory=DeviceRequest)
     output: Path | None = None
     resume_from: ResumePoint | None = None
     checkpoint_dir: Path | None = None
     processes: ProcessGroup | None = None
     is_forced: bool = False
+    initial_adapters: Path | None = None
 
 
 def train(
     recipe: RecipeFile,
     dataset: Dataset = None,
+    engine: EngineOption = "auto",
     device: Device = "auto",
     output: Output = None,
     resume: Resume = False,
@@ -86,6 +92,7 @@ def train(
     coordinator: Coordinator = None,
     num_processes: NumProcesses = None,
     process_id: ProcessId = None,
+    initial_adapters: InitialAdapters = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Train a model. docs/training.md explains the run directory, resuming and the exit codes."""
@@ -95,11 +102,13 @@ def train(
     request = TrainRequest(
         resolved=resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps"),
         recipe_path=recipe,
+        engine=engine,
         device=DeviceRequest(device),
         output=output,
         resume_from=LATEST if resume else parse_resume_from(resume_from, "--resume-from"),
         processes=_processes(coordinator, num_processes, process_id, output),
         is_forced=force,
+        initial_adapters=initial_adapters,
     )
     run_request(request, as_json=as_json)
 
@@ -150,6 +159,8 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         )
     recipe = request.resolved.recipe
     run_dir = new_run_dir(settings, request.recipe_path, request.output)
+    resumed = None if request.resume_from is None else engine_of_run(run_dir)
+    engine = chosen_engine(request.engine, request.device.name, resumed=resumed)
     checkpoint_dir = request.checkpoint_dir
     if request.processes is not None and request.processes.process_id:
         # Checkpoints are written together; every process but the first keeps its own records beside.
@@ -167,9 +178,11 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         processes=request.processes,
         is_forced=request.is_forced,
         recipe_name=request.recipe_path.stem,
+        engine_choice=str(engine),
+        initial_adapters=request.initial_adapters,
     )
     with TrainingView(err) as view:
-        manifest = run(training_engine(), job, view)
+        manifest = run(load_engine(engine), job, view)
     _print(manifest, run_dir.path, as_json=as_json)
     if manifest.exit_code:
         raise typer.Exit(manifest.exit_code)

@@ -36,6 +36,8 @@ def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
     with job.run_dir.held():
         _refuse_used_directory(job)
         records = RunRecords(job.run_dir, view)
+        if job.engine_choice is not None:
+            records.say(job.engine_choice)
         started_at = datetime.now(UTC)
         try:
             with _recording_failures(engine, job, records, started_at):
