@@ -16,8 +16,7 @@ from tunix_rt.config.recipe import ModelSection
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratorRequest, Prompt
-from tunix_rt.engines.jax.generation.generator import JaxGenerator
-from tunix_rt.engines.jax.generation.opening import open_generator
+from tunix_rt.engines.jax.generation.opening import JaxGenerator, open_generator
 
 DRAWN = Decoding(max_new_tokens=12, temperature=1.0, seed=2)
 NUM_PROMPTS = 11

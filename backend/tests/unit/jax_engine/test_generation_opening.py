@@ -19,8 +19,7 @@ from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import GeneratorRequest, Prompt, Written
 from tunix_rt.engines.jax.export import export_model
-from tunix_rt.engines.jax.generation.generator import JaxGenerator
-from tunix_rt.engines.jax.generation.opening import open_generator
+from tunix_rt.engines.jax.generation.opening import JaxGenerator, open_generator
 from tunix_rt.engines.jax.lora import abstract_adapters
 from tunix_rt.engines.jax.params import abstract_params
 from tunix_rt.engines.jax.program import build_program

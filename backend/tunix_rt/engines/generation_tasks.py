@@ -1,4 +1,4 @@
-"""Prompts by the shapes that serve them: few, so that few programs are compiled.
+"""Prompts by the shapes that serve them: few, so that few programs are compiled and few graphs captured.
 
 A prompt's shapes follow from its own length alone: its neighbours never change what is computed for it.
 """
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tunix_rt.engines.generation import Prompt
-from tunix_rt.engines.jax.generation.batch_sizes import power_of_two_above
 
 _SMALLEST = 32
 
@@ -62,3 +61,13 @@ def next_to_admit(waiting: Sequence[Task], num_rows: int) -> list[Task]:
     """The first of those that wait, as many as share a prompt size."""
     candidates = waiting[:num_rows]
     return [task for task in candidates if task.prompt_size == candidates[0].prompt_size]
+
+
+def power_of_two_below(number: int) -> int:
+    """The largest power of two that is not above it; 1 for what is below 1."""
+    return 1 << max(0, number.bit_length() - 1) if number > 0 else 1
+
+
+def power_of_two_above(number: int) -> int:
+    """The smallest power of two that is not below it."""
+    return 1 << max(0, number - 1).bit_length()

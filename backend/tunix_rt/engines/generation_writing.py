@@ -2,36 +2,47 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-
-import jax
+from typing import Generic, Protocol, TypeVar
 
 from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.evaluation.prediction import FailureCode
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import Prompt, Written
-from tunix_rt.engines.jax.devices import DeviceChoice
-from tunix_rt.engines.jax.generation.batch import Batch, LoadedModel
-from tunix_rt.engines.jax.generation.batch_sizes import default_rows, power_of_two_above
-from tunix_rt.engines.jax.generation.prompt_groups import Task, grouped
-from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
+from tunix_rt.engines.generation_batch import Batch
+from tunix_rt.engines.generation_tasks import Task, grouped, power_of_two_above
 from tunix_rt.engines.models import ModelSource
 
 
-@dataclass(frozen=True, eq=False)
-class JaxGenerator:
-    """Writes with our own decoder."""
-
-    model: LoadedModel
-    encoder: TraceEncoder
-    source: ModelSource
-    choice: DeviceChoice
-    precision: FloatFormat
+class WritingModel(Protocol):
+    """A model on its devices, as an engine holds it."""
 
     @property
-    def device(self) -> str:
-        """Where it runs, and why there."""
-        return str(self.choice)
+    def num_devices(self) -> int:
+        """Each of them has a copy of the weights, and its part of every batch."""
+
+    def default_rows(self, num_slots: int) -> int:
+        """Rows of a batch over all devices when nobody says how many."""
+
+    def batch(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> Batch:
+        """An empty batch, with room for `num_slots` tokens a row."""
+
+    def is_out_of_memory(self, error: RuntimeError) -> bool:
+        """Whether the error says that a device has no memory left."""
+
+
+ModelT = TypeVar("ModelT", bound=WritingModel)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchGenerator(Generic[ModelT]):
+    """`engines.generation.Generator` for every engine that has a `WritingModel`."""
+
+    model: ModelT
+    encoder: TraceEncoder
+    source: ModelSource
+    device: str
+    precision: FloatFormat
 
     @property
     def max_tokens(self) -> int:
@@ -81,33 +92,36 @@ class JaxGenerator:
     ) -> Iterator[list[Written]]:
         """Complete prompts that share a shape; with smaller batches where the memory runs out."""
         pending = {id(task.prompt): task for task in group}
+        num_slots = group[0].num_slots
         num_rows = self._num_rows(group, batch_size)
         while pending:
             try:
-                batch = Batch(self.model, decoding, num_rows=num_rows, num_slots=group[0].num_slots)
-                for finished in batch.write(list(pending.values())):
-                    for written in finished:
-                        del pending[id(written.prompt)]
-                    yield finished
+                yield from self._write_batch(pending, decoding, num_rows, num_slots)
                 continue
-            except jax.errors.JaxRuntimeError as error:
-                if not is_out_of_memory(error):
+            except RuntimeError as error:
+                if not self.model.is_out_of_memory(error):
                     raise
             # Outside of the handler: the error holds on to the arrays of the batch that did not fit.
             if num_rows > self.model.num_devices:
                 num_rows = self._whole_rows(num_rows // 2)
                 on_note(f"out of memory: going on with batches of {num_rows}")
             else:
-                yield [
-                    _out_of_memory(pending.pop(key), group[0].num_slots) for key in list(pending)[:num_rows]
-                ]
+                yield [_out_of_memory(pending.pop(key), num_slots) for key in list(pending)[:num_rows]]
+
+    def _write_batch(
+        self, pending: dict[int, Task], decoding: Decoding, num_rows: int, num_slots: int
+    ) -> Iterator[list[Written]]:
+        """Complete what is pending and strike it off. However this ends, the batch is gone afterwards."""
+        batch = self.model.batch(decoding, num_rows=num_rows, num_slots=num_slots)
+        for finished in batch.write(list(pending.values())):
+            for written in finished:
+                del pending[id(written.prompt)]
+            yield finished
 
     def _num_rows(self, group: Sequence[Task], batch_size: int | None) -> int:
         """Rows of the batches: as asked for or as fits, but not more than there are prompts."""
-        if batch_size is None:
-            num_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(self.model.weights))
-            batch_size = default_rows(self.choice, self.model.decoder, num_bytes, group[0].num_slots)
-        return self._whole_rows(min(batch_size, power_of_two_above(len(group))))
+        most = self.model.default_rows(group[0].num_slots) if batch_size is None else batch_size
+        return self._whole_rows(min(most, power_of_two_above(len(group))))
 
     def _whole_rows(self, num_rows: int) -> int:
         """The same number of rows on every device."""
