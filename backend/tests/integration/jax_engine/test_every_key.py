@@ -22,9 +22,9 @@ from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.batching import Batches
 from tunix_rt.engines.checkpoint_record import ValidationHistory
-from tunix_rt.engines.jax.loop import is_stopped_early
 from tunix_rt.engines.jax.program import build_program
 from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.loop import is_stopped_early
 from tunix_rt.engines.mesh_shape import mesh_shape
 from tunix_rt.engines.preparation import Prepared, prepare
 from tunix_rt.files.assets import shipped_tokenizer_dir

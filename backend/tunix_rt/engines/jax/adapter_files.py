@@ -21,9 +21,9 @@ from tunix_rt.core.errors import DataError
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.linear import Adapter
 from tunix_rt.engines.jax.lora import Adapters
-from tunix_rt.engines.jax.safetensors_reader import StoredTensor, damaged_file, open_tensor_file
-from tunix_rt.engines.jax.safetensors_writer import LazyTensor, write_tensor_file
+from tunix_rt.engines.safetensors_reader import StoredTensor, damaged_file, open_tensor_file
 from tunix_rt.engines.jax.weights_saving import fetch_layer
+from tunix_rt.engines.safetensors_writer import FORMATS, LazyTensor, write_tensor_file
 from tunix_rt.engines.tensor_names import MATRIX_MODULES
 from tunix_rt.files.atomic import write_json_atomically
 
@@ -86,7 +86,7 @@ def _lazy_tensors(adapters: Adapters) -> Iterator[LazyTensor]:
             get = partial(fetch_layer, stack, dtype=float32, is_transposed=True)
             for layer in range(num_layers):
                 name = _tensor_name(layer, target, part)
-                yield LazyTensor(name, tuple(shape[::-1]), float32, partial(get, layer))
+                yield LazyTensor(name, tuple(shape[::-1]), FORMATS[float32.name], partial(get, layer))
 
 
 def _tensor_name(layer: int, target: str, part: str) -> str:

@@ -2,34 +2,24 @@
 
 import signal
 from dataclasses import dataclass, replace
-from typing import Any
 
-from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
+from tunix_rt.engines.checkpoint_record import ValidationHistory
+from tunix_rt.engines.divergence import Diverged, diverged_error, write_diverged_batch
 from tunix_rt.engines.interrupts import StopRequest
-from tunix_rt.engines.jax.checkpoints import Checkpoints, checksums
-from tunix_rt.engines.jax.divergence import (
-    Diverged,
-    diverged_error,
-    without_divergence,
-    write_diverged_batch,
-)
-from tunix_rt.engines.jax.fitting import CompiledTrainStep
-from tunix_rt.engines.jax.metering import Meter
-from tunix_rt.engines.jax.prefetch import prefetched
-from tunix_rt.engines.jax.program import Program
-from tunix_rt.engines.jax.state import TrainState
-from tunix_rt.engines.jax.validation import Validator
+from tunix_rt.engines.learner import Learner
+from tunix_rt.engines.metering import Meter
+from tunix_rt.engines.prefetch import prefetched
 from tunix_rt.engines.preparation import Prepared
 from tunix_rt.engines.records import RunRecords
+from tunix_rt.engines.validation import is_validation_due, validate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Position:
     """Where a run is between two steps."""
 
     step: int
-    """Updates that the state has behind it; also the index of the next batch."""
-    state: TrainState
+    """Updates that the learner has behind it; also the index of the next batch."""
     history: ValidationHistory
 
 
@@ -38,55 +28,54 @@ class LoopParts:
     """Everything that the loop works with."""
 
     prepared: Prepared
-    program: Program
-    train_step: CompiledTrainStep
-    checkpoints: Checkpoints
+    learner: Learner
     records: RunRecords
     meter: Meter
     stop: StopRequest
 
 
-def run_steps(parts: LoopParts, position: Position, frozen: Any) -> Position:
+def run_steps(parts: LoopParts, position: Position) -> Position:
     """Train from a position to the end, and save what is there then.
 
     Raises:
         DivergedError: A number was not finite. The state before it is saved, its batch written down.
         StorageError: A checkpoint cannot be written.
     """
-    batches, put = parts.prepared.batches, parts.program.put_batch
+    learner = parts.learner
     indices = range(position.step, parts.prepared.num_steps)
-    with parts.stop.finishing_steps(), prefetched(batches, put, indices) as sent:
+    with parts.stop.finishing_steps(), prefetched(parts.prepared.batches, learner.send, indices) as sent:
         try:
             while not _is_over(parts, position):
                 batch = next(sent)
-                state, metrics = parts.train_step(position.state, frozen, batch.arrays)
-                position = replace(position, step=batch.index + 1, state=state)
-                parts.meter.add(batch, metrics)
-                position = _between_steps(parts, position, frozen)
+                parts.meter.add(batch, learner.learn(batch.arrays, batch.index))
+                position = _between_steps(parts, replace(position, step=batch.index + 1))
         except Diverged as divergence:
             raise _stopped_by(divergence, parts, position) from divergence
     with parts.records.timed("save"):
-        parts.checkpoints.wait()
+        learner.wait_until_saved()
     return position
 
 
-def _between_steps(parts: LoopParts, position: Position, frozen: Any) -> Position:
+def _between_steps(parts: LoopParts, position: Position) -> Position:
     """Validate and save when it is time."""
-    validator = Validator(parts.program, parts.prepared)
     is_best = False
-    if validator.is_due(position.step):
-        parts.meter.settle()
-        with parts.meter.paused(), parts.records.timed("validate"):
-            line = validator.validate(position.state.trainable, frozen, step=position.step)
-        history = position.history.after(line.validation_loss, position.step)
-        parts.records.metrics(line)
-        parts.records.say(f"step {position.step}: validation loss {line.validation_loss:.4f}")
-        position, is_best = replace(position, history=history), history.best_step == position.step
+    if is_validation_due(parts.prepared, position.step):
+        position = _validated(parts, position)
+        is_best = position.history.best_step == position.step
     every_steps = parts.prepared.recipe.output.save_every_steps
     is_due = every_steps is not None and position.step % every_steps == 0
     if is_due or is_best or _is_over(parts, position):
         _save(parts, position)
     return position
+
+
+def _validated(parts: LoopParts, position: Position) -> Position:
+    parts.meter.settle()
+    with parts.meter.paused(), parts.records.timed("validate"):
+        line = validate(parts.learner, parts.prepared, step=position.step)
+    parts.records.metrics(line)
+    parts.records.say(f"step {position.step}: validation loss {line.validation_loss:.4f}")
+    return replace(position, history=position.history.after(line.validation_loss, position.step))
 
 
 def _is_over(parts: LoopParts, position: Position) -> bool:
@@ -115,23 +104,17 @@ def _save(parts: LoopParts, position: Position) -> None:
 
 
 def _write_checkpoint(parts: LoopParts, position: Position) -> None:
-    record = CheckpointRecord(
-        step=position.step,
-        identity=parts.prepared.identity,
-        validation=position.history,
-        checksums=checksums(position.state),
-    )
-    parts.checkpoints.save(position.state, record)
+    parts.learner.save(position.step, position.history)
     parts.records.event("checkpoint", f"saving a checkpoint of step {position.step}", step=position.step)
 
 
 def _stopped_by(divergence: Diverged, parts: LoopParts, position: Position) -> Exception:
     """Save the last good state, write the batch down, and say what happened."""
-    index = divergence.batch_index
+    index, learner = divergence.batch_index, parts.learner
     write_diverged_batch(parts.prepared, index, parts.records)
     parts.records.event("diverged", f"step {index + 1} met a number that is not finite", step=index + 1)
-    if index not in (0, *parts.checkpoints.steps()):
+    if index not in (0, *learner.saved_steps()):
         # The update was not applied: this is still the state before it.
-        _write_checkpoint(parts, replace(position, step=index, state=without_divergence(position.state)))
-    parts.checkpoints.wait()
-    return diverged_error(index, parts.checkpoints.steps())
+        _write_checkpoint(parts, replace(position, step=index))
+    learner.wait_until_saved()
+    return diverged_error(index, learner.saved_steps())

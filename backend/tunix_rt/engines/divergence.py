@@ -1,13 +1,10 @@
 """What is written down when a loss or a gradient is no longer a finite number."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import jax.numpy as jnp
 import numpy as np
 
 from tunix_rt.core.errors import DivergedError
-from tunix_rt.engines.jax.state import NOT_DIVERGED, TrainState
 from tunix_rt.engines.preparation import Prepared
 from tunix_rt.engines.records import RunRecords
 
@@ -21,11 +18,6 @@ class Diverged(Exception):
     def __init__(self, batch_index: int) -> None:
         super().__init__(batch_index)
         self.batch_index = batch_index
-
-
-def without_divergence(state: TrainState) -> TrainState:
-    """The state before the bad step, free to go on."""
-    return replace(state, diverged_at=jnp.full_like(state.diverged_at, NOT_DIVERGED))
 
 
 def write_diverged_batch(prepared: Prepared, index: int, records: RunRecords) -> None:

@@ -18,11 +18,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunix_rt.engines.jax.safetensors_reader import INDEX_FILE, SINGLE_FILE
+from tunix_rt.engines.tensor_names import INDEX_FILE, SINGLE_FILE
 from tunix_rt.files.atomic import storage_errors, write_json_atomically
 
 MAX_SHARD_BYTES = 4 * 1024**3
-_FORMATS = {"float32": "F32", "bfloat16": "BF16", "float16": "F16"}
+FORMATS = {"float32": "F32", "bfloat16": "BF16", "float16": "F16", "int64": "I64", "int32": "I32"}
+"""What the file calls the formats that we write."""
+_BYTES = {"F32": 4, "BF16": 2, "F16": 2, "I64": 8, "I32": 4}
 _HEADER_ALIGNMENT = 8
 
 
@@ -32,13 +34,15 @@ class LazyTensor:
 
     name: str
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    format: str
+    """`F32`, `BF16`, … as the file calls it."""
     fetch: Callable[[], NDArray[Any]]
+    """Gives an array of these bytes; numpy need not know the format of its numbers."""
 
     @property
     def num_bytes(self) -> int:
         """Bytes on disk."""
-        return math.prod(self.shape) * self.dtype.itemsize
+        return math.prod(self.shape) * _BYTES[self.format]
 
 
 def write_model_files(
@@ -89,7 +93,7 @@ def _write_header(file: IO[bytes], tensors: Sequence[LazyTensor]) -> None:
     for tensor in tensors:
         end = start + tensor.num_bytes
         header[tensor.name] = {
-            "dtype": _FORMATS[tensor.dtype.name],
+            "dtype": tensor.format,
             "shape": list(tensor.shape),
             "data_offsets": [start, end],
         }
@@ -101,7 +105,7 @@ def _write_header(file: IO[bytes], tensors: Sequence[LazyTensor]) -> None:
 
 
 def _bytes_of(tensor: LazyTensor) -> NDArray[np.uint8]:
-    values = tensor.fetch()
-    assert (values.shape, values.dtype) == (tensor.shape, tensor.dtype), tensor.name
     # bfloat16 has no buffer of its own that Python knows.
-    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    content = np.ascontiguousarray(tensor.fetch()).reshape(-1).view(np.uint8)
+    assert content.nbytes == tensor.num_bytes, tensor.name
+    return content

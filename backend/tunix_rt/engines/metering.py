@@ -15,14 +15,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-import jax
+from typing import Any
 
 from tunix_rt.core.run_record import MetricsLine
-from tunix_rt.engines.jax.devices import DeviceChoice
-from tunix_rt.engines.jax.divergence import Diverged
-from tunix_rt.engines.jax.prefetch import SentBatch
-from tunix_rt.engines.jax.state import NOT_DIVERGED, StepMetrics
+from tunix_rt.engines.device_targets import Devices
+from tunix_rt.engines.divergence import Diverged
+from tunix_rt.engines.learner import PendingFigures, StepFigures
+from tunix_rt.engines.prefetch import SentBatch
 from tunix_rt.engines.preparation import Prepared
 from tunix_rt.engines.records import Progress, RunRecords
 from tunix_rt.engines.stopwatch import Stopwatch
@@ -34,8 +33,14 @@ NUM_IN_FLIGHT = 2
 class _Running:
     step: int
     num_tokens: int
-    metrics: StepMetrics
-    ended_s: Future[float]
+    batch_sha256: str
+    ended: Future["_Ended"]
+
+
+@dataclass(frozen=True)
+class _Ended:
+    figures: StepFigures
+    ended_s: float
 
 
 class Meter:
@@ -44,7 +49,7 @@ class Meter:
     def __init__(
         self,
         prepared: Prepared,
-        choice: DeviceChoice,
+        devices: Devices,
         records: RunRecords,
         *,
         flops: Callable[[int, int], float],
@@ -54,13 +59,13 @@ class Meter:
 
         Args:
             prepared: The run.
-            choice: Its devices.
+            devices: What it runs on.
             records: Where lines go.
             flops: Operations of a step, from its tokens and its trained tokens.
             peak_flops: Operations a second that the devices can do at best; None when not known.
         """
         self._prepared = prepared
-        self._choice = choice
+        self._devices = devices
         self._records = records
         self._flops = flops
         self._peak_flops = peak_flops
@@ -69,12 +74,10 @@ class Meter:
         self._waiter = ThreadPoolExecutor(1, thread_name_prefix="step-end")
         self.last_line: MetricsLine | None = None
 
-    def add(self, batch: SentBatch, metrics: StepMetrics) -> None:
-        """Take the metrics of a step that has just been started; wait for one that is too far behind."""
-        for scalar in metrics:
-            scalar.copy_to_host_async()
-        ended_s = self._waiter.submit(_end_of, metrics)
-        self._running.append(_Running(batch.index + 1, batch.num_tokens, metrics, ended_s))
+    def add(self, batch: SentBatch[Any], pending: PendingFigures) -> None:
+        """Take a step that has just been started; wait for one that is too far behind."""
+        ended = self._waiter.submit(_end_of, pending)
+        self._running.append(_Running(batch.index + 1, batch.num_tokens, batch.sha256, ended))
         self._settle(NUM_IN_FLIGHT)
 
     def settle(self) -> None:
@@ -109,28 +112,29 @@ class Meter:
             self._read(self._running.popleft())
 
     def _read(self, running: _Running) -> None:
-        diverged_at = int(running.metrics.diverged_at)
-        if diverged_at != NOT_DIVERGED:
-            raise Diverged(diverged_at)
-        flops = self._flops(running.num_tokens, int(running.metrics.num_trained_tokens))
-        self._clock.count(running.num_tokens, flops, running.ended_s.result())
+        ended = running.ended.result()
+        if not ended.figures.is_finite:
+            raise Diverged(running.step - 1)
+        flops = self._flops(running.num_tokens, ended.figures.num_trained_tokens)
+        self._clock.count(running.num_tokens, flops, ended.ended_s)
         is_last = running.step == self._prepared.num_steps
         if is_last or running.step % self._prepared.recipe.output.log_every_steps == 0:
-            self._write(running)
+            self._write(running, ended.figures)
 
-    def _write(self, running: _Running) -> None:
+    def _write(self, running: _Running, figures: StepFigures) -> None:
         speed = self._clock.speed_since_last()
         line = MetricsLine(
             step=running.step,
             epoch=self._prepared.epoch_after(running.step),
-            loss=float(running.metrics.loss),
-            lr=float(running.metrics.learning_rate),
-            grad_norm=float(running.metrics.grad_norm),
+            loss=figures.loss,
+            lr=figures.learning_rate,
+            grad_norm=figures.grad_norm,
             tokens=running.num_tokens,
-            trained_tokens=int(running.metrics.num_trained_tokens),
+            trained_tokens=figures.num_trained_tokens,
             tokens_per_s=speed.tokens_per_s,
             mfu=self._mfu(speed.flops_per_s),
-            peak_memory_bytes=self._choice.peak_memory_bytes(),
+            peak_memory_bytes=self._devices.peak_memory_bytes(),
+            batch_sha256=running.batch_sha256,
             time=datetime.now(UTC),
         )
         self.last_line = line
@@ -154,6 +158,5 @@ class Meter:
         return flops_per_s / self._peak_flops
 
 
-def _end_of(metrics: StepMetrics) -> float:
-    jax.block_until_ready(metrics.loss)
-    return time.monotonic()
+def _end_of(pending: PendingFigures) -> _Ended:
+    return _Ended(pending(), time.monotonic())
