@@ -78,7 +78,7 @@ class Batch:
         digest = hashlib.sha256()
         for array in arrays:
             digest.update(f"{array.dtype} {array.shape}".encode())
-            digest.update(np.ascontiguousarray(array))
+            digest.update(array.tobytes())
         return digest.hexdigest()
 
 

@@ -113,7 +113,7 @@ class Program:
         lora, quantization = self.recipe.lora, self.recipe.quantization
         if lora is None:
             return jax.device_put(params, _shardings(self.abstract_params)), {}
-        trainable = self._random_adapters(lora) if adapters is None else adapters
+        trainable = self.random_adapters(lora) if adapters is None else adapters
         trainable = jax.device_put(trainable, _shardings(self.abstract_state.trainable))
         frozen = params if quantization is None else quantize(params, quantization)
         places = _shardings(self.abstract_frozen)
@@ -121,7 +121,8 @@ class Program:
             return trainable, unstacked(frozen, places)
         return trainable, jax.device_put(frozen, places)
 
-    def _random_adapters(self, lora: LoraSection) -> Adapters:
+    def random_adapters(self, lora: LoraSection) -> Adapters:
+        """Adapters that change nothing yet, from the recipe's seed, made where they will live."""
         make = jax.jit(
             lambda: init_adapters(self.architecture, lora, _keys(self.recipe).adapters),
             out_shardings=_shardings(self.abstract_state.trainable),

@@ -117,7 +117,9 @@ class _Training:
 
     def _train(self, start: Start[TrainState], plan: Plan, train_step: CompiledTrainStep) -> TrainingResult:
         with self.records.timed("load"):
-            state, frozen = load_state(start, self.program, self.prepared)
+            state, frozen = load_state(
+                start, self.program, self.prepared, initial_adapters=self.job.initial_adapters
+            )
         learner = JaxLearner(
             self.program, train_step, self.checkpoints, self.prepared.identity, state, frozen
         )
