@@ -19,6 +19,12 @@ def with_advice(plan: Plan, question: PlanQuestion) -> Plan:
     return with_fixes(plan, tuple(fixed.fix for fixed in fixes))
 
 
+def require_fit(plan: Plan, *, is_forced: bool) -> None:
+    """Raises DoesNotFitError when the plan says no and nobody insists."""
+    if not (plan.fits or is_forced):
+        raise does_not_fit(plan, plan.reason)
+
+
 def does_not_fit(plan: Plan, problem: str) -> DoesNotFitError:
     """The error with the advice of the plan."""
     advice = [f"{fix.change} ({_gib(fix.per_device_bytes)}: {fix.cost})" for fix in plan.fixes[:3]]

@@ -25,6 +25,7 @@ from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.base import ProcessGroup
 from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
+from tunix_rt.engines.torch_limits import require_torch_mesh
 
 _DATA, _FSDP = "data", "fsdp"
 _ONE_DEVICE = MeshShape(data=1, fsdp=1, tensor=1)
@@ -111,26 +112,15 @@ class Layout:
             dist.all_reduce(tensor, group=self.mesh.get_group(_FSDP))
         return tensor
 
-    def full(self, tensor: Tensor, parameter: Tensor) -> Tensor:
-        """The whole of something whose slices lie as those of `parameter` do; all processes must ask."""
-        if not isinstance(parameter, DTensor):
-            return tensor
-        whole = DTensor.from_local(
-            tensor,
-            parameter.device_mesh,
-            parameter.placements,
-            run_check=False,
-            shape=parameter.shape,
-            stride=parameter.stride(),
-        )
-        return whole.full_tensor()
+    def full(self, tensor: Tensor) -> Tensor:
+        """The whole of something that may be spread over the processes; all of them must ask."""
+        return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
-    def own_part(self, whole: Tensor, parameter: Tensor) -> Tensor:
-        """The slice of something whole that belongs beside the slice of `parameter` that lies here."""
-        if not isinstance(parameter, DTensor):
+    def own_part(self, whole: Tensor, like: Tensor) -> Tensor:
+        """Something whole, spread over the processes as `like` is."""
+        if not isinstance(like, DTensor):
             return whole
-        placed = distribute_tensor(whole, parameter.device_mesh, parameter.placements, src_data_rank=None)
-        return placed.to_local()
+        return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
 
     def wait(self) -> None:
         """Return when all processes have come here."""
@@ -155,7 +145,7 @@ def make_layout(
     num_processes = 1 if processes is None else processes.num_processes
     shape = mesh_shape(recipe.sharding, num_processes)
     rows_per_device(shape, architecture, recipe.training)
-    _refuse_what_cannot_be_shared(recipe, shape)
+    require_torch_mesh(recipe, shape)
     if processes is None:
         return ALONE
     if shape.num_devices < num_processes:
@@ -165,20 +155,6 @@ def make_layout(
         )
     mesh = init_device_mesh(device.type, (shape.data, shape.fsdp), mesh_dim_names=(_DATA, _FSDP))
     return Layout(processes.process_id, num_processes, shape, mesh)
-
-
-def _refuse_what_cannot_be_shared(recipe: Recipe, shape: MeshShape) -> None:
-    if shape.tensor > 1:
-        raise InvalidInputError(
-            f"sharding.tensor {shape.tensor}: the torch engine does not share products between devices.",
-            next_step="Set sharding.tensor to 1, or train with --engine jax, which does.",
-        )
-    copies = "Set sharding.fsdp to 1 and sharding.data to auto: every process then has a copy of the model."
-    if shape.fsdp > 1 and recipe.training.mode == "qlora":
-        raise InvalidInputError(
-            f"sharding.fsdp {shape.fsdp}: the torch engine cannot share quantised weights between processes.",
-            next_step=copies,
-        )
 
 
 class _Whole(nn.Module):
