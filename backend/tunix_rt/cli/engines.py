@@ -20,10 +20,10 @@ EngineOption = Annotated[
 
 
 def chosen_engine(
-    asked: AskedEngine, device: DeviceName, *, resumed: EngineName | None = None
+    asked: AskedEngine, device: DeviceName, *, resumed: EngineName | None = None, is_torchrun: bool = False
 ) -> EngineChoice:
     """The engine for this machine, or an error that says how to install it."""
-    return choose_engine(asked, device, this_machine(), resumed=resumed)
+    return choose_engine(asked, device, this_machine(), resumed=resumed, is_torchrun=is_torchrun)
 
 
 def load_engine(choice: EngineChoice) -> "JaxEngine | TorchEngine":

@@ -9,7 +9,8 @@ import typer
 
 from tunix_rt.cli.eval import evaluate_and_show
 from tunix_rt.cli.output import note, print_error
-from tunix_rt.cli.train import TrainRequest, parse_resume_from, resolve, run_request
+from tunix_rt.cli.train import parse_resume_from, resolve
+from tunix_rt.cli.train_request import TrainRequest, run_request
 from tunix_rt.config.recipe_loading import Flag
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError

@@ -25,7 +25,12 @@ class EngineChoice:
 
 
 def choose_engine(
-    asked: AskedEngine, device: DeviceName, machine: Machine, *, resumed: EngineName | None = None
+    asked: AskedEngine,
+    device: DeviceName,
+    machine: Machine,
+    *,
+    resumed: EngineName | None = None,
+    is_torchrun: bool = False,
 ) -> EngineChoice:
     """Decide; the first rule that applies wins.
 
@@ -34,6 +39,7 @@ def choose_engine(
         device: The device that it says.
         machine: What is installed, and which devices are there.
         resumed: The engine of the run that goes on: only that one reads its checkpoints.
+        is_torchrun: Whether torchrun started this process.
 
     Raises:
         MissingExtraError: The engine that must run is not installed.
@@ -41,7 +47,10 @@ def choose_engine(
     Example:
         auto on a machine with an NVIDIA GPU where JAX has no CUDA plugin -> torch
     """
-    choice = _choice(asked, device, machine, resumed)
+    if is_torchrun and asked == "auto" and resumed is None:
+        choice = EngineChoice("torch", "torchrun started this process")
+    else:
+        choice = _choice(asked, device, machine, resumed)
     if not machine.has(choice.name):
         raise MissingExtraError(f"The {_TITLES[choice.name]} engine", extra=choice.name)
     return choice
