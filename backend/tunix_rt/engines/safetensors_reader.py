@@ -5,17 +5,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-# Teaches numpy, and through it safetensors, what bfloat16 is.
-import ml_dtypes  # noqa: F401
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from tunix_rt.core.errors import DataError
+from tunix_rt.engines.tensor_names import INDEX_FILE, SINGLE_FILE
 
-SINGLE_FILE = "model.safetensors"
-INDEX_FILE = "model.safetensors.index.json"
+Framework = Literal["numpy", "pt"]
+"""Who gets the tensors: numpy (which knows bfloat16 once ml_dtypes is imported) or torch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +28,19 @@ class StoredTensor:
     slices: Any
     """What safetensors gives: indexing it reads only that part."""
 
-    def read(self, *index: slice) -> NDArray[Any]:
-        """A part of the tensor in its stored format; the whole of it without an index."""
+    def read(self, *index: slice) -> Any:
+        """A part of the tensor in its stored format, as an array of the framework it was opened for.
+
+        The whole of it without an index.
+        """
         try:
-            part: NDArray[Any] = self.slices[index or (slice(None),)]
+            return self.slices[index or (slice(None),)]
         except (SafetensorError, OSError) as error:
             raise damaged_file(self.path, f"tensor {self.name}: {error}") from error
-        return part
 
 
 @contextmanager
-def open_tensors(directory: Path) -> Iterator[Mapping[str, StoredTensor]]:
+def open_tensors(directory: Path, framework: Framework = "numpy") -> Iterator[Mapping[str, StoredTensor]]:
     """The tensors of a model directory by name.
 
     Raises:
@@ -49,15 +49,15 @@ def open_tensors(directory: Path) -> Iterator[Mapping[str, StoredTensor]]:
     with ExitStack() as stack:
         tensors: dict[str, StoredTensor] = {}
         for path in _weight_files(directory):
-            tensors |= _open_file(path, stack)
+            tensors |= _open_file(path, stack, framework)
         yield tensors
 
 
 @contextmanager
-def open_tensor_file(path: Path) -> Iterator[Mapping[str, StoredTensor]]:
+def open_tensor_file(path: Path, framework: Framework = "numpy") -> Iterator[Mapping[str, StoredTensor]]:
     """The tensors of one safetensors file by name."""
     with ExitStack() as stack:
-        yield _open_file(path, stack)
+        yield _open_file(path, stack, framework)
 
 
 def damaged_file(path: Path, reason: str) -> DataError:
@@ -68,9 +68,9 @@ def damaged_file(path: Path, reason: str) -> DataError:
     )
 
 
-def _open_file(path: Path, stack: ExitStack) -> dict[str, StoredTensor]:
+def _open_file(path: Path, stack: ExitStack, framework: Framework) -> dict[str, StoredTensor]:
     try:
-        file = stack.enter_context(safe_open(path, framework="numpy"))
+        file = stack.enter_context(safe_open(path, framework=framework))
         slices = {name: file.get_slice(name) for name in file.keys()}
         return {name: _stored_tensor(name, path, part) for name, part in slices.items()}
     except FileNotFoundError as error:
