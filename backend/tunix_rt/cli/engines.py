@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tunix_rt.core.errors import MissingExtraError
 from tunix_rt.engines.base import DeviceName, EngineName
 from tunix_rt.engines.choice import AskedEngine, EngineChoice, choose_engine
 from tunix_rt.engines.installed import this_machine
@@ -27,21 +26,11 @@ def chosen_engine(
 
 
 def load_engine(choice: EngineChoice) -> "JaxEngine | TorchEngine":
-    """Import an engine; both of them train and write."""
-    return _jax_engine() if choice.name == "jax" else _torch_engine()
-
-
-def _jax_engine() -> "JaxEngine":
-    try:
+    """Import an engine that was chosen, and is therefore installed; both of them train and write."""
+    if choice.name == "jax":
         from tunix_rt.engines.jax.train import JaxEngine
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("The JAX engine", extra="jax") from error
-    return JaxEngine()
 
+        return JaxEngine()
+    from tunix_rt.engines.torch.train import TorchEngine
 
-def _torch_engine() -> "TorchEngine":
-    try:
-        from tunix_rt.engines.torch.train import TorchEngine
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("The PyTorch engine", extra="torch") from error
     return TorchEngine()
