@@ -14,11 +14,11 @@ def encoder_of(request: GeneratorRequest, source: ModelSource) -> TraceEncoder:
     return TraceEncoder(tokenizer, choose_template(tokenizer, request.chat_template), request.markup)
 
 
-def precision_of(request: GeneratorRequest, platform: str) -> FloatFormat:
-    """The format that the request means on this platform."""
+def precision_of(request: GeneratorRequest, *, computes_bfloat16: bool) -> FloatFormat:
+    """The format that the request means on a device; one that computes in bfloat16 is fastest with it."""
     if request.precision != "auto":
         return request.precision
-    return "float32" if platform == "cpu" else "bfloat16"
+    return "bfloat16" if computes_bfloat16 else "float32"
 
 
 def _with_trained_tokenizer(request: GeneratorRequest) -> ModelSection:

@@ -38,7 +38,7 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
     source = resolve_model(request.model)
     encoder = encoder_of(request, source)
     choice = choose_device(request.device)
-    precision = precision_of(request, choice.platform)
+    precision = precision_of(request, computes_bfloat16=choice.platform != "cpu")
     mesh = make_mesh(ShardingSection(data=len(choice.devices), fsdp=1), choice.devices)
     decoder = Decoder(source.architecture, jnp.dtype(precision), unrolls_layers=choice.platform != "tpu")
     decoder, weights = _with_adapter(request, decoder, _params(request, source, precision, mesh), mesh)
