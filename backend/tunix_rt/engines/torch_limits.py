@@ -8,6 +8,20 @@ _BFLOAT16_CAPABILITY = (8, 0)
 """Ampere is the first generation that multiplies bfloat16; older cards emulate it, slower than float32."""
 
 
+def require_torch_buffers(recipe: Recipe) -> None:
+    """Refuse a wish that would change nothing.
+
+    Raises:
+        InvalidInputError: The recipe wants old and new weights side by side.
+    """
+    if not recipe.training.donate_buffers:
+        raise InvalidInputError(
+            "training.donate_buffers false: the torch engine always updates weights and optimizer state in "
+            "place.",
+            next_step="Set training.donate_buffers to true, or train with --engine jax.",
+        )
+
+
 def require_torch_mesh(recipe: Recipe, shape: MeshShape) -> None:
     """Refuse what only the other engine shares between devices.
 

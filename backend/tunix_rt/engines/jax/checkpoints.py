@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from tunix_rt.core.errors import StorageError
 from tunix_rt.engines.checkpoint_record import CheckpointRecord
+from tunix_rt.engines.checkpoint_room import DISK_IS_FULL, require_room, unwritable
 from tunix_rt.engines.identity import RunIdentity
 from tunix_rt.engines.jax.checksums import tree_checksums
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
@@ -89,7 +90,7 @@ class Checkpoints:
             record=ocp.args.JsonSave(record.model_dump(mode="json")),
         )
         self.wait()
-        _require_room(self.directory, state)
+        require_room(self.directory, _num_bytes(state))
         with _writing(self.directory):
             self._manager.save(record.step, args=items, force=True)
 
@@ -170,23 +171,8 @@ def _named_leaves(tree: Any) -> dict[str, Any]:
     return dict(zip(_names(tree), jax.tree.leaves(tree), strict=True))
 
 
-def _require_room(directory: Path, state: TrainState) -> None:
-    """Refuse before anything is written: a disk that fills up half-way also stops the metrics and the log."""
-    num_bytes = sum(shard.data.nbytes for leaf in jax.tree.leaves(state) for shard in leaf.addressable_shards)
-    num_free = shutil.disk_usage(directory).free
-    if num_free < num_bytes:
-        raise _unwritable(
-            directory,
-            f"the disk is full: it needs {num_bytes / 2**20:,.0f} MiB of {num_free / 2**20:,.0f} MiB free",
-        )
-
-
-def _unwritable(directory: Path, reason: str) -> StorageError:
-    return StorageError(
-        f"A checkpoint cannot be written to {directory}: {reason}.",
-        next_step="Free space or choose another --output; the checkpoints before it are whole, and the same "
-        "command with --resume goes on from them.",
-    )
+def _num_bytes(state: TrainState) -> int:
+    return sum(shard.data.nbytes for leaf in jax.tree.leaves(state) for shard in leaf.addressable_shards)
 
 
 @contextmanager
@@ -201,7 +187,7 @@ def _writing(directory: Path) -> Iterator[None]:
         for unfinished in directory.glob("*orbax-checkpoint-tmp*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         is_full = any(sign in str(error) for sign in _FULL_DISK)
-        raise _unwritable(directory, "the disk is full" if is_full else _first_line(error)) from error
+        raise unwritable(directory, DISK_IS_FULL if is_full else _first_line(error)) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -1,19 +1,20 @@
 """Every key of the recipe does something: changing it changes the run, or is refused.
 
 The cases are compared with the schema, so a key that nobody reads cannot be added without being noticed.
-Where a key shows before training starts, that is looked at (the batches, the text of the compiled step);
-only what a run leaves behind costs a run.
+Where a key shows before training starts, that is looked at (the batches, the text of the compiled step, the
+operations of a few steps); only what a run leaves behind costs a run. One table serves both engines.
 """
 
 import functools
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
-import jax
 import pytest
 from support.datasets import build, sums
+from support.step_programs import jax_step, torch_steps
 from support.training import Workshop
 
 from tunix_rt.config.recipe import Recipe
@@ -22,11 +23,10 @@ from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.batching import Batches
 from tunix_rt.engines.checkpoint_record import ValidationHistory
-from tunix_rt.engines.jax.program import build_program
-from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.loop import is_stopped_early
 from tunix_rt.engines.mesh_shape import mesh_shape
 from tunix_rt.engines.preparation import Prepared, prepare
+from tunix_rt.engines.torch_limits import require_torch_mesh
 from tunix_rt.files.assets import shipped_tokenizer_dir
 from tunix_rt.services.training import dataset_rows
 
@@ -71,21 +71,16 @@ def first_batch(batches: Batches | None) -> Any:
 
 @functools.cache
 def step_program(workshop: Workshop, sets: Sets) -> Any:
-    """What the compiler is given for one step."""
-    ready = prepared(workshop, sets)
-    program = build_program(
-        ready.recipe,
-        ready.source.architecture,
-        make_mesh(ready.recipe.sharding, jax.devices("cpu")[:1]),
-        num_steps=ready.num_steps,
-        platform="cpu",
-    )
-    arguments = (program.abstract_state, program.abstract_frozen, program.abstract_batch)
-    return program.train_step.lower(*arguments).as_text()
+    """What a step computes."""
+    return {"jax": jax_step, "torch": torch_steps}[workshop.engine](prepared(workshop, sets))
 
 
 def mesh_of_eight(workshop: Workshop, sets: Sets) -> Any:
-    return mesh_shape(recipe_of(workshop, sets).sharding, 8)
+    recipe = recipe_of(workshop, sets)
+    shape = mesh_shape(recipe.sharding, 8)
+    if workshop.engine == "torch":
+        require_torch_mesh(recipe, shape)
+    return shape
 
 
 def is_stopped_by_a_worse_validation(workshop: Workshop, sets: Sets) -> Any:
@@ -178,6 +173,14 @@ CASES: dict[str, Case] = {
 }
 
 
+REFUSED_BY_TORCH: dict[str, Observe] = {
+    "training.donate_buffers": finished_run,
+    "sharding.tensor": mesh_of_eight,
+}
+if find_spec("bitsandbytes") is None:
+    REFUSED_BY_TORCH |= {"quantization.format": step_program, "quantization.block_size": step_program}
+
+
 def label(key: RecipeKey) -> str:
     """The path; with the optimizer where two of them have a key of this name."""
     is_shared = sum(other.path == key.path for other in leaf_keys()) > 1
@@ -208,9 +211,13 @@ def test_every_key_of_the_schema_has_a_case() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_changing_a_key_changes_the_run_or_is_refused(name: str, bench: Workshop) -> None:
     case, key = CASES[name], name.split()[0]
-    seen = case.observe(bench, case.base)
     others = tuple(text for text in case.base if not text.startswith(f"{key}="))
     changed = (*others, f"{key}={case.change.format(root=bench.root)}")
+    if bench.engine == "torch" and key in REFUSED_BY_TORCH:
+        with pytest.raises(TunixRTError, match="torch"):
+            REFUSED_BY_TORCH[key](bench, changed)
+        return
+    seen = case.observe(bench, case.base)
     if case.is_refused:
         with pytest.raises(TunixRTError):
             case.observe(bench, changed)

@@ -48,7 +48,8 @@ def num_lines(run: Path) -> int:
 
 
 def is_saving(run: Path) -> bool:
-    return any(run.glob("checkpoints/*orbax-checkpoint-tmp*"))
+    unfinished = ("checkpoints/*orbax-checkpoint-tmp*", "checkpoints/*.tmp-*")
+    return any(found for pattern in unfinished for found in run.glob(pattern))
 
 
 def test_a_run_killed_again_and_again_ends_as_an_unbroken_one(workshop: Workshop, unbroken: str) -> None:

@@ -1,12 +1,14 @@
 """Going on after a stop: the weights and metrics of an unbroken run, or a refusal that names the reason."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.training import Workshop
 
 from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.engines.base import EngineName
 
 HALF = "training.num_steps=8"
 
@@ -87,7 +89,8 @@ def largest_file(directory: Path) -> Path:
 def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(
     workshop: Workshop, copy: str, unbroken: str, damage: str
 ) -> None:
-    file = largest_file(workshop.root / copy / "checkpoints" / "8" / "state" / "ocdbt.process_0")
+    state = {"jax": "state/ocdbt.process_0", "torch": "."}[workshop.engine]
+    file = largest_file(workshop.root / copy / "checkpoints" / "8" / state)
     content = bytearray(file.read_bytes())
     if damage == "cut":
         del content[len(content) // 2 :]
@@ -103,19 +106,60 @@ def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(
 
 def test_a_run_with_only_damaged_checkpoints_says_so(workshop: Workshop, copy: str) -> None:
     for step in workshop.kept_steps(copy):
-        largest_file(workshop.root / copy / "checkpoints" / str(step) / "record").write_text("{")
+        record = {"jax": "record/metadata", "torch": "record.json"}[workshop.engine]
+        (workshop.root / copy / "checkpoints" / str(step) / record).write_text("{")
     with pytest.raises(DataError, match=r"Every checkpoint.*damaged: 4, 6, 8"):
         workshop.train(copy, resume_from="latest")
 
 
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ("training.mode=lora", "lora.rank=4", "lora.dropout=0.2"),
+        ("training.precision.weights=bfloat16", "training.precision.stochastic_rounding=true"),
+        ("training.precision.optimizer_state=bfloat16", "training.gradient_accumulation_steps=2"),
+        ("training.optimizer=adafactor", "training.precision.compute=bfloat16"),
+    ],
+    ids=["dropout", "stochastic-rounding", "bfloat16-moments", "adafactor"],
+)
+def test_whatever_a_step_draws_or_keeps_goes_on_exactly(
+    workshop: Workshop, request: pytest.FixtureRequest, sets: tuple[str, ...]
+) -> None:
+    resumed, unbroken = f"resumed-{request.node.name}", f"unbroken-{request.node.name}"
+    short = (*sets, "eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=null")
+    workshop.train(resumed, *short, "training.num_steps=2")
+    workshop.train(resumed, *short, "training.num_steps=4", resume_from="latest")
+    workshop.train(unbroken, *short, "training.num_steps=4")
+    assert exported(workshop, resumed) == exported(workshop, unbroken)
+    assert workshop.metrics(resumed) == workshop.metrics(unbroken)
+
+
+def exported(workshop: Workshop, output: str) -> bytes:
+    [weights] = (workshop.root / output / "model").glob("*.safetensors")
+    return weights.read_bytes()
+
+
 def test_adapters_on_quantised_weights_go_on_exactly(workshop: Workshop) -> None:
+    if workshop.engine == "torch":
+        pytest.skip("bitsandbytes quantises on a GPU only")
     qlora = "training.mode=qlora"
     workshop.train("adapters", qlora, HALF)
     workshop.train("adapters", qlora, resume_from="latest")
     workshop.train("adapters-unbroken", qlora)
-    resumed, unbroken = (
-        (workshop.root / name / "model" / "adapter_model.safetensors").read_bytes()
-        for name in ("adapters", "adapters-unbroken")
-    )
-    assert resumed == unbroken
+    assert exported(workshop, "adapters") == exported(workshop, "adapters-unbroken")
     assert workshop.metrics("adapters") == workshop.metrics("adapters-unbroken")
+
+
+def test_a_run_of_the_other_engine_is_refused_and_nothing_of_it_is_touched(
+    workshop: Workshop, half: str
+) -> None:
+    other: EngineName = "torch" if workshop.engine == "jax" else "jax"
+    before = {path: path.read_bytes() for path in (workshop.root / half).rglob("*") if path.is_file()}
+    with pytest.raises(
+        ConflictError, match=rf"begun by the {workshop.engine} engine.*--engine {workshop.engine}"
+    ):
+        replace(workshop, engine=other).train(half, resume_from="latest")
+    elsewhere = {"resume_from": "latest", "checkpoint_dir": workshop.root / half / "checkpoints"}
+    with pytest.raises(ConflictError, match=f"by the {workshop.engine} engine"):
+        replace(workshop, engine=other).train(f"elsewhere-{half}", **elsewhere)
+    assert {path: path.read_bytes() for path in before} == before

@@ -50,7 +50,7 @@ def test_a_signal_finishes_the_step_saves_and_can_be_resumed(
 
 
 def test_a_signal_before_the_first_step_ends_the_run_at_once(workshop: Workshop) -> None:
-    manifest = workshop.train("early", view=Interrupting(signal.SIGINT, after="compiling"))
+    manifest = workshop.train("early", view=Interrupting(signal.SIGINT, after="model "))
     assert (manifest.status, manifest.exit_code) == ("cancelled", 130)
     assert workshop.metrics("early") == []
     assert workshop.train("early", resume_from="latest").status == "succeeded"
