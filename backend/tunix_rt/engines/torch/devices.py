@@ -11,6 +11,7 @@ from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.errors import DeviceError, InvalidInputError
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.host_memory import available_memory_bytes, peak_process_bytes
+from tunix_rt.engines.torch_limits import require_torch_format
 
 Platform = Literal["cpu", "gpu"]
 
@@ -22,8 +23,6 @@ _HOW_TO_GET_GPU = (
 # Many containers announce AMX and forbid it: oneDNN then ends the process with an illegal instruction at the
 # first product of bfloat16. It reads this variable when it first multiplies.
 _ONEDNN_LIMIT = "ONEDNN_MAX_CPU_ISA"
-_BFLOAT16_CAPABILITY = (8, 0)
-"""Ampere is the first generation that multiplies bfloat16; older cards emulate it, slower than float32."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +90,7 @@ def require_format(compute: FloatFormat, device: TorchDevice) -> None:
     Raises:
         InvalidInputError: bfloat16 on a card that has none, such as the T4.
     """
-    capability = device.compute_capability
-    if compute == "bfloat16" and capability is not None and capability < _BFLOAT16_CAPABILITY:
-        raise InvalidInputError(
-            f"{device.kind} does not compute in bfloat16: its compute capability is "
-            f"{capability[0]}.{capability[1]}, and 8.0 is needed.",
-            next_step="Set training.precision.compute: float32, or use an Ampere GPU or later.",
-        )
+    require_torch_format(compute, device.kind, device.compute_capability)
 
 
 def gpu_obstacle() -> str | None:

@@ -20,7 +20,7 @@ from tunix_rt.engines.model_files import text_config
 from tunix_rt.engines.models import ModelSource
 from tunix_rt.engines.torch.attention import packed_masks, register, segment_borders
 from tunix_rt.engines.torch.norms import replace_norms
-from tunix_rt.engines.torch.weights import draw_weights, load_weights
+from tunix_rt.engines.torch.weights import fill, stored_tensors
 from tunix_rt.engines.torch_kernels import TorchKernel
 
 DTYPES: dict[FloatFormat, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -31,7 +31,7 @@ class DecoderOptions:
     """How a model is held and computed."""
 
     weights: FloatFormat = "float32"
-    """Format of the parameters."""
+    """Format that the weights are stored in."""
     compute: FloatFormat = "float32"
     """Format of hidden states and matrix products. Matrices must be in it when the model is called."""
     kernel: TorchKernel = "sdpa"
@@ -39,6 +39,8 @@ class DecoderOptions:
     """Of random weights."""
     is_random: bool = False
     """Draw the weights instead of reading them."""
+    is_frozen: bool = False
+    """Nothing of the model is trained: matrices and embedding are held in the format that computes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +49,22 @@ class Decoder:
 
     module: Any
     """`…ForCausalLM`; its parameters have the names of the published files."""
-    architecture: Architecture
-    compute_dtype: torch.dtype
-    kernel: TorchKernel
+    source: ModelSource
+    options: DecoderOptions
     embedding_scale: float | None = None
     """What the embedding is multiplied by; None where nothing is, or where the model does so by itself."""
     notes: tuple[str, ...] = ()
     """What differs from the published model, to be told."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """The shape of the model."""
+        return self.source.architecture
+
+    @property
+    def compute_dtype(self) -> torch.dtype:
+        """Format of hidden states and matrix products."""
+        return DTYPES[self.options.compute]
 
     @property
     def final_softcap(self) -> float | None:
@@ -69,7 +80,7 @@ class Decoder:
     def hidden(self, tokens: Tensor, segment_ids: Tensor, positions: Tensor) -> Tensor:
         """The last hidden states, final norm applied: [B, T] -> [B, T, D] in the compute format."""
         attention: dict[str, Any]
-        if self.kernel == "flash":
+        if self.options.kernel == "flash":
             attention = {"attention_mask": None, "borders": segment_borders(segment_ids)}
         else:
             attention = {"attention_mask": packed_masks(segment_ids, self.architecture.layer_windows)}
@@ -105,14 +116,21 @@ def open_decoder(source: ModelSource, options: DecoderOptions, device: torch.dev
     notes = _without_dropout(config)
     module = _described_model(config, source.architecture, options)
     embedding_scale = _take_embedding_scale(module.model)
+    if options.is_frozen:
+        hold_for_compute(module, DTYPES[options.compute])
     _allocate(module, source.architecture, device)
-    if options.is_random or source.directory is None:
-        draw_weights(module, source.architecture, options.seed)
-    else:
-        load_weights(module, source.directory, source.architecture)
-    return Decoder(
-        module, source.architecture, DTYPES[options.compute], options.kernel, embedding_scale, notes
-    )
+    fill(module, stored_tensors(source, options.seed, is_random=options.is_random), DTYPES[options.weights])
+    return Decoder(module, source, options, embedding_scale, notes)
+
+
+def hold_for_compute(module: nn.Module, dtype: torch.dtype) -> None:
+    """Keep matrices and embedding in the format that computes.
+
+    A weight that never changes is rounded once: rounding it again before every product would give the same.
+    """
+    for parameter in module.parameters():
+        if parameter.ndim > 1 and parameter.is_floating_point():
+            parameter.data = parameter.data.to(dtype)
 
 
 def _read_config(source: ModelSource) -> transformers.PretrainedConfig:
