@@ -12,17 +12,15 @@ from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
+from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.state import StepMetrics
 from tunix_rt.engines.torch.step import TrainStep
 
 
 def tiny_step(recipe: Recipe, directory: Path | None = None, *, num_steps: int = 10) -> TrainStep:
-    """The step of a recipe on the CPU: of a model directory, or of a tiny Gemma 2 drawn from its seed."""
-    source = _tiny_source() if directory is None else resolve_model(ModelSection(name=str(directory)))
-    precision = recipe.training.precision
-    options = DecoderOptions(precision.weights, precision.compute, seed=recipe.training.seed, kernel="dense")
-    decoder = open_decoder(source, options, choose_device(DeviceRequest("cpu")).device)
+    """The step of a recipe on the CPU: of a model directory, or of a tiny Gemma 2 drawn from a seed."""
+    source = tiny_source() if directory is None else resolve_model(ModelSection(name=str(directory)))
+    decoder = load_decoder(source, recipe, choose_device(DeviceRequest("cpu")))
     return TrainStep(decoder, recipe, num_steps, CPU)
 
 
@@ -47,6 +45,7 @@ def largest_difference(left: dict[str, Tensor], right: dict[str, Tensor]) -> flo
     return max(float((left[name].float() - right[name].float()).abs().max()) for name in left)
 
 
-def _tiny_source() -> ModelSource:
+def tiny_source() -> ModelSource:
+    """A tiny Gemma 2 without files."""
     config: dict[str, Any] = TINY_GEMMA2
     return ModelSource("tiny", architecture_from_config(config), config, directory=None, revision=None)

@@ -7,15 +7,21 @@ import numpy as np
 import pytest
 import torch
 from support.programs import random_batch, tiny_recipe
-from support.torch_steps import copied, largest_difference, losses, tiny_step, train
+from support.torch_models import CPU
+from support.torch_steps import copied, largest_difference, losses, tiny_source, tiny_step, train
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.torch.adapters import adapter_tensors
+from tunix_rt.engines.torch.devices import choose_device
 from tunix_rt.engines.torch.gradients import GradientSums
+from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.precision import TrainedWeight
 from tunix_rt.engines.torch.state import NOT_DIVERGED
 from tunix_rt.engines.torch.step import TrainStep
 
+LORA = {"lora": {"rank": 4, "dropout": 0.2, "targets": ["q", "up"]}}
 BFLOAT16_WEIGHTS = {
     "compute": "bfloat16",
     "weights": "bfloat16",
@@ -155,3 +161,41 @@ def test_a_step_never_waits_for_the_device(optimizer: str) -> None:
     with NeverWaiting():
         step.run(batch, 0)
         step.run(batch, 1)
+
+
+def lora_step(**training: Any) -> TrainStep:
+    """A step whose adapters are not zero, so that what is dropped counts."""
+    step = tiny_step(tiny_recipe(LORA, mode="lora", **training))
+    step.load_state_dict({name: tensor + 0.3 for name, tensor in step.state_dict().items()})
+    return step
+
+
+def test_lora_trains_adapters_and_a_resumed_run_drops_the_same_inputs() -> None:
+    unbroken = lora_step(gradient_accumulation_steps=2)
+    assert {name.split(".")[-3] for name in unbroken.stored_weights()} == {"lora_A", "lora_B"}
+    train(unbroken, 2)
+    saved = copied(unbroken.state_dict())
+    expected = losses(train(unbroken, 2, first=2))
+
+    resumed = lora_step(gradient_accumulation_steps=2)
+    resumed.load_state_dict(saved)
+    assert losses(train(resumed, 2, first=2)) == expected
+    assert largest_difference(resumed.state_dict(), unbroken.state_dict()) == 0
+
+
+def test_dropout_differs_from_step_to_step_and_is_off_in_validation() -> None:
+    batch = lora_step().put_batch(random_batch())
+    first, again, second = (float(lora_step().run(batch, index).loss) for index in (0, 0, 1))
+    loss_sum, num_tokens = lora_step().validation_sums(batch)
+    assert first == again
+    assert len({first, second, float(loss_sum) / float(num_tokens)}) == 3
+
+
+def test_adapters_compute_in_bfloat16_and_leave_the_step_in_float32() -> None:
+    recipe = tiny_recipe(LORA, mode="lora", precision={"compute": "bfloat16"})
+    decoder = load_decoder(tiny_source(), recipe, choose_device(DeviceRequest("cpu")))
+    step = TrainStep(decoder, recipe, 10, CPU)
+    train(step, 1)
+    assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.bfloat16}
+    step.give_weights_back()
+    assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.float32}

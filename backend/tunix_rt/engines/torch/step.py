@@ -90,7 +90,7 @@ class TrainStep:
         finally:
             self._decoder.module.train()
         total = self._layout.sum_over_processes(torch.stack(losses).sum())
-        return total, torch.tensor(float(batch.num_trained_tokens))
+        return total, total.new_full((), batch.num_trained_tokens)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that the next step depends on, apart from its number: whole tensors, not copies.
@@ -114,6 +114,11 @@ class TrainStep:
     def stored_weights(self) -> dict[str, Tensor]:
         """What was trained, as it is stored, under the names of the decoder's parameters."""
         return {weight.name: self._layout.full(weight.stored) for weight in self._weights}
+
+    def give_weights_back(self) -> None:
+        """Put the stored weights into the decoder in place of working copies. No step may follow."""
+        for weight in self._weights:
+            weight.parameter.data = weight.stored
 
     def _state(self) -> dict[str, Tensor]:
         weights = {f"weights.{weight.name}": weight.stored for weight in self._weights}
