@@ -24,7 +24,7 @@ class GradientSums:
         if num_micro_batches > 1:
             for weight in weights:
                 if weight.parameter.dtype != torch.float32:
-                    weight.parameter.register_post_accumulate_grad_hook(self._move)  # type: ignore[no-untyped-call]
+                    weight.parameter.register_post_accumulate_grad_hook(self._move)
 
     def take(self) -> list[Tensor]:
         """The sums since the last call, one a weight; the next ones start from nothing."""

@@ -17,6 +17,7 @@ from tunix_rt.config.recipe import AdamW as AdamWSettings
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.torch.adafactor import Adafactor
+from tunix_rt.engines.torch.compiling import choose_compiling, compile_layers
 from tunix_rt.engines.torch.device_batch import DeviceBatch, MicroBatch, put_batch
 from tunix_rt.engines.torch.gradients import GradientSums, norm_of
 from tunix_rt.engines.torch.learning_rate import learning_rate_at
@@ -59,6 +60,11 @@ class TrainStep:
         self._gradients = GradientSums(self._weights, recipe.training.gradient_accumulation_steps)
         self._optimizer = _make_optimizer(self._weights, recipe)
         self._learning_rate = learning_rate_at(recipe.training, num_steps)
+        self.compiling = choose_compiling(
+            recipe, device, num_steps=num_steps, num_processes=layout.num_processes
+        )
+        if self.compiling.is_on:
+            compile_layers(decoder.layers)
         self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
         decoder.module.train()
 
@@ -129,7 +135,7 @@ class TrainStep:
         for index, micro_batch in enumerate(batch.micro_batches):
             with self._dropout(step, index):
                 loss = self._loss(*micro_batch)
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
             losses.append(loss.detach())
         return self._layout.sum_over_processes(torch.stack(losses).sum())
 
