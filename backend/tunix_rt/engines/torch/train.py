@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from tunix_rt.core.plan import Plan
-from tunix_rt.engines.attention_kernel import Setting
 from tunix_rt.engines.base import LATEST, TrainingJob, TrainingResult
 from tunix_rt.engines.device_targets import peak_flops
 from tunix_rt.engines.does_not_fit import out_of_memory_error, require_fit
@@ -24,12 +23,14 @@ from tunix_rt.engines.torch.export import export_model
 from tunix_rt.engines.torch.fitting import plan_run
 from tunix_rt.engines.torch.generation.opening import open_generator
 from tunix_rt.engines.torch.learner import TorchLearner
+from tunix_rt.engines.torch.loading import resolve_kernel
 from tunix_rt.engines.torch.model import Decoder
 from tunix_rt.engines.torch.out_of_memory import is_out_of_memory
+from tunix_rt.engines.torch.quantization import require_quantization
 from tunix_rt.engines.torch.sanity import sanity_block
 from tunix_rt.engines.torch.sharding import Layout, make_layout
 from tunix_rt.engines.torch.starting import load_training
-from tunix_rt.engines.torch_kernels import TorchChoice, resolve_torch_kernel
+from tunix_rt.engines.torch_kernels import TorchChoice
 from tunix_rt.engines.torch_limits import require_torch_buffers
 from tunix_rt.engines.training_records import record_beginning, record_plan, run_figures
 
@@ -55,9 +56,11 @@ class TorchEngine:
                 device = choose_device(own_device(job.device, processes), count=num_processes)
                 require_format(recipe.training.precision.compute, device)
                 prepared = prepare(recipe, job.data)
+                if recipe.quantization is not None:
+                    require_quantization(recipe.quantization, prepared.source.architecture)
             with joined(processes, device.device):
                 layout = make_layout(recipe, prepared.source.architecture, processes, device.device)
-                kernel = _kernel(prepared, device)
+                kernel = resolve_kernel(recipe, prepared.source, device)
                 checkpoints = Checkpoints(
                     job.checkpoints, num_newest=recipe.output.keep_checkpoints, layout=layout
                 )
@@ -65,18 +68,6 @@ class TorchEngine:
                     return _Training(job, records, device, prepared, kernel, layout, checkpoints, stop).run()
                 finally:
                     checkpoints.close()
-
-
-def _kernel(prepared: Prepared, device: TorchDevice) -> TorchChoice:
-    training = prepared.recipe.training
-    setting = Setting(
-        prepared.source.architecture,
-        device.platform,
-        prepared.recipe.data.row_length,
-        training.precision.compute,
-        device.compute_capability,
-    )
-    return resolve_torch_kernel(training.attention, setting)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +114,7 @@ class _Training:
             decoder, train_step = load_training(
                 start, self.prepared, self.device, self.layout, initial_adapters=self.job.initial_adapters
             )
-        for note in decoder.notes:
+        for note in (*decoder.notes, str(train_step.compiling)):
             self.records.say(note)
         learner = TorchLearner(train_step, self.checkpoints, self.prepared.identity)
         meter = Meter(
