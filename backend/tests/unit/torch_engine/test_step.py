@@ -199,3 +199,12 @@ def test_adapters_compute_in_bfloat16_and_leave_the_step_in_float32() -> None:
     assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.bfloat16}
     step.give_weights_back()
     assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.float32}
+
+
+def test_qlora_trains_on_quantised_weights() -> None:
+    sections = {"lora": {"rank": 4}, "quantization": {"format": "int8", "block_size": 16}}
+    step = tiny_step(tiny_recipe(sections, mode="qlora"))
+    batch = step.put_batch(random_batch())
+    measured = losses([step.run(batch, index) for index in range(4)])
+    assert all(".lora_" in name for name in step.stored_weights())
+    assert measured[-1] < measured[0] - 0.01
