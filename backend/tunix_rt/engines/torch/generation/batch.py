@@ -112,7 +112,7 @@ class _TorchRows:
         places = self._positions + 1
         chosen = choose_tokens(self._choice, logits, self._draws_at(places))
         is_finite = logits.isfinite().all(dim=-1)
-        is_stop = torch.isin(chosen, self._model.stops)
+        is_stop = (chosen[:, None] == self._model.stops).any(dim=1)
         goes_on = self._is_writing & is_finite & ~is_stop & (places + 1 < self._lengths)
         written = chosen.where(is_finite, NOT_FINITE).where(self._is_writing, IDLE)
         self._tokens.copy_(chosen.where(goes_on, self._tokens))
