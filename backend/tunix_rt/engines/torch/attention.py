@@ -106,9 +106,11 @@ def sdpa_attention(
     attention_mask: Tensor,
     *,
     scaling: float,
+    softcap: float | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
     """The same by the kernel that torch finds best; it knows no soft cap."""
+    assert softcap is None  # engines/torch_kernels.py gives such a model to another kernel
     num_groups = query.shape[1] // key.shape[1]
     attended = scaled_dot_product_attention(
         query,

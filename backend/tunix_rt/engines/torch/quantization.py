@@ -18,6 +18,7 @@ from torch.nn.functional import linear
 
 from tunix_rt.config.recipe import QuantizationSection
 from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.quantization_blocks import check_blocks
 from tunix_rt.engines.tensor_names import MATRIX_MODULES
 from tunix_rt.engines.torch.model import Decoder
@@ -26,6 +27,26 @@ EXTRA = "torch-qlora"
 _NF4_BLOCK_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 """What bitsandbytes has kernels for."""
 _INT8_MAX = 127
+
+
+def require_quantization(section: QuantizationSection, architecture: Architecture) -> None:
+    """Refuse what cannot be quantised, before anything is loaded.
+
+    Raises:
+        InvalidInputError: The block size cannot be used with this model or format.
+        MissingExtraError: nf4 needs bitsandbytes.
+    """
+    check_blocks(section, architecture)
+    if section.format != "nf4":
+        return
+    if section.block_size not in _NF4_BLOCK_SIZES:
+        raise InvalidInputError(
+            f"quantization.block_size {section.block_size}: bitsandbytes has nf4 for blocks of "
+            f"{', '.join(map(str, _NF4_BLOCK_SIZES))}.",
+            next_step="Set quantization.block_size: 64, or quantization.format: int8.",
+        )
+    if find_spec("bitsandbytes") is None:
+        raise MissingExtraError("quantization.format nf4 with the torch engine", extra=EXTRA)
 
 
 def quantize_layers(decoder: Decoder, section: QuantizationSection, device: torch.device) -> None:
@@ -37,7 +58,7 @@ def quantize_layers(decoder: Decoder, section: QuantizationSection, device: torc
         InvalidInputError: The block size cannot be used with this model or format.
         MissingExtraError: nf4 needs bitsandbytes.
     """
-    check_blocks(section, decoder.architecture)
+    require_quantization(section, decoder.architecture)
     make = _nf4_maker(section) if section.format == "nf4" else _int8_maker(section)
     for layer in decoder.layers:
         for path in MATRIX_MODULES.values():
@@ -106,14 +127,6 @@ def _int8_maker(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtyp
 
 
 def _nf4_maker(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
-    if find_spec("bitsandbytes") is None:
-        raise MissingExtraError("training.mode qlora with the torch engine", extra=EXTRA)
-    if section.block_size not in _NF4_BLOCK_SIZES:
-        raise InvalidInputError(
-            f"quantization.block_size {section.block_size}: bitsandbytes has nf4 for blocks of "
-            f"{', '.join(map(str, _NF4_BLOCK_SIZES))}.",
-            next_step="Set quantization.block_size: 64, or quantization.format: int8.",
-        )
     from bitsandbytes.nn import Linear4bit, Params4bit
 
     def make(matrix: nn.Linear, compute: torch.dtype) -> nn.Module:
