@@ -14,7 +14,7 @@ from torch.utils._triton import has_triton
 from tunix_rt.config.recipe import Recipe
 
 _MIN_STEPS = 100
-"""Compiling takes about a minute; fewer steps than this do not earn it back."""
+"""Assumed, not measured: compiling takes about a minute, and fewer steps than this do not earn it back."""
 
 
 @dataclass(frozen=True)

@@ -107,14 +107,10 @@ class TrainStep:
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from a state that `state_dict` gave."""
+        """Go on from a state that `state_dict` gave; updates are applied again."""
         for name, tensor in self._state().items():
             tensor.copy_(self._layout.own_part(state[name], tensor))
         refresh_working_copies(self._weights)
-        self.forget_divergence()
-
-    def forget_divergence(self) -> None:
-        """Apply updates again."""
         self._diverged_at.fill_(NOT_DIVERGED)
 
     def stored_weights(self) -> dict[str, Tensor]:
