@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from peft import LoraConfig, inject_adapter_in_model
 from peft.tuners.lora import LoraLayer
-from torch import Tensor
+from torch import Tensor, nn
 
 from tunix_rt.config.recipe import LoraSection
 from tunix_rt.core.errors import DataError
@@ -81,15 +81,15 @@ def merged_weights(
         whole: Collects a tensor that is spread over processes.
     """
     options = decoder.options
-    adapted = {
+    matrices = {
         f"{name}.weight": module
         for name, module in decoder.module.named_modules()
-        if isinstance(module, LoraLayer)
+        if isinstance(module, LoraLayer | nn.Linear)
     }
     for name, tensor in stored_tensors(decoder.source, options.seed, is_random=options.is_random):
         stored = tensor.to(DTYPES[options.weights])
-        layer = adapted.get(name)
-        yield name, stored if layer is None else _merged(layer, stored, whole)
+        matrix = matrices.get(name)
+        yield name, stored if matrix is None else _merged(matrix, stored, whole)
 
 
 def _inject(decoder: Decoder, lora: LoraSection) -> None:
@@ -131,9 +131,12 @@ def _require_same(
         )
 
 
-def _merged(layer: Any, stored: Tensor, whole: Callable[[Tensor], Tensor]) -> Tensor:
-    a, b = (whole(part[_NAME].weight.detach()).float().cpu() for part in (layer.lora_A, layer.lora_B))
-    quantised = plain_weight(layer.get_base_layer())
-    base = stored if quantised is None else quantised.cpu()
-    merged: Tensor = (base.float() + layer.scaling[_NAME] * (b @ a)).to(stored.dtype)
-    return merged
+def _merged(matrix: Any, stored: Tensor, whole: Callable[[Tensor], Tensor]) -> Tensor:
+    """A matrix, quantised or not, with the adapter that it may have."""
+    is_adapted = isinstance(matrix, LoraLayer)
+    quantised = plain_weight(matrix.get_base_layer() if is_adapted else matrix)
+    base = stored.float() if quantised is None else quantised.float().cpu()
+    if is_adapted:
+        a, b = (whole(part[_NAME].weight.detach()).float().cpu() for part in (matrix.lora_A, matrix.lora_B))
+        base = base + matrix.scaling[_NAME] * (b @ a)
+    return base.to(stored.dtype)

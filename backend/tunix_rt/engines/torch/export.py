@@ -38,7 +38,7 @@ def export_model(
         named: Iterable[tuple[str, Tensor]] = train_step.stored_weights().items()
     else:
         train_step.give_weights_back()
-        named = adapter_tensors(decoder).items() if is_adapter else merged_weights(decoder)
+        named = adapter_tensors(decoder).items() if is_adapter else merged_weights(decoder, layout.full)
     tensors = [(name, layout.full(tensor)) for name, tensor in named]
     place = write_directory_atomically(directory, what="exporting the model")
     with place if layout.is_first else nullcontext() as target:
