@@ -138,11 +138,11 @@ def _kept(step: StepShape, fitted: TorchCoefficients) -> float:
 
 
 def _adapter_inputs(step: StepShape) -> float:
-    """Adapters compute in float32, so each keeps a copy of its input."""
+    """What adapters keep to learn from: the inputs of their matrices, which frozen ones do without."""
     if step.recipe.lora is None:
         return 0.0
     widths = sum(step.architecture.matrix_shapes[target][0] for target in step.recipe.lora.targets)
-    return 4.0 * step.tokens * widths
+    return float(step.compute_bytes * step.tokens * widths)
 
 
 def _at_work(step: StepShape, fitted: TorchCoefficients) -> float:
