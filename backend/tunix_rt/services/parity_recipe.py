@@ -6,7 +6,6 @@ from pydantic import JsonValue
 
 from tunix_rt.config.recipe import VALIDATION, Recipe
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
-from tunix_rt.services.training import smoke_flags
 
 _REASON = "--parity"
 
@@ -52,5 +51,10 @@ def _parity_flags(recipe: Recipe, num_steps: int) -> dict[str, Flag]:
     if recipe.quantization is not None:
         # Each engine rounds blocks of its own layout; everything else of QLoRA is LoRA.
         values |= {"training.mode": "lora", "quantization": None}
+    length: dict[str, JsonValue] = {
+        "training.num_steps": num_steps,
+        "training.num_epochs": None,
+        "training.warmup_steps": min(recipe.training.warmup_steps, num_steps),
+    }
     flags = {key: Flag(value, _REASON) for key, value in values.items()}
-    return {**flags, **smoke_flags(recipe, num_steps, reason="--steps")}
+    return flags | {key: Flag(value, "--steps") for key, value in length.items()}
