@@ -23,7 +23,8 @@ LONG = (
     "--set",
     "eval.every_steps=20",
 )
-NUM_KILLS = 3
+# To import torch and its companions takes longer than to train.
+NUM_KILLS = {"jax": 3, "torch": 2}
 WAIT_S = 120
 
 pytestmark = pytest.mark.slow
@@ -56,7 +57,7 @@ def test_a_run_killed_again_and_again_ends_as_an_unbroken_one(workshop: Workshop
     dice = random.Random(7)
     run = workshop.root / "killed"
     moments = []
-    for number in range(NUM_KILLS):
+    for number in range(NUM_KILLS[workshop.engine]):
         child = workshop.start("killed", *LONG, "--resume")
         with child:
             target = num_lines(run) + dice.randint(1, 12)
