@@ -27,8 +27,7 @@ from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratorRequest, Prompt
 from tunix_rt.engines.jax.export import export_model
-from tunix_rt.engines.jax.generation.generator import JaxGenerator
-from tunix_rt.engines.jax.generation.opening import open_generator
+from tunix_rt.engines.jax.generation.opening import JaxGenerator, open_generator
 from tunix_rt.engines.jax.params import init_params
 from tunix_rt.engines.jax.random_keys import random_keys
 

@@ -126,7 +126,7 @@ def run_ours(recipe: Recipe, *, num_epochs: int) -> dict[str, Any]:
             state, metrics = step(state, frozen, batch)
         losses.append(float(metrics.loss))  # waits for the epoch, not for each step
         epoch_seconds.append(time.perf_counter() - started)
-    return _figures(
+    return figures(
         seconds=statistics.median(epoch_seconds[1:]),
         num_samples=len(examples),
         num_tokens=sum(map(len, examples)),
@@ -181,14 +181,14 @@ def run_usual(*, num_steps: int) -> dict[str, Any]:
             report_to=[],
             disable_tqdm=True,
         )
-        trainer = Trainer(model=model, args=arguments, train_dataset=[_padded(one) for one in chosen])
+        trainer = Trainer(model=model, args=arguments, train_dataset=[padded(one) for one in chosen])
         trainer.train()  # warm-up: kernels, allocator
         started = time.perf_counter()
         trainer.train()
         torch.cuda.synchronize()
         seconds = time.perf_counter() - started
     num_parameters = sum(parameter.numel() for parameter in model.parameters())
-    return _figures(
+    return figures(
         seconds=seconds,
         num_samples=num_samples,
         num_tokens=sum(map(len, chosen)),
@@ -198,7 +198,8 @@ def run_usual(*, num_steps: int) -> dict[str, Any]:
     )
 
 
-def _padded(example: EncodedExample) -> dict[str, Any]:
+def padded(example: EncodedExample) -> dict[str, Any]:
+    """A row of 128 tokens as HF Trainer takes it; the loss covers the prompt too."""
     padding = MAX_TOKENS - len(example)
     return {
         "input_ids": [*example.token_ids.tolist(), *[0] * padding],
@@ -207,7 +208,7 @@ def _padded(example: EncodedExample) -> dict[str, Any]:
     }
 
 
-def _figures(
+def figures(
     *,
     seconds: float,
     num_samples: int,

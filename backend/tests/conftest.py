@@ -22,6 +22,8 @@ GOLDEN = Path(__file__).parent / "golden"
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # The TPU compiler is installed, and would otherwise look for a TPU first.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# As the torch engine sets it on a CPU: AMX is announced and forbidden in many containers.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 # How long an example takes says nothing on a busy machine; CI must give the same verdict twice.
 hypothesis.settings.register_profile(

@@ -10,8 +10,8 @@ from support.training import Workshop
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.generation import Generator, GeneratorRequest, Prompt, Written
+from tunix_rt.engines.base import DeviceRequest, EngineName
+from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest, Prompt, Written
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_texts import EvaluationProgress
@@ -53,16 +53,24 @@ class Interrupting(Watcher):
 
 @dataclass
 class CountingEngine:
-    """The real engine, and which prompts it was given."""
+    """A real engine, and which prompts it was given."""
 
-    name: str = "jax"
+    name: EngineName = "jax"
     asked: list[tuple[str, int]] = field(default_factory=list)
 
     def open_generator(self, request: GeneratorRequest) -> Generator:
+        generator = _real_engine(self.name).open_generator(request)
+        return _CountingGenerator(generator, self.asked)  # type: ignore[return-value]
+
+
+def _real_engine(name: EngineName) -> GeneratingEngine:
+    if name == "jax":
         from tunix_rt.engines.jax.train import JaxEngine
 
-        generator = JaxEngine().open_generator(request)
-        return _CountingGenerator(generator, self.asked)  # type: ignore[return-value]
+        return JaxEngine()
+    from tunix_rt.engines.torch.train import TorchEngine
+
+    return TorchEngine()
 
 
 @dataclass

@@ -11,9 +11,11 @@ from tunix_rt.config.recipe import ShardingSection
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Prompt, Written
-from tunix_rt.engines.jax.generation.batch import Batch, LoadedModel
+from tunix_rt.engines.generation_tasks import Task, grouped
+from tunix_rt.engines.generation_writing import WritingModel
+from tunix_rt.engines.jax.devices import DeviceChoice
+from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights
-from tunix_rt.engines.jax.generation.prompt_groups import Task, grouped
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.sharding import make_mesh
 
@@ -22,14 +24,15 @@ def loaded(
     params: Params, architecture: Architecture, *, stop_ids: Sequence[int] = (), unrolls_layers: bool = True
 ) -> LoadedModel:
     """A float32 model on the first device."""
-    mesh = make_mesh(ShardingSection(fsdp=1), jax.devices()[:1])
+    choice = DeviceChoice("cpu", tuple(jax.devices()[:1]), reason="a test", memory_bytes=None)
+    mesh = make_mesh(ShardingSection(fsdp=1), choice.devices)
     decoder = Decoder(architecture, np.dtype("float32"), unrolls_layers=unrolls_layers)
     if unrolls_layers:
         layers = [
             jax.tree.map(itemgetter(index), params["layers"]) for index in range(architecture.num_layers)
         ]
         params = params | {"layers": layers}
-    return LoadedModel(decoder, Weights(params, {}), mesh, frozenset(stop_ids))
+    return LoadedModel(decoder, Weights(params, {}), mesh, frozenset(stop_ids), choice)
 
 
 def random_prompts(lengths: Sequence[int], vocab_size: int, seed: int = 0) -> list[Prompt]:
@@ -41,7 +44,7 @@ def random_prompts(lengths: Sequence[int], vocab_size: int, seed: int = 0) -> li
 
 
 def write(
-    model: LoadedModel,
+    model: WritingModel,
     prompts: Sequence[Prompt],
     *,
     num_rows: int = 4,
@@ -56,7 +59,7 @@ def write(
     results = [
         written
         for group in grouped(tasks)
-        for finished in Batch(model, asked, num_rows=num_rows, num_slots=group[0].num_slots).write(group)
+        for finished in model.batch(asked, num_rows=num_rows, num_slots=group[0].num_slots).write(group)
         for written in finished
     ]
     assert len(results) == len(prompts)

@@ -1,9 +1,10 @@
 """Run as a child, since devices and limits belong to a process; prints what it saw as JSON.
 
-python -m support.generation_child devices     one device and then all of them write the same prompts
-python -m support.generation_child memory      the process may take less memory than the batch needs
+python -m support.generation_child devices jax     one device and then all of them write the same prompts
+python -m support.generation_child memory ENGINE   the process may take less memory than the batch needs
 """
 
+import importlib
 import json
 import resource
 import sys
@@ -16,8 +17,7 @@ from tunix_rt.config.recipe import ModelSection
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratorRequest, Prompt
-from tunix_rt.engines.jax.generation.generator import JaxGenerator
-from tunix_rt.engines.jax.generation.opening import open_generator
+from tunix_rt.engines.generation_writing import BatchGenerator
 
 DRAWN = Decoding(max_new_tokens=12, temperature=1.0, seed=2)
 NUM_PROMPTS = 11
@@ -25,18 +25,25 @@ LONGEST = 131_072
 ROOM_BYTES = 900 * 2**20
 
 
-def opened(device_index: int | None = None) -> JaxGenerator:
+AnyGenerator = BatchGenerator[Any]
+
+
+def opened(engine: str, device_index: int | None = None) -> AnyGenerator:
+    opening = importlib.import_module(f"tunix_rt.engines.{engine}.generation.opening")
     model = ModelSection(name="tiny-llama", weights="random")
-    return open_generator(GeneratorRequest(model, device=DeviceRequest("cpu", device_index)))
+    generator: AnyGenerator = opening.open_generator(
+        GeneratorRequest(model, device=DeviceRequest("cpu", device_index))
+    )
+    return generator
 
 
-def some_prompts(generator: JaxGenerator) -> list[Prompt]:
+def some_prompts(generator: AnyGenerator) -> list[Prompt]:
     texts = [f"What is {number} + 3?" * (1 + number % 4) for number in range(NUM_PROMPTS)]
     return [Prompt(text, generator.encoder.encode_prompt(text)) for text in texts]
 
 
 def outcomes(
-    generator: JaxGenerator, prompts: Sequence[Prompt], decoding: Decoding, **options: Any
+    generator: AnyGenerator, prompts: Sequence[Prompt], decoding: Decoding, **options: Any
 ) -> dict[str, Any]:
     """Tokens or failure of each prompt, by its key."""
     return {
@@ -46,8 +53,8 @@ def outcomes(
     }
 
 
-def devices() -> dict[str, Any]:
-    one, every = opened(device_index=0), opened()
+def devices(engine: str) -> dict[str, Any]:
+    one, every = opened(engine, device_index=0), opened(engine)
     prompts = some_prompts(one)
     return {
         "devices": [one.model.num_devices, every.model.num_devices],
@@ -56,9 +63,9 @@ def devices() -> dict[str, Any]:
     }
 
 
-def memory() -> dict[str, Any]:
+def memory(engine: str) -> dict[str, Any]:
     """A cache of 134 MB a row for prompts that end at their first token, and a prompt that fits nowhere."""
-    generator = opened()
+    generator = opened(engine)
     architecture = replace(generator.source.architecture, max_positions=2 * LONGEST)
     patient = replace(generator, source=replace(generator.source, architecture=architecture))
     every_token = frozenset(range(architecture.vocab_size))
@@ -80,4 +87,4 @@ def _address_space_bytes() -> int:
 
 
 if __name__ == "__main__":
-    json.dump({"devices": devices, "memory": memory}[sys.argv[1]](), sys.stdout)
+    json.dump({"devices": devices, "memory": memory}[sys.argv[1]](sys.argv[2]), sys.stdout)

@@ -32,6 +32,14 @@ def measured_steps() -> dict[str, dict[str, Any]]:
     return steps
 
 
+def torch_measured_steps() -> dict[str, dict[str, Any]]:
+    """Steps of the torch engine that ran on a GPU, made by benchmarks/gpu_grid.py; none before that."""
+    if not (_RESULTS / "torch_grid.json").is_file():
+        return {}
+    steps: dict[str, dict[str, Any]] = _read("torch_grid.json")["steps"]
+    return {name: step for name, step in steps.items() if "peak_bytes" in step}
+
+
 def _read(name: str) -> Any:
     return json.loads((_RESULTS / name).read_text(encoding="utf-8"))
 
@@ -39,7 +47,8 @@ def _read(name: str) -> Any:
 def question_of(case: dict[str, Any]) -> PlanQuestion:
     recipe = validate_recipe(case["recipe"])
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
-    return PlanQuestion(recipe, architecture, known_target(case["target"]), Workload())
+    engine = case.get("engine", "jax")
+    return PlanQuestion(recipe, architecture, known_target(case["target"]), Workload(), engine=engine)
 
 
 def plan_of(case: dict[str, Any]) -> Plan:
@@ -90,6 +99,44 @@ def measured_table() -> str:
         rows.append((name, plan.target, *memory, f"{predicted:,.0f}", measured))
     headings = ("step", "target", "GiB, estimated", "measured", "tokens/s, estimated", "measured")
     return _table(headings, rows)
+
+
+def torch_table() -> str:
+    """Predicted plans, and predicted against measured where there is a grid."""
+    in_float32 = torch_case_for_t4()
+    plans = [(f"{name}, float32", estimated_plan(question_of(case))) for name, case in in_float32.items()]
+    plans += [
+        (name, estimated_plan(question_of(case | {"target": target, "engine": "torch"})))
+        for name, case in compiled_cases().items()
+        for target in ESTIMATED_ON
+        if name in PLANNED_ELSEWHERE and target != "t4"
+    ]
+    headings = ("step", "target", "GiB a device", "limit", "verdict", "source", "step time, estimated")
+    table = _table(headings, [_plan_row(name, plan) for name, plan in plans])
+    return table + _torch_measured_table()
+
+
+def torch_case_for_t4() -> dict[str, dict[str, Any]]:
+    """The same steps as a T4 can run them: it has no bfloat16 units."""
+    cases = {}
+    for name, case in compiled_cases().items():
+        if name in PLANNED_ELSEWHERE:
+            training = case["recipe"]["training"]
+            precision = training["precision"] | {"compute": "float32"}
+            recipe = case["recipe"] | {"training": training | {"precision": precision}}
+            cases[name] = case | {"recipe": recipe, "target": "t4", "engine": "torch"}
+    return cases
+
+
+def _torch_measured_table() -> str:
+    rows = []
+    for name, step in torch_measured_steps().items():
+        plan = estimated_plan(question_of(step))
+        memory = (f"{plan.per_device_bytes / GIB:.2f}", f"{step['peak_bytes'] / GIB:.2f}")
+        times = (f"{plan.step_seconds * 1000:,.0f}", f"{step['step_seconds'] * 1000:,.0f}")
+        rows.append((name, plan.target, *memory, *times))
+    headings = ("step", "target", "GiB, estimated", "measured", "ms a step, estimated", "measured")
+    return "\n" + _table(headings, rows) if rows else ""
 
 
 def _plan_row(name: str, plan: Plan) -> Sequence[str]:

@@ -37,7 +37,7 @@ def _leaf_commands(command: Any, path: str) -> list[tuple[str, Any]]:
 
 def _parameter_table(command: Any) -> list[str]:
     rows = ["| argument or option | meaning | default |", "|---|---|---|"]
-    for parameter in command.params:
+    for parameter in (one for one in command.params if not getattr(one, "hidden", False)):
         is_argument = parameter.param_type_name == "argument"
         name = (parameter.metavar or parameter.name.upper()) if is_argument else ", ".join(parameter.opts)
         default = (

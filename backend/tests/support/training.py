@@ -1,4 +1,4 @@
-"""Trainings of a tiny model: a recipe, a dataset, runs in this process and in children."""
+"""Trainings of a tiny model by either engine: a recipe, a dataset, runs in this process and in children."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from support.datasets import build, sums
 from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.run_record import RunManifest
-from tunix_rt.engines.base import DeviceRequest, ResumePoint, TrainingJob
+from tunix_rt.engines.base import DeviceRequest, Engine, EngineName, ResumePoint, TrainingJob
 from tunix_rt.engines.records import Progress
 from tunix_rt.engines.run import run
 from tunix_rt.files.run_dirs import RunDir, read_json_lines
@@ -59,6 +59,7 @@ class Workshop:
 
     root: Path
     compiled: Path
+    engine: EngineName = "jax"
 
     @property
     def settings(self) -> Settings:
@@ -77,9 +78,6 @@ class Workshop:
         **job: Any,
     ) -> RunManifest:
         """Train in this process."""
-        from tunix_rt.engines.jax.train import JaxEngine
-
-        _share_compiled_programs(self.compiled)
         resolved = load_recipe(self.recipe, sets=list(sets))
         training = TrainingJob(
             resolved=resolved,
@@ -88,7 +86,21 @@ class Workshop:
             resume_from=resume_from,
             **{"device": DeviceRequest("cpu"), **job},
         )
-        return run(JaxEngine(), training, view or Listener())
+        return run(self._engine(), training, view or Listener())
+
+    def _engine(self) -> Engine:
+        if self.engine == "torch":
+            import torch
+
+            from tunix_rt.engines.torch.train import TorchEngine
+
+            # Two threads that wait for each other on busy cores are slower than one.
+            torch.set_num_threads(1)
+            return TorchEngine()
+        from tunix_rt.engines.jax.train import JaxEngine
+
+        _share_compiled_programs(self.compiled)
+        return JaxEngine()
 
     @property
     def _shared(self) -> dict[str, str]:
@@ -96,6 +108,7 @@ class Workshop:
             "JAX_COMPILATION_CACHE_DIR": str(self.compiled),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+            "OMP_NUM_THREADS": "1",
         }
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -103,7 +116,8 @@ class Workshop:
         return environment(self.settings, **self._shared, **more)
 
     def command(self, output: str, *more: str) -> list[str]:
-        return ["train", str(self.recipe), "--device", "cpu", "--output", str(self.root / output), *more]
+        where = ["--engine", self.engine, "--device", "cpu", "--output", str(self.root / output)]
+        return ["train", str(self.recipe), *where, *more]
 
     def start(self, output: str, *more: str) -> "subprocess.Popen[str]":
         """Start a training in a child."""
@@ -138,11 +152,11 @@ class Workshop:
         return sorted(int(name) for name in names if name.isdecimal())
 
 
-def make_workshop(root: Path, compiled: Path) -> Workshop:
+def make_workshop(root: Path, compiled: Path, engine: EngineName = "jax") -> Workshop:
     """A workshop with 48 sums in its dataset, a quarter of them for validation."""
     root.mkdir(parents=True, exist_ok=True)
     build(root / "home", sums(48), splits={"train": 0.75, "validation": 0.25})
-    workshop = Workshop(root, compiled)
+    workshop = Workshop(root, compiled, engine)
     workshop.recipe.write_text(RECIPE, encoding="utf-8")
     return workshop
 

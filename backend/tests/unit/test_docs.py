@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.planning_page import measured_table, plans_table, targets_table
+from support.planning_page import measured_table, plans_table, targets_table, torch_table
 from support.references import cli_reference, http_reference, recipe_reference, settings_reference
 
 from tunix_rt.api.openapi import openapi_document
@@ -52,7 +52,12 @@ def test_every_key_of_the_recipe_is_documented(assert_page: AssertPage) -> None:
 def test_targets_and_plans_are_those_of_the_code_and_of_the_compilers(assert_page: AssertPage) -> None:
     page = DOCS / "planning.md"
     text = page.read_text(encoding="utf-8")
-    tables = {"targets": targets_table(), "plans": plans_table(), "measured": measured_table()}
+    tables = {
+        "targets": targets_table(),
+        "plans": plans_table(),
+        "measured": measured_table(),
+        "torch": torch_table(),
+    }
     for name, table in tables.items():
         text = re.sub(rf"(?s)(<!-- {name} -->\n).*?(?=\n## |\Z)", lambda found, t=table: found[1] + t, text)
     assert_page(page, text)

@@ -44,6 +44,19 @@ def test_the_adapter_of_a_run_goes_on_the_weights_that_the_run_started_from(sett
     assert found.model.is_adapter
 
 
+def test_an_adapter_on_random_weights_needs_the_engine_that_drew_them(settings: Settings) -> None:
+    finished_run(settings.runs_dir / "drawn", is_adapter=True, engine="torch")
+    found = find_model(settings, "drawn")
+    found.require_engine("torch")
+    with pytest.raises(ConflictError, match=r"that the torch engine drew.*Add --engine torch"):
+        found.require_engine("jax")
+
+
+def test_trained_weights_are_the_same_for_every_engine(settings: Settings) -> None:
+    finished_run(settings.runs_dir / "whole", engine="torch")
+    find_model(settings, "whole").require_engine("jax")
+
+
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
 def test_a_run_that_did_not_succeed_is_refused_with_the_way_on(settings: Settings, status: str) -> None:
     finished_run(settings.runs_dir / "first", status=status)

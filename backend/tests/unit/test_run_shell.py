@@ -55,6 +55,13 @@ def begun(records: RunRecords) -> TrainingResult:
     return TrainingResult(FIGURES)
 
 
+def test_the_log_begins_with_the_engine_and_why_it_runs(tmp_path: Path) -> None:
+    job = make_job(tmp_path / "run", engine_choice="engine jax: the only one that is installed")
+    run(FakeEngine(begun), job, Silence())
+    first_line, *_ = job.run_dir.log.read_text().splitlines()
+    assert first_line == "engine jax: the only one that is installed"
+
+
 def test_a_run_that_succeeds_says_so_last(tmp_path: Path) -> None:
     manifest = run(FakeEngine(begun), make_job(tmp_path / "run"), Silence())
     assert (manifest.status, manifest.exit_code, manifest.engine) == ("succeeded", 0, "fake")

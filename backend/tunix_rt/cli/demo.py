@@ -7,7 +7,7 @@ import typer
 
 from tunix_rt.cli.context import store
 from tunix_rt.cli.demo_view import print_data, print_end, print_plan, print_result
-from tunix_rt.cli.engines import generating_engine, training_engine
+from tunix_rt.cli.engines import chosen_engine, load_engine
 from tunix_rt.cli.eval_view import EvaluationBar
 from tunix_rt.cli.output import JsonFlag, err, note, print_json
 from tunix_rt.cli.train_view import TrainingView
@@ -19,7 +19,7 @@ from tunix_rt.services.demo_evaluation import (
     evaluate_demo_run,
     evaluate_random_weights,
 )
-from tunix_rt.services.demo_training import DemoTraining, plan_demo_training
+from tunix_rt.services.demo_training import DEMO_DEVICE, DemoTraining, plan_demo_training
 from tunix_rt.services.store import Store
 
 STAGES: dict[Stage, str] = {
@@ -44,7 +44,7 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
     `seconds` and `run_dir`.
     """
     start_s = time.monotonic()
-    trainer, writer = training_engine(), generating_engine()
+    engine = load_engine(chosen_engine("auto", DEMO_DEVICE))
     with store() as opened:
         data = _data(opened)
         if not as_json:
@@ -56,15 +56,15 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
             print_plan(training.plan)
         note("8/10 asking the untrained model the held-out questions")
         with EvaluationBar(err) as bar:
-            before = evaluate_random_weights(opened, writer, recipe, bar)
+            before = evaluate_random_weights(opened, engine, recipe, bar)
         note("9/10 training a tiny Gemma; Ctrl-C saves and stops")
         with TrainingView(err) as view:
-            manifest = training.run(trainer, view)
+            manifest = training.run(engine, view)
         if manifest.status != "succeeded":
             _stop(manifest, training)
         note("10/10 asking the trained model the same questions")
         with EvaluationBar(err) as bar:
-            after = evaluate_demo_run(opened, writer, recipe, training.run_dir, bar)
+            after = evaluate_demo_run(opened, engine, recipe, training.run_dir, bar)
         result = demo_result(opened, before, after)
     passed = data.passed and (result.has_learned or smoke_steps is not None)
     seconds = time.monotonic() - start_s

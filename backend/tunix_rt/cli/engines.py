@@ -1,28 +1,36 @@
 """The engines, imported when a command needs one: no other command loads an accelerator library."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from tunix_rt.core.errors import MissingExtraError
-from tunix_rt.engines.base import Engine
-from tunix_rt.engines.generation import GeneratingEngine
+import typer
+
+from tunix_rt.engines.base import DeviceName, EngineName
+from tunix_rt.engines.choice import AskedEngine, EngineChoice, choose_engine
+from tunix_rt.engines.installed import this_machine
 
 if TYPE_CHECKING:
     from tunix_rt.engines.jax.train import JaxEngine
+    from tunix_rt.engines.torch.train import TorchEngine
+
+EngineOption = Annotated[
+    AskedEngine,
+    typer.Option("--engine", help="auto takes the one that suits this machine, and says why."),
+]
 
 
-def training_engine() -> Engine:
-    """The engine that trains, or an error that says how to install it."""
-    return _jax_engine("Training with the JAX engine")
+def chosen_engine(
+    asked: AskedEngine, device: DeviceName, *, resumed: EngineName | None = None, is_torchrun: bool = False
+) -> EngineChoice:
+    """The engine for this machine, or an error that says how to install it."""
+    return choose_engine(asked, device, this_machine(), resumed=resumed, is_torchrun=is_torchrun)
 
 
-def generating_engine() -> GeneratingEngine:
-    """The engine that writes texts, or an error that says how to install it."""
-    return _jax_engine("Letting a model write")
-
-
-def _jax_engine(purpose: str) -> "JaxEngine":
-    try:
+def load_engine(choice: EngineChoice) -> "JaxEngine | TorchEngine":
+    """Import an engine that was chosen, and is therefore installed; both of them train and write."""
+    if choice.name == "jax":
         from tunix_rt.engines.jax.train import JaxEngine
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(purpose, extra="jax") from error
-    return JaxEngine()
+
+        return JaxEngine()
+    from tunix_rt.engines.torch.train import TorchEngine
+
+    return TorchEngine()

@@ -7,7 +7,7 @@ import typer
 from pydantic import ValidationError
 
 from tunix_rt.cli.context import store as open_store
-from tunix_rt.cli.engines import generating_engine
+from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
 from tunix_rt.cli.eval_view import EvaluationBar, print_evaluation
 from tunix_rt.cli.output import JsonFlag, err, note, print_json
 from tunix_rt.config.recipe import FloatFormat
@@ -16,6 +16,7 @@ from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.rendering import MarkupStyle
 from tunix_rt.engines.base import DeviceName, DeviceRequest
+from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.services.evaluation_models import Weights
 from tunix_rt.services.evaluations import load_predictions
@@ -71,6 +72,7 @@ Output = Annotated[
 def run(
     model: Model,
     eval_set: EvalSet,
+    engine: EngineOption = "auto",
     device: Device = "auto",
     precision: PrecisionOption = "auto",
     batch_size: BatchSize = None,
@@ -106,22 +108,24 @@ def run(
         limit=limit,
         output=output,
     )
-    evaluate_and_show(request, as_json=as_json)
+    evaluate_and_show(request, engine, as_json=as_json)
 
 
-def evaluate_and_show(request: EvaluationRequest, *, as_json: bool) -> None:
+def evaluate_and_show(request: EvaluationRequest, engine: AskedEngine, *, as_json: bool) -> None:
     """Evaluate and print the result. Exit 1 when it says nothing about the model."""
     with open_store() as store:
-        evaluation = evaluated(store, request)
+        evaluation = evaluated(store, request, engine)
         place = evaluation_dir(store.settings, evaluation, request.output).path
         show(store, evaluation, place, as_json=as_json)
 
 
-def evaluated(store: Store, request: EvaluationRequest) -> Evaluation:
+def evaluated(store: Store, request: EvaluationRequest, asked: AskedEngine) -> Evaluation:
     """Evaluate, shown on standard error. Ctrl-C says what is kept and how to go on."""
+    choice = chosen_engine(asked, request.device.name)
+    note(str(choice))
     with EvaluationBar(err) as bar:
         try:
-            return evaluate(store, generating_engine(), request, bar)
+            return evaluate(store, load_engine(choice), request, bar)
         except KeyboardInterrupt as error:
             note(f"stopped; {bar.num_done:,} texts are kept. The same command goes on where it stopped.")
             raise typer.Exit(130) from error

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.engines import generating_engine
+from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
 from tunix_rt.cli.eval import (
     BatchSize,
     Device,
@@ -41,6 +41,7 @@ def faithfulness(
     seed: Seed = 0,
     max_new_tokens: MaxNewTokens = 512,
     check_text: CheckText = CHECK_TEXT,
+    engine: EngineOption = "auto",
     device: Device = "auto",
     precision: PrecisionOption = "auto",
     batch_size: BatchSize = None,
@@ -71,9 +72,11 @@ def faithfulness(
         batch_size=batch_size,
         output=output,
     )
+    choice = chosen_engine(engine, device)
+    note(str(choice))
     with counting_bar("writing") as on_written:
         view = FaithfulnessView(note, on_written)
-        report, path = measure_faithfulness(load_settings(), generating_engine(), request, view)
+        report, path = measure_faithfulness(load_settings(), load_engine(choice), request, view)
     print_json(report.to_json()) if as_json else print_faithfulness(report, path)
     if not report.trials:
         raise typer.Exit(1)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tunix_rt.cli.context import store as open_store
+from tunix_rt.cli.engines import EngineOption
 from tunix_rt.cli.eval import decoding_of, evaluated, show
 from tunix_rt.cli.launchers import launch
 from tunix_rt.cli.output import note
@@ -46,6 +47,7 @@ def eval_generate_command(
     model: Model,
     eval_set: EvalSet,
     output: Output,
+    engine: EngineOption = "auto",
     device: Device = "auto",
     max_new_tokens: MaxNewTokens = 512,
     limit: Limit = None,
@@ -65,7 +67,7 @@ def eval_generate_command(
         output=directory,
     )
     with open_store() as store:
-        evaluation = evaluated(store, request)
+        evaluation = evaluated(store, request, engine)
         if is_file:
             copy_atomically(EvaluationDir(directory).predictions, output)
             note(f"predictions in {output}")

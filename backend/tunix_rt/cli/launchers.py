@@ -1,19 +1,20 @@
-"""The command lines of `training/run_train_jax.py` and `train_jax.py`: `tunix-rt train` by other flags."""
+"""The command lines of `training/train_jax.py` and `training_pt/train.py`: `tunix-rt train`, other flags."""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from tunix_rt.cli.eval import evaluate_and_show
 from tunix_rt.cli.output import note, print_error
-from tunix_rt.cli.train import TrainRequest, parse_resume_from, resolve, run_request
+from tunix_rt.cli.train import parse_resume_from, resolve
+from tunix_rt.cli.train_request import TrainRequest, run_request
 from tunix_rt.config.recipe_loading import Flag
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
-from tunix_rt.engines.base import DeviceName, DeviceRequest
+from tunix_rt.engines.base import DeviceRequest, EngineName
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.services.evalsets import open_evalset
 from tunix_rt.services.evaluating import EvaluationRequest
@@ -26,7 +27,10 @@ Dataset = Annotated[str | None, typer.Option("--dataset", help="Key of the datas
 Data = Annotated[
     Path | None, typer.Option("--data", help="File of traces to train on, in place of --dataset.")
 ]
-Device = Annotated[DeviceName, typer.Option("--device", help="Where to run.")]
+Device = Annotated[
+    Literal["auto", "cpu", "gpu", "cuda", "tpu"],
+    typer.Option("--device", help="Where to run; cuda is another word for gpu."),
+]
 DeviceIndex = Annotated[
     int | None, typer.Option("--device_index", min=0, help="Use this one device. Default: all of them.")
 ]
@@ -54,43 +58,54 @@ EvalSet = Annotated[
 ]
 
 
-def train_jax_command(
-    config: Config,
-    output: Output,
-    dataset: Dataset = None,
-    data: Data = None,
-    device: Device = "auto",
-    device_index: DeviceIndex = None,
-    smoke_steps: SmokeSteps = None,
-    smoke_config: SmokeConfig = None,
-    checkpoint_dir: CheckpointDir = None,
-    resume_from: ResumeFrom = None,
-    save_every_steps: SaveEverySteps = None,
-    eval_after_train: EvalAfterTrain = False,
-    eval_set: EvalSet = None,
-) -> None:
-    """Train with the JAX engine; the same as `tunix-rt train`. docs/training.md explains the exit codes."""
-    _check_evaluation(eval_after_train, eval_set)
-    recipe_path = _recipe_path(config, smoke_config, smoke_steps)
-    flags = _flags(dataset, data, save_every_steps)
-    request = TrainRequest(
-        resolved=resolve(recipe_path, [], flags, smoke_steps, smoke_reason="--smoke_steps"),
-        recipe_path=recipe_path,
-        data_file=data,
-        device=DeviceRequest(device, device_index),
-        output=output,
-        resume_from=parse_resume_from(resume_from, "--resume_from"),
-        checkpoint_dir=checkpoint_dir,
-    )
-    run_request(request, as_json=False)
-    if eval_after_train:
-        name = eval_set or DEFAULT_EVAL_SET
-        evaluate_and_show(EvaluationRequest(str(output), name, device=request.device), as_json=False)
+def training_command(engine: EngineName) -> Callable[..., None]:
+    """The command line that trains with this engine."""
+
+    def train(
+        config: Config,
+        output: Output,
+        dataset: Dataset = None,
+        data: Data = None,
+        device: Device = "auto",
+        device_index: DeviceIndex = None,
+        smoke_steps: SmokeSteps = None,
+        smoke_config: SmokeConfig = None,
+        checkpoint_dir: CheckpointDir = None,
+        resume_from: ResumeFrom = None,
+        save_every_steps: SaveEverySteps = None,
+        eval_after_train: EvalAfterTrain = False,
+        eval_set: EvalSet = None,
+    ) -> None:
+        _check_evaluation(eval_after_train, eval_set)
+        recipe_path = _recipe_path(config, smoke_config, smoke_steps)
+        flags = _flags(dataset, data, save_every_steps)
+        request = TrainRequest(
+            resolved=resolve(recipe_path, [], flags, smoke_steps, smoke_reason="--smoke_steps"),
+            recipe_path=recipe_path,
+            data_file=data,
+            engine=engine,
+            device=DeviceRequest("gpu" if device == "cuda" else device, device_index),
+            output=output,
+            resume_from=parse_resume_from(resume_from, "--resume_from"),
+            checkpoint_dir=checkpoint_dir,
+        )
+        run_request(request, as_json=False)
+        if eval_after_train:
+            asked = EvaluationRequest(str(output), eval_set or DEFAULT_EVAL_SET, device=request.device)
+            evaluate_and_show(asked, engine, as_json=False)
+
+    train.__doc__ = f"Train as `tunix-rt train --engine {engine}` does. docs/training.md has the exit codes."
+    return train
 
 
 def train_jax() -> None:
-    """Run the command line; an error becomes its message, its next step and its exit code."""
-    launch(train_jax_command)
+    """Run the command line of the JAX engine."""
+    launch(training_command("jax"))
+
+
+def train_torch() -> None:
+    """Run the command line of the PyTorch engine."""
+    launch(training_command("torch"))
 
 
 def launch(command: Callable[..., None]) -> None:

@@ -14,6 +14,7 @@ from tunix_rt.cli import (
     data,
     data_xray,
     demo,
+    doctor,
     eval_export,
     eval_faithfulness,
     eval_group,
@@ -87,6 +88,7 @@ app.command("compare")(compare.compare)
 app.command("gate")(gate.gate)
 app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and a rule, for the gate.")
 app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
 app.command("up")(server.up)
 
 

@@ -12,6 +12,7 @@ from tunix_rt.config.recipe_loading import Flag, load_recipe
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.targets import TARGET_NAMES
+from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
@@ -26,6 +27,7 @@ Set = Annotated[
 ]
 Session = Annotated[str | None, typer.Option(help="Time that the run may take, e.g. 9h or 90m.")]
 Fast = Annotated[bool, typer.Option("--fast", help="Stop at the estimate; ask no compiler.")]
+Engine = Annotated[EngineName, typer.Option(help="The engine that will run it.")]
 Verify = Annotated[bool, typer.Option("--verify", help="Compile the suggested changes too.")]
 
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -35,6 +37,7 @@ def plan(
     recipe: RecipeFile,
     on: On,
     dataset: Dataset = None,
+    engine: Engine = "jax",
     sets: Set = None,
     session: Session = None,
     fast: Fast = False,
@@ -45,6 +48,7 @@ def plan(
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
     resolved = load_recipe(recipe, sets=sets or [], flags=flags)
     options = PlanOptions(
+        engine=engine,
         is_fast=fast,
         verifies_fixes=verify,
         session_seconds=None if session is None else parse_duration(session),

@@ -1,28 +1,17 @@
 """`tunix-rt train`: run a recipe on the devices of this machine."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.engines import training_engine
-from tunix_rt.cli.output import JsonFlag, err, print_json, say
-from tunix_rt.cli.train_view import TrainingView, summary
+from tunix_rt.cli.engines import EngineOption
+from tunix_rt.cli.output import JsonFlag
+from tunix_rt.cli.train_request import TrainRequest, not_together, run_request
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
-from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.run_record import RunManifest
-from tunix_rt.engines.base import (
-    LATEST,
-    DeviceName,
-    DeviceRequest,
-    ProcessGroup,
-    ResumePoint,
-    TrainingJob,
-)
-from tunix_rt.engines.run import run
-from tunix_rt.services.training import dataset_rows, file_rows, new_run_dir, smoke_flags
+from tunix_rt.engines.base import LATEST, DeviceName, DeviceRequest, ProcessGroup, ResumePoint
+from tunix_rt.services.training import smoke_flags
 
 RecipeFile = Annotated[
     Path, typer.Argument(metavar="RECIPE", help="YAML file; docs/recipes.md lists its keys.")
@@ -56,26 +45,14 @@ Force = Annotated[bool, typer.Option("--force", help="Run even though the plan s
 SmokeSteps = Annotated[
     int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
 ]
-
-
-@dataclass(frozen=True)
-class TrainRequest:
-    """What was asked for on a command line, whichever one it was."""
-
-    resolved: ResolvedRecipe
-    recipe_path: Path
-    data_file: Path | None = None
-    device: DeviceRequest = field(default_factory=DeviceRequest)
-    output: Path | None = None
-    resume_from: ResumePoint | None = None
-    checkpoint_dir: Path | None = None
-    processes: ProcessGroup | None = None
-    is_forced: bool = False
+# What `tunix-rt doctor --parity` gives to both engines.
+InitialAdapters = Annotated[Path | None, typer.Option(hidden=True)]
 
 
 def train(
     recipe: RecipeFile,
     dataset: Dataset = None,
+    engine: EngineOption = "auto",
     device: Device = "auto",
     output: Output = None,
     resume: Resume = False,
@@ -86,6 +63,7 @@ def train(
     coordinator: Coordinator = None,
     num_processes: NumProcesses = None,
     process_id: ProcessId = None,
+    initial_adapters: InitialAdapters = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Train a model. docs/training.md explains the run directory, resuming and the exit codes."""
@@ -95,11 +73,13 @@ def train(
     request = TrainRequest(
         resolved=resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps"),
         recipe_path=recipe,
+        engine=engine,
         device=DeviceRequest(device),
         output=output,
         resume_from=LATEST if resume else parse_resume_from(resume_from, "--resume-from"),
-        processes=_processes(coordinator, num_processes, process_id, output),
+        processes=_processes(coordinator, num_processes, process_id),
         is_forced=force,
+        initial_adapters=initial_adapters,
     )
     run_request(request, as_json=as_json)
 
@@ -116,15 +96,12 @@ def resolve(
 
 
 def _processes(
-    coordinator: str | None, num_processes: int | None, process_id: int | None, output: Path | None
+    coordinator: str | None, num_processes: int | None, process_id: int | None
 ) -> ProcessGroup | None:
     if coordinator is None and num_processes is None and process_id is None:
         return None
-    if coordinator is None or num_processes is None or process_id is None or output is None:
-        raise InvalidInputError(
-            "To train together, processes need --coordinator, --num-processes, --process-id and --output.",
-            next_step="Give all four; the output must be the same, on a disk that all of them share.",
-        )
+    if coordinator is None or num_processes is None or process_id is None:
+        raise not_together()
     return ProcessGroup(coordinator, num_processes, process_id)
 
 
@@ -139,44 +116,3 @@ def parse_resume_from(text: str | None, flag: str) -> ResumePoint | None:
             f"{flag} {text} is neither a step nor 'latest'.", next_step=f"Write {flag} 200 or {flag} latest."
         )
     return int(text)
-
-
-def run_request(request: TrainRequest, *, as_json: bool) -> None:
-    """Train, print how it ended, and exit with the code that says so."""
-    settings = load_settings()
-    if request.resume_from is not None and request.output is None:
-        raise InvalidInputError(
-            "There is no run to go on with.", next_step="Name its directory with --output DIR."
-        )
-    recipe = request.resolved.recipe
-    run_dir = new_run_dir(settings, request.recipe_path, request.output)
-    checkpoint_dir = request.checkpoint_dir
-    if request.processes is not None and request.processes.process_id:
-        # Checkpoints are written together; every process but the first keeps its own records beside.
-        checkpoint_dir = checkpoint_dir or run_dir.checkpoints
-        run_dir = run_dir.of_process(request.processes.process_id)
-    job = TrainingJob(
-        resolved=request.resolved,
-        data=dataset_rows(settings, recipe)
-        if request.data_file is None
-        else file_rows(request.data_file, recipe),
-        run_dir=run_dir,
-        device=request.device,
-        resume_from=request.resume_from,
-        checkpoint_dir=checkpoint_dir,
-        processes=request.processes,
-        is_forced=request.is_forced,
-        recipe_name=request.recipe_path.stem,
-    )
-    with TrainingView(err) as view:
-        manifest = run(training_engine(), job, view)
-    _print(manifest, run_dir.path, as_json=as_json)
-    if manifest.exit_code:
-        raise typer.Exit(manifest.exit_code)
-
-
-def _print(manifest: RunManifest, directory: Path, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"directory": str(directory), **manifest.to_json()})
-    else:
-        say(summary(manifest, str(directory)))

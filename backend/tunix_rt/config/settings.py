@@ -70,6 +70,11 @@ class Settings(BaseSettings):
         return self.home_dir / "plans"
 
     @property
+    def parity_dir(self) -> Path:
+        """Where certificates of parity are kept."""
+        return self.home_dir / "parity"
+
+    @property
     def evalsets_dir(self) -> Path:
         """Where a user's own eval sets live; the shipped ones are inside the package."""
         return self.home_dir / EVALSETS

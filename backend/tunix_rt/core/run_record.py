@@ -53,6 +53,8 @@ class MetricsLine(Record):
     """Tokens of this step's batch, padding left out."""
     trained_tokens: Count
     """Those of them that carry loss."""
+    batch_sha256: str | None = None
+    """Of the bytes of this step's batch: equal in two runs that were given the same."""
     tokens_per_s: Annotated[float, Field(ge=0)] | None = None
     """Tokens per second since the line before; absent on the first line of a process."""
     mfu: Annotated[float, Field(ge=0)] | None = None

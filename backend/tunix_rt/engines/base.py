@@ -12,6 +12,7 @@ from tunix_rt.engines.records import RunRecords
 from tunix_rt.files.run_dirs import RunDir
 
 DeviceName = Literal["auto", "cpu", "gpu", "tpu"]
+EngineName = Literal["jax", "torch"]
 
 LATEST: Literal["latest"] = "latest"
 ResumePoint = int | Literal["latest"]
@@ -76,6 +77,11 @@ class TrainingJob:
     """Run although the plan says that it does not fit."""
     recipe_name: str | None = None
     """Of the recipe's file, without its ending."""
+    engine_choice: str | None = None
+    """Which engine runs, and why: the first line of the log."""
+    initial_adapters: Path | None = None
+    """A directory in PEFT's layout that LoRA starts from, so that two engines start from the same. None: from
+    random ones."""
 
     @property
     def checkpoints(self) -> Path:

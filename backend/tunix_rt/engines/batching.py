@@ -13,6 +13,7 @@ the sum of cross_entropy(logits[t], targets[t]) * loss_mask[t], with no shifting
 attend to earlier tokens with its own segment id. Segment 0 is padding, whatever id the padding has.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -69,6 +70,16 @@ class Batch:
     def num_trained_tokens(self) -> int:
         """What a token-weighted mean divides by."""
         return int(self.loss_mask.sum())
+
+    @property
+    def sha256(self) -> str:
+        """Of the bytes of every array: what shows that two engines were given the same."""
+        arrays = (self.tokens, self.targets, self.loss_mask, self.segment_ids, self.positions)
+        digest = hashlib.sha256()
+        for array in arrays:
+            digest.update(f"{array.dtype} {array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()
 
 
 class Batches:

@@ -11,21 +11,38 @@ import tunix_rt
 from tunix_rt.core.run_record import RunEnvironment
 
 _PACKAGES = (
+    "accelerate",
+    "bitsandbytes",
+    "flash-attn",
     "jax",
-    "jaxlib",
     "jax-cuda12-plugin",
     "jax-cuda13-plugin",
+    "jaxlib",
     "libtpu",
+    "liger-kernel",
     "numpy",
     "optax",
     "orbax-checkpoint",
+    "peft",
     "pydantic",
     "safetensors",
     "tensorstore",
     "tokenizers",
+    "torch",
+    "transformers",
+    "triton",
     "tunix-rt",
 )
-_VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_", "XLA_PYTHON_CLIENT_", "CUDA_VISIBLE_DEVICES")
+_VARIABLES = (
+    "XLA_FLAGS",
+    "LIBTPU_INIT_ARGS",
+    "JAX_",
+    "XLA_PYTHON_CLIENT_",
+    "PYTORCH_",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "OMP_NUM_THREADS",
+    "CUDA_VISIBLE_DEVICES",
+)
 _NVIDIA_VERSION = Path("/proc/driver/nvidia/version")
 _GIT_TIMEOUT_S = 10
 
@@ -45,7 +62,7 @@ def run_environment(
         device=device,
         devices=devices,
         device_memory_bytes=device_memory_bytes,
-        driver=_nvidia_driver(),
+        driver=nvidia_driver(),
         commit=commit,
         is_dirty=None if commit is None else bool(_git("status", "--porcelain")),
     )
@@ -58,7 +75,8 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _nvidia_driver() -> str | None:
+def nvidia_driver() -> str | None:
+    """What the driver says about itself; None where there is none."""
     return _NVIDIA_VERSION.read_text().splitlines()[0] if _NVIDIA_VERSION.exists() else None
 
 

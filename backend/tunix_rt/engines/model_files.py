@@ -23,14 +23,14 @@ def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncod
     The ids of the control tokens are those of the tokenizer that was trained with.
     """
     token_ids = _control_ids(encoder)
-    config = _LAYOUT | _text_config(source.config) | token_ids | {"dtype": dtype}
+    config = _LAYOUT | text_config(source.config) | token_ids | {"dtype": dtype}
     config.pop(_OLD_DTYPE, None)
     write_json_atomically(directory / "config.json", config, what=_WHAT)
     generation = _generation_config(source.directory) | token_ids
     write_json_atomically(directory / "generation_config.json", generation, what=_WHAT)
 
 
-def _text_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def text_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """The config of the text model alone: of a Gemma 3 that sees images, only the text is trained."""
     if config.get("model_type") != "gemma3":
         return dict(config)

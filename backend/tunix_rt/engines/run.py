@@ -1,5 +1,6 @@
 """The shell around every engine: the run directory, what is written before and after, and how it ends."""
 
+import json
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from tunix_rt import __version__
 from tunix_rt.core.errors import ConflictError, TunixRTError
 from tunix_rt.core.run_record import RunFailure, RunFigures, RunManifest, RunStatus
 from tunix_rt.engines.base import Engine, TrainingJob
+from tunix_rt.engines.checkpoint_record import begun_by_another_engine, require_checkpoints_of
 from tunix_rt.engines.interrupts import Interrupted
 from tunix_rt.engines.records import RunRecords, View
 from tunix_rt.files.atomic import write_json_atomically
@@ -35,7 +37,10 @@ def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
     """
     with job.run_dir.held():
         _refuse_used_directory(job)
+        _refuse_run_of_another_engine(engine, job)
         records = RunRecords(job.run_dir, view)
+        if job.engine_choice is not None:
+            records.say(job.engine_choice)
         started_at = datetime.now(UTC)
         try:
             with _recording_failures(engine, job, records, started_at):
@@ -52,6 +57,14 @@ def _refuse_used_directory(job: TrainingJob) -> None:
             f"{job.run_dir.path} is not empty.",
             next_step="Add --resume to go on with the run that is there, or choose another --output.",
         )
+
+
+def _refuse_run_of_another_engine(engine: Engine, job: TrainingJob) -> None:
+    require_checkpoints_of(engine.name, job.checkpoints)
+    environment = job.run_dir.environment
+    begun_by = json.loads(environment.read_bytes())["engine"] if environment.is_file() else engine.name
+    if begun_by != engine.name:
+        raise begun_by_another_engine(job.run_dir.path, begun_by, engine.name)
 
 
 def _trained(engine: Engine, job: TrainingJob, records: RunRecords) -> _Outcome:

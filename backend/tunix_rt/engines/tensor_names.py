@@ -13,6 +13,9 @@ from typing import Any
 
 from tunix_rt.engines.architecture import Architecture
 
+SINGLE_FILE = "model.safetensors"
+INDEX_FILE = "model.safetensors.index.json"
+
 MATRIX_MODULES: Mapping[str, str] = {
     "q": "self_attn.q_proj",
     "k": "self_attn.k_proj",

@@ -12,7 +12,8 @@ from typing import IO, Any
 
 from tunix_rt.core.errors import StorageError
 
-_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+FULL_DISK_ERRORS = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+"""What the operating system calls a disk, a quota or a file that can take no more."""
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 
 
@@ -26,7 +27,7 @@ def storage_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL_DISK_ERRORS:
             raise StorageError(
                 f"The disk is full or a file-size limit was reached while {what}.",
                 next_step="Free space, or point TUNIX_RT_HOME to a larger disk; then run the command again.",

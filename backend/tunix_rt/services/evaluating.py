@@ -68,7 +68,8 @@ def evaluate(
     Raises:
         NotFoundError: There is no such model or eval set.
         DataError: The eval set must not be used.
-        ConflictError: The output directory holds something else, or another process writes it.
+        ConflictError: The output directory holds something else, or another process writes it; or the model
+            can only be had with another engine.
     """
     evalset = open_evalset(store.settings, request.evalset).first(request.limit)
     require_checkers(evalset.items)
@@ -79,6 +80,7 @@ def evaluate(
         seed=request.weights_seed,
         revision=request.revision,
     )
+    found.require_engine(engine.name)
     start = _start(found, evalset, request, view)
     directory = _directory(store, start, request.output)
     access = ModelAccess(engine, _generator_request(found, request, start.protocol), request.batch_size)

@@ -39,6 +39,21 @@ class ModelToEvaluate:
     """Of random weights."""
     markup: MarkupStyle = DEFAULT_MARKUP
     run_dir: RunDir | None = None
+    drawn_by: str | None = None
+    """The engine that drew the random weights under the adapter: no other draws the same."""
+
+    def require_engine(self, name: str) -> None:
+        """Refuse an engine that would put the adapter on other weights than it was trained on.
+
+        Raises:
+            ConflictError: Another engine drew them.
+        """
+        if self.drawn_by not in (None, name):
+            raise ConflictError(
+                f"{self.model.name} is an adapter on random weights that the {self.drawn_by} engine drew; "
+                f"the {name} engine draws others.",
+                next_step=f"Add --engine {self.drawn_by}.",
+            )
 
     def template(self, source: ModelSource, requested: str | None) -> ChatTemplate:
         """The chat template that it is asked with: the built-in one that is named, else its own."""
@@ -134,6 +149,7 @@ def _of_run(run_dir: RunDir) -> ModelToEvaluate:
         model=model.model_copy(update={"is_adapter": True}),
         adapter=run_dir.model,
         seed=recipe.training.seed,
+        drawn_by=manifest.engine if recipe.model.weights == "random" else None,
     )
 
 

@@ -66,7 +66,7 @@ def write_missing_texts(
     Nothing is written before the model is loaded: what cannot start leaves no trace.
 
     Raises:
-        ConflictError: What is there was written in another precision.
+        ConflictError: What is there was written by another engine, or in another precision.
     """
     done = directory.read_generations()
     num_total = len(items) * start.protocol.decoding.num_samples
@@ -74,8 +74,10 @@ def write_missing_texts(
         return
     if done:
         view.show_line(f"going on with {directory.path}: {len(done):,} of {num_total:,} texts are there")
+    earlier = directory.read_batches()
+    _require_same_engine(earlier, access.engine)
     generator = access.open()
-    _require_same_precision(directory.read_batches(), generator)
+    _require_same_precision(earlier, generator)
     directory.begin(start, items)
     view.show_line(f"asking {start.model.name} on {generator.device}, {generator.precision}")
     asking = Asking(start.protocol.decoding, access.batch_size, view.show_line)
@@ -121,6 +123,16 @@ def _finished(
         num_new_tokens=sum(generation.num_new_tokens for generation in batch),
         seconds=round(seconds, 6),
     )
+
+
+def _require_same_engine(earlier: Sequence[FinishedBatch], engine: GeneratingEngine) -> None:
+    """Texts of one evaluation are written by one engine: each draws in its own way."""
+    others = sorted({batch.engine for batch in earlier} - {engine.name})
+    if others:
+        raise ConflictError(
+            f"The texts so far were written by the {others[0]} engine, these would be by {engine.name}.",
+            next_step=f"Add --engine {others[0]}, or choose another directory with --output.",
+        )
 
 
 def _require_same_precision(earlier: Sequence[FinishedBatch], generator: Generator) -> None:

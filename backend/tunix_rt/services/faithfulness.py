@@ -80,12 +80,14 @@ def measure_faithfulness(
     Raises:
         NotFoundError: There is no such model or eval set.
         DataError: The eval set must not be used.
-        ConflictError: The output directory holds an earlier report.
+        ConflictError: The output directory holds an earlier report, or the model can only be had with another
+            engine.
     """
     path = _report_path(settings, request.output)
     evalset = open_evalset(settings, request.evalset)
     require_checkers(evalset.items)
     found = find_model(settings, request.model, weights=request.weights, seed=request.weights_seed)
+    found.require_engine(engine.name)
     generator = engine.open_generator(_generator_request(found, request))
     setup = _setup(engine, generator, found, evalset, request)
     view.on_line(f"model {found.model.name} on {generator.device}")

@@ -9,6 +9,7 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import MissingExtraError
 from tunix_rt.core.plan import Plan, PlanFix
 from tunix_rt.core.targets import Target
+from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.planning.cache import cached_step, keep_step
 from tunix_rt.engines.planning.compile_child import compile_in_child
@@ -29,6 +30,7 @@ class PlanOptions:
     verifies_fixes: bool = False
     """Compile the advice too."""
     session_seconds: float | None = None
+    engine: EngineName = "jax"
     online: bool = True
     """Whether the hub may be asked for the shape of a model that is not known here."""
 
@@ -55,7 +57,9 @@ def plan_recipe(
     """
     model = resolve_model(recipe.model, online=options.online, needs_weights=False)
     workload = count_workload(settings, recipe, model)
-    question = PlanQuestion(recipe, model.architecture, target, workload, options.session_seconds)
+    question = PlanQuestion(
+        recipe, model.architecture, target, workload, options.session_seconds, options.engine
+    )
     estimate = _with_advice(question, estimated_plan(question))
     if options.is_fast:
         return estimate
@@ -70,6 +74,8 @@ def plan_recipe(
 
 def _why_not_compiled(question: PlanQuestion) -> str | None:
     """Why the estimate must do; None when this machine can compile for the target."""
+    if question.engine == "torch":
+        return "No compiler was asked: torch compiles nothing ahead of time."
     try:
         require_compiler(question.target)
     except MissingExtraError as error:
@@ -110,7 +116,9 @@ class _Compiler:
 def _with_advice(question: PlanQuestion, plan: Plan, verifier: _Compiler | None = None) -> Plan:
     if plan.fits:
         return plan
-    found = find_fixes(question.recipe, question.architecture, question.target, question.workload)
+    found = find_fixes(
+        question.recipe, question.architecture, question.target, question.workload, question.engine
+    )
     fixes = [fixed.fix for fixed in found]
     if verifier is not None:
         verified = (_verified(question, fixed, verifier) for fixed in found)

@@ -1,10 +1,12 @@
 """What a training needs before an engine starts: the rows, by key or from a file, and a place for the run."""
 
+import json
 import re
 import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import Flag
@@ -14,7 +16,7 @@ from tunix_rt.core.formats.registry import RowReading, detect_format, read_row
 from tunix_rt.core.formats.rows import RowError
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.core.trace import Trace, canonical_json, trace_id
-from tunix_rt.engines.base import Rows, TrainingData
+from tunix_rt.engines.base import EngineName, Rows, TrainingData
 from tunix_rt.files.dataset_dirs import file_sha256
 from tunix_rt.files.readers import open_rows
 from tunix_rt.files.rows import BadRow, BlankLine, FileRow
@@ -96,6 +98,16 @@ def new_run_dir(settings: Settings, recipe_path: Path, output: Path | None) -> R
     name = _NOT_IN_A_NAME.sub("-", recipe_path.name.lower().split(".")[0]).strip("-") or "run"
     run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}-{secrets.token_hex(2)}"
     return RunDir(settings.runs_dir / run_id)
+
+
+def engine_of_run(run_dir: RunDir) -> EngineName | None:
+    """The engine that a run was begun with; None where no run has begun."""
+    try:
+        environment = json.loads(run_dir.environment.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    name = environment.get("engine") if isinstance(environment, dict) else None
+    return next((engine for engine in get_args(EngineName) if engine == name), None)
 
 
 def _traces_of(path: Path) -> Iterator[StoredTrace]:

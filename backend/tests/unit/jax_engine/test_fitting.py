@@ -7,7 +7,7 @@ from support.programs import tiny_architecture, tiny_recipe
 from tunix_rt.core.errors import DoesNotFitError
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import known_target
-from tunix_rt.engines.jax.fitting import Fitted, out_of_memory_error
+from tunix_rt.engines.jax.fitting import Fitted
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
 from tunix_rt.engines.planning.workload import Workload
@@ -24,15 +24,6 @@ def test_only_memory_errors_of_xla_count() -> None:
     assert is_out_of_memory(EXHAUSTED)
     assert not is_out_of_memory(jax.errors.JaxRuntimeError("INTERNAL: broken"))
     assert not is_out_of_memory(ValueError("RESOURCE_EXHAUSTED: a disk"))
-
-
-def test_running_out_of_memory_is_explained_against_the_plan() -> None:
-    plan = make_plan(per_device_bytes=2 * 2**30, limit_bytes=3 * 2**30)
-    error = out_of_memory_error(plan, EXHAUSTED)
-    assert error.exit_code == 5
-    assert "Planned: 2.00 GiB of 3.00 GiB" in error.detail
-    assert "Out of memory allocating 9 bytes" in error.detail
-    assert "--force" in error.next_step
 
 
 @pytest.mark.parametrize(

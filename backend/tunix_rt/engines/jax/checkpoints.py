@@ -22,31 +22,18 @@ from jax.experimental import multihost_utils
 from orbax.checkpoint.checkpoint_managers import PreservationContext, PreservationPolicy
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import DataError, NotFoundError, StorageError
+from tunix_rt.core.errors import StorageError
 from tunix_rt.engines.checkpoint_record import CheckpointRecord
+from tunix_rt.engines.checkpoint_room import DISK_IS_FULL, require_room, unwritable
 from tunix_rt.engines.identity import RunIdentity
 from tunix_rt.engines.jax.checksums import tree_checksums
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
 from tunix_rt.engines.jax.state import TrainState
+from tunix_rt.engines.starting import DamagedError, Restored
 from tunix_rt.files.atomic import storage_errors
 
 DAMAGED_DIR = "damaged"
 _FULL_DISK = ("No space left", "ENOSPC", "File too large", "EFBIG", "Disk quota", "EDQUOT")
-
-OnDamaged = Callable[[int, str], None]
-"""Told the step of a checkpoint that cannot be used, and why."""
-
-
-@dataclass(frozen=True)
-class Restored:
-    """A checkpoint that was read and proved."""
-
-    state: TrainState
-    record: CheckpointRecord
-
-
-class _Damaged(Exception):
-    """A checkpoint that must not be used."""
 
 
 @dataclass
@@ -64,15 +51,28 @@ class _NewestAndBest(PreservationPolicy):  # type: ignore[misc]  # Orbax is not 
 class Checkpoints:
     """The checkpoints of one run."""
 
-    def __init__(self, directory: Path, *, num_newest: int) -> None:
+    def __init__(self, directory: Path, abstract: TrainState, *, num_newest: int) -> None:
+        """Take or make the directory.
+
+        Args:
+            directory: Where they are kept.
+            abstract: The shapes and places of the state that is saved and read.
+            num_newest: How many are kept, besides the one with the best validation loss.
+        """
         # Orbax logs the traceback of what it raises, several times. What it raises is explained here.
         absl.logging.set_verbosity(absl.logging.FATAL)
-        self.directory = directory.absolute()
+        self._directory = directory.absolute()
+        self._abstract = abstract
         with storage_errors("making the checkpoint directory"):
             self.directory.mkdir(parents=True, exist_ok=True)
         self._policy = _NewestAndBest(num_newest)
         options = ocp.CheckpointManagerOptions(preservation_policy=self._policy, cleanup_tmp_directories=True)
         self._manager = ocp.CheckpointManager(self.directory, options=options)
+
+    @property
+    def directory(self) -> Path:
+        """Where they are."""
+        return self._directory
 
     def steps(self) -> list[int]:
         """The steps that have a checkpoint, ascending."""
@@ -90,7 +90,7 @@ class Checkpoints:
             record=ocp.args.JsonSave(record.model_dump(mode="json")),
         )
         self.wait()
-        _require_room(self.directory, state)
+        require_room(self.directory, _num_bytes(state))
         with _writing(self.directory):
             self._manager.save(record.step, args=items, force=True)
 
@@ -104,66 +104,39 @@ class Checkpoints:
         with suppress(StorageError), _writing(self.directory):
             self._manager.close()
 
-    def restore(self, step: int, abstract: TrainState, identity: RunIdentity) -> Restored:
-        """Read the checkpoint of one step.
-
-        Raises:
-            NotFoundError: There is none.
-            ConflictError: It is of another training.
-            DataError: It is damaged.
-        """
-        if step not in self.steps():
-            kept = ", ".join(map(str, self.steps())) or "none"
-            raise NotFoundError(
-                f"There is no checkpoint of step {step} in {self.directory}.",
-                next_step=f"Resume from one of the steps that are kept: {kept}.",
-            )
-        try:
-            return self._read(step, abstract, identity)
-        except _Damaged as error:
-            raise DataError(
-                f"The checkpoint of step {step} is damaged: {error}.",
-                next_step="Resume from 'latest' to take the newest one that is whole.",
-            ) from error
-
-    def restore_newest(
-        self, abstract: TrainState, identity: RunIdentity, *, on_damaged: OnDamaged
-    ) -> Restored | None:
-        """Read the newest checkpoint that is whole; None when there are no checkpoints.
-
-        Damaged ones are told to `on_damaged` and moved aside, so that their step can be saved again.
-
-        Raises:
-            ConflictError: They are of another training.
-            DataError: There are checkpoints, and every one is damaged.
-        """
-        steps = self.steps()
-        for step in reversed(steps):
-            try:
-                return self._read(step, abstract, identity)
-            except _Damaged as error:
-                self._move_aside(step)
-                on_damaged(step, str(error))
-        if steps:
-            raise _none_left(steps, self.directory)
-        return None
-
     def forget_after(self, step: int) -> None:
         """Delete the checkpoints of steps that will be done again."""
         for later in self.steps():
             if later > step:
                 self._manager.delete(later)
 
-    def _read(self, step: int, abstract: TrainState, identity: RunIdentity) -> Restored:
+    def read(self, step: int, identity: RunIdentity) -> Restored[TrainState]:
+        """Read one that is there, and compare every array with its checksum.
+
+        Raises:
+            ConflictError: It is of another training.
+            DamagedError: It must not be used.
+        """
         record = self._read_record(step)
         record.identity.require_same(identity)
-        target = ocp.args.Composite(state=ocp.args.StandardRestore(_named_leaves(abstract)))
+        target = ocp.args.Composite(state=ocp.args.StandardRestore(_named_leaves(self._abstract)))
         leaves = self._reading(lambda: self._manager.restore(step, args=target)["state"])
-        state = jax.tree.unflatten(jax.tree.structure(abstract), [leaves[name] for name in _names(abstract)])
+        tree = jax.tree.structure(self._abstract)
+        state = jax.tree.unflatten(tree, [leaves[name] for name in _names(self._abstract)])
         wrong = [name for name, value in checksums(state).items() if record.checksums.get(name) != value]
         if wrong:
-            raise _Damaged(f"{wrong[0]} is not what was saved")
+            raise DamagedError(f"{wrong[0]} is not what was saved")
         return Restored(state, record)
+
+    def move_aside(self, step: int) -> None:
+        """Keep a damaged one elsewhere, so that its step can be saved again."""
+        aside = self.directory / DAMAGED_DIR
+        if jax.process_index() == 0:
+            aside.mkdir(exist_ok=True)
+            shutil.rmtree(aside / str(step), ignore_errors=True)
+            (self.directory / str(step)).rename(aside / str(step))
+        multihost_utils.sync_global_devices(f"moved {step} aside")
+        self._manager.reload()
 
     def _read_record(self, step: int) -> CheckpointRecord:
         target = ocp.args.Composite(record=ocp.args.JsonRestore())
@@ -171,7 +144,7 @@ class Checkpoints:
         try:
             return CheckpointRecord.model_validate(values)
         except ValidationError as error:
-            raise _Damaged("its record cannot be read") from error
+            raise DamagedError("its record cannot be read") from error
 
     def _reading(self, read: Callable[[], Any]) -> Any:
         try:
@@ -180,16 +153,7 @@ class Checkpoints:
         except Exception as error:
             if is_out_of_memory(error):
                 raise
-            raise _Damaged(_first_line(error)) from error
-
-    def _move_aside(self, step: int) -> None:
-        aside = self.directory / DAMAGED_DIR
-        if jax.process_index() == 0:
-            aside.mkdir(exist_ok=True)
-            shutil.rmtree(aside / str(step), ignore_errors=True)
-            (self.directory / str(step)).rename(aside / str(step))
-        multihost_utils.sync_global_devices(f"moved {step} aside")
-        self._manager.reload()
+            raise DamagedError(_first_line(error)) from error
 
 
 def checksums(state: TrainState) -> dict[str, int]:
@@ -207,23 +171,8 @@ def _named_leaves(tree: Any) -> dict[str, Any]:
     return dict(zip(_names(tree), jax.tree.leaves(tree), strict=True))
 
 
-def _require_room(directory: Path, state: TrainState) -> None:
-    """Refuse before anything is written: a disk that fills up half-way also stops the metrics and the log."""
-    num_bytes = sum(shard.data.nbytes for leaf in jax.tree.leaves(state) for shard in leaf.addressable_shards)
-    num_free = shutil.disk_usage(directory).free
-    if num_free < num_bytes:
-        raise _unwritable(
-            directory,
-            f"the disk is full: it needs {num_bytes / 2**20:,.0f} MiB of {num_free / 2**20:,.0f} MiB free",
-        )
-
-
-def _unwritable(directory: Path, reason: str) -> StorageError:
-    return StorageError(
-        f"A checkpoint cannot be written to {directory}: {reason}.",
-        next_step="Free space or choose another --output; the checkpoints before it are whole, and the same "
-        "command with --resume goes on from them.",
-    )
+def _num_bytes(state: TrainState) -> int:
+    return sum(shard.data.nbytes for leaf in jax.tree.leaves(state) for shard in leaf.addressable_shards)
 
 
 @contextmanager
@@ -238,15 +187,8 @@ def _writing(directory: Path) -> Iterator[None]:
         for unfinished in directory.glob("*orbax-checkpoint-tmp*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         is_full = any(sign in str(error) for sign in _FULL_DISK)
-        raise _unwritable(directory, "the disk is full" if is_full else _first_line(error)) from error
+        raise unwritable(directory, DISK_IS_FULL if is_full else _first_line(error)) from error
 
 
 def _first_line(error: Exception) -> str:
     return str(error).split(". See full")[0].split("\n")[0]
-
-
-def _none_left(steps: Sequence[int], directory: Path) -> DataError:
-    return DataError(
-        f"Every checkpoint in {directory} is damaged: {', '.join(map(str, steps))}.",
-        next_step="Start again with another --output, or restore the directory from a copy.",
-    )

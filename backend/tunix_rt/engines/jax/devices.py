@@ -44,6 +44,11 @@ class DeviceChoice:
         """What the devices are, e.g. `TPU v5 lite`."""
         return str(self.devices[0].device_kind)
 
+    @property
+    def count(self) -> int:
+        """How many, over all processes."""
+        return len(self.devices)
+
     def peak_memory_bytes(self) -> int | None:
         """The most that one device of this process has used so far; on a CPU, the process."""
         if self.platform == "cpu":

@@ -5,14 +5,10 @@ processes, and a mesh over them works like any other: `Program.put_batch` takes 
 process and sends only the rows of the process's own devices.
 """
 
-import socket
-import time
-
 import jax
 
-from tunix_rt.core.errors import DeviceError, InvalidInputError
-
-DEFAULT_TIMEOUT_S = 300
+from tunix_rt.engines.base import ProcessGroup
+from tunix_rt.engines.process_groups import DEFAULT_TIMEOUT_S, coordinator_address, wait_for_process_0
 
 
 def initialize(
@@ -30,33 +26,8 @@ def initialize(
         InvalidInputError: The address is none, or the process does not exist in a run of this size.
         DeviceError: Nothing listens at the coordinator's address.
     """
-    host, _, port = coordinator.rpartition(":")
-    if not host or not port.isdecimal():
-        raise InvalidInputError(
-            f"The coordinator {coordinator!r} is not an address.",
-            next_step="Give the host and port of process 0, e.g. 10.0.0.2:8476.",
-        )
-    if not 0 <= process_id < num_processes:
-        raise InvalidInputError(
-            f"Process {process_id} does not exist in a run of {num_processes} processes.",
-            next_step=f"Number the processes from 0 to {num_processes - 1}.",
-        )
-    if process_id > 0:
-        _wait_until_it_listens(host, int(port), timeout_s)
+    processes = ProcessGroup(coordinator, num_processes, process_id)
+    coordinator_address(processes)
+    # JAX aborts a process that cannot reach process 0; a wrong address must be an error instead.
+    wait_for_process_0(processes, timeout_s)
     jax.distributed.initialize(coordinator, num_processes, process_id, initialization_timeout=timeout_s)
-
-
-def _wait_until_it_listens(host: str, port: int, timeout_s: int) -> None:
-    """JAX aborts a process that cannot reach process 0; a wrong address must be an error instead."""
-    deadline = time.monotonic() + timeout_s
-    while True:
-        try:
-            socket.create_connection((host, port), timeout=1).close()
-            return
-        except OSError as error:
-            if time.monotonic() > deadline:
-                raise DeviceError(
-                    f"Process 0 could not be reached at {host}:{port} within {timeout_s} s ({error}).",
-                    next_step="Start process 0, and check its address and the firewall between the machines.",
-                ) from error
-            time.sleep(0.2)

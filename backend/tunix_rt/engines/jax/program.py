@@ -15,12 +15,12 @@ from jax import Array
 from jax.sharding import Mesh
 from numpy.typing import NDArray
 
-from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.recipe import LoraSection, Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Choice, Platform, Setting, resolve_kernel
 from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.jax.layer_lists import abstract_unstacked, unstacked
-from tunix_rt.engines.jax.lora import abstract_adapters, adapter_scale, init_adapters
+from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale, init_adapters
 from tunix_rt.engines.jax.model import ForwardOptions
 from tunix_rt.engines.jax.optimizer import learning_rate_at, make_optimizer
 from tunix_rt.engines.jax.params import Params, abstract_params, init_params
@@ -96,9 +96,12 @@ class Program:
         section = self.recipe.quantization
         return weight if section is None else quantize_tensor(name, weight, section)
 
-    def init_state(self, params: Params) -> tuple[TrainState, Any]:
-        """The state before the first step, and the frozen weights. `params` must not be used afterwards."""
-        trainable, frozen = self._split(params)
+    def init_state(self, params: Params, adapters: Adapters | None = None) -> tuple[TrainState, Any]:
+        """The state before the first step, and the frozen weights. `params` must not be used afterwards.
+
+        LoRA starts from `adapters`, or from random ones.
+        """
+        trainable, frozen = self._split(params, adapters)
         start = jax.jit(
             lambda weights: initial_state(weights, self.parts.optimizer, _keys(self.recipe).steps),
             out_shardings=_shardings(self.abstract_state),
@@ -106,19 +109,26 @@ class Program:
         )
         return start(trainable), frozen
 
-    def _split(self, params: Params) -> tuple[Any, Any]:
+    def _split(self, params: Params, adapters: Adapters | None) -> tuple[Any, Any]:
         lora, quantization = self.recipe.lora, self.recipe.quantization
         if lora is None:
             return jax.device_put(params, _shardings(self.abstract_params)), {}
+        trainable = self.random_adapters(lora) if adapters is None else adapters
+        trainable = jax.device_put(trainable, _shardings(self.abstract_state.trainable))
+        frozen = params if quantization is None else quantize(params, quantization)
+        places = _shardings(self.abstract_frozen)
+        if self.options.unrolls_layers:
+            return trainable, unstacked(frozen, places)
+        return trainable, jax.device_put(frozen, places)
+
+    def random_adapters(self, lora: LoraSection) -> Adapters:
+        """Adapters that change nothing yet, from the recipe's seed, made where they will live."""
         make = jax.jit(
             lambda: init_adapters(self.architecture, lora, _keys(self.recipe).adapters),
             out_shardings=_shardings(self.abstract_state.trainable),
         )
-        frozen = params if quantization is None else quantize(params, quantization)
-        places = _shardings(self.abstract_frozen)
-        if self.options.unrolls_layers:
-            return make(), unstacked(frozen, places)
-        return make(), jax.device_put(frozen, places)
+        adapters: Adapters = make()
+        return adapters
 
 
 def _keys(recipe: Recipe) -> RandomKeys:

@@ -1,75 +1,51 @@
-"""Where a run starts: at the beginning, or at a checkpoint that was read, proved and found to be its own."""
+"""The weights that a run starts with, or goes on with."""
 
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import jax
 
-from tunix_rt.core.errors import ConflictError
-from tunix_rt.engines.base import TrainingJob
-from tunix_rt.engines.checkpoint_record import ValidationHistory
-from tunix_rt.engines.jax.checkpoints import Checkpoints
+from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.engines.jax.adapter_files import load_adapters
+from tunix_rt.engines.jax.lora import Adapters
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.program import Program
 from tunix_rt.engines.jax.state import TrainState
 from tunix_rt.engines.jax.weights import load_params
 from tunix_rt.engines.preparation import Prepared
+from tunix_rt.engines.starting import Start
 
 
-@dataclass(frozen=True)
-class DamagedCheckpoint:
-    """A checkpoint that was passed over."""
+def load_state(
+    start: Start[TrainState], program: Program, prepared: Prepared, *, initial_adapters: Path | None = None
+) -> tuple[TrainState, Any]:
+    """The state to go on from, and the frozen weights, which no checkpoint holds.
 
-    step: int
-    problem: str
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """The state that a run goes on from."""
-
-    step: int = 0
-    history: ValidationHistory = field(default_factory=ValidationHistory)
-    state: TrainState | None = None
-    """None at the beginning: the weights are loaded when it is known that they fit."""
-    damaged: tuple[DamagedCheckpoint, ...] = ()
-
-
-def find_start(job: TrainingJob, checkpoints: Checkpoints, program: Program, prepared: Prepared) -> Start:
-    """Read the checkpoint that the job asks for.
-
-    Raises:
-        ConflictError: The checkpoints belong to another training, or are there although none was asked for.
-        NotFoundError: There is no checkpoint of the step.
-        DataError: The one asked for, or every one, is damaged.
+    At the beginning LoRA takes `initial_adapters`, a directory in PEFT's layout, or random ones.
     """
-    if job.resume_from is None:
-        _refuse_checkpoints(checkpoints)
-        return Start()
-    damaged: list[DamagedCheckpoint] = []
-    target = program.abstract_state
-    if not isinstance(job.resume_from, int):
-        restored = checkpoints.restore_newest(
-            target,
-            prepared.identity,
-            on_damaged=lambda step, problem: damaged.append(DamagedCheckpoint(step, problem)),
-        )
-    else:
-        restored = checkpoints.restore(job.resume_from, target, prepared.identity)
-    if restored is None:
-        return Start()
-    _refuse_beyond_the_end(restored.record.step, prepared.num_steps)
-    return Start(restored.record.step, restored.record.validation, restored.state, tuple(damaged))
-
-
-def load_state(start: Start, program: Program, prepared: Prepared) -> tuple[TrainState, Any]:
-    """The state to go on from, and the frozen weights, which no checkpoint holds."""
     if start.state is None:
-        return program.init_state(_params(program, prepared))
+        adapters = None if initial_adapters is None else _adapters(initial_adapters, program)
+        return program.init_state(_params(program, prepared), adapters)
     if program.recipe.training.mode == "full":
         return start.state, {}
     _, frozen = program.init_state(_params(program, prepared))
     return start.state, frozen
+
+
+def _adapters(directory: Path, program: Program) -> Adapters:
+    lora = program.recipe.lora
+    if lora is None:
+        raise InvalidInputError(
+            "There are adapters to start from, but the recipe trains none.",
+            next_step="Set training.mode to lora, or leave the adapters out.",
+        )
+    adapters, stored = load_adapters(directory, program.architecture)
+    if (stored.rank, set(stored.targets)) != (lora.rank, set(lora.targets)):
+        raise DataError(
+            f"The adapters in {directory} have another rank or other targets than the recipe.",
+            next_step="Start from adapters of lora.rank and lora.targets.",
+        )
+    return adapters
 
 
 def _params(program: Program, prepared: Prepared) -> Params:
@@ -83,19 +59,3 @@ def _params(program: Program, prepared: Prepared) -> Params:
         jax.tree.map(lambda leaf: leaf.sharding, program.abstract_params),
         convert=program.stored,
     )
-
-
-def _refuse_checkpoints(checkpoints: Checkpoints) -> None:
-    if checkpoints.steps():
-        raise ConflictError(
-            f"{checkpoints.directory} holds checkpoints of another run.",
-            next_step="Go on from them with --resume, or choose another directory.",
-        )
-
-
-def _refuse_beyond_the_end(step: int, num_steps: int) -> None:
-    if step > num_steps:
-        raise ConflictError(
-            f"The checkpoint is of step {step}, but the recipe ends after {num_steps}.",
-            next_step=f"Set training.num_steps to {step} or more, or resume from an earlier step.",
-        )

@@ -1,6 +1,6 @@
 """What a training step changes: the whole of it is one tree, and the whole of it is in a checkpoint."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -52,3 +52,8 @@ def initial_state(trainable: Any, optimizer: optax.GradientTransformation, key: 
         key=jax.random.key_data(key),
         diverged_at=jnp.full((), NOT_DIVERGED, jnp.int32),
     )
+
+
+def without_divergence(state: TrainState) -> TrainState:
+    """The state before the bad step, free to go on."""
+    return replace(state, diverged_at=jnp.full_like(state.diverged_at, NOT_DIVERGED))

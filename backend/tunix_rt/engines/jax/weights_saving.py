@@ -16,7 +16,7 @@ from tunix_rt.engines.jax.linear import Adapter
 from tunix_rt.engines.jax.lora import Adapters, merge_matrix
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.quantization import plain_matrix
-from tunix_rt.engines.jax.safetensors_writer import MAX_SHARD_BYTES, LazyTensor, write_model_files
+from tunix_rt.engines.safetensors_writer import FORMATS, MAX_SHARD_BYTES, LazyTensor, write_model_files
 from tunix_rt.engines.tensor_names import TensorPlace, tensor_places
 
 
@@ -76,7 +76,9 @@ def _lazy_tensors(
     for place in tensor_places(architecture):
         if not place.is_stacked:
             array = params[place.name]
-            yield LazyTensor(place.hf_names[0], array.shape, dtype, partial(_fetch_as, array, dtype))
+            yield LazyTensor(
+                place.hf_names[0], array.shape, FORMATS[dtype.name], partial(_fetch_as, array, dtype)
+            )
             continue
         weights = _of_all_layers(params, place.name)
         get = partial(
@@ -102,7 +104,7 @@ def _lazy_layers(
 ) -> Iterator[LazyTensor]:
     stored_shape = shape[::-1] if place.is_transposed else shape
     for layer, name in enumerate(place.hf_names):
-        yield LazyTensor(name, stored_shape, dtype, partial(get, layer))
+        yield LazyTensor(name, stored_shape, FORMATS[dtype.name], partial(get, layer))
 
 
 def _fetch_as(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Memory of one step by component, from sizes alone.
+"""Memory of one step by component, from sizes alone; that of the torch engine is in torch_components.py.
 
 What is stored between steps is counted exactly. What the step makes lives in three phases, and the peak is
 the largest of them:
@@ -12,13 +12,17 @@ How much of each is alive at one time is the compiler's choice; `calibration.py`
 
 from tunix_rt.core.plan import Component
 from tunix_rt.engines.planning.calibration import CALIBRATIONS, Calibration
-from tunix_rt.engines.planning.step_shape import NUM_BYTES, StepShape
+from tunix_rt.engines.planning.step_shape import StepShape
+from tunix_rt.engines.planning.stored import optimizer_state_bytes, stored_weight_bytes
+from tunix_rt.engines.planning.torch_components import estimate_torch_components
 
 Sizes = dict[Component, float]
 
 
 def estimate_components(step: StepShape) -> dict[Component, int]:
     """Bytes per device by component, at the peak."""
+    if step.engine == "torch":
+        return estimate_torch_components(step)
     fitted = CALIBRATIONS[step.platform]
     phases = (
         _loss_phase(step, fitted),
@@ -40,32 +44,6 @@ def estimate_components(step: StepShape) -> dict[Component, int]:
         "logits": int(peak.get("logits", 0)),
         "temporaries": int(peak.get("temporaries", 0)) + fitted.program_bytes,
     }
-
-
-def stored_weight_bytes(step: StepShape) -> float:
-    """All weights that stay in memory between steps: frozen ones, trained ones, adapters."""
-    if step.is_full:
-        return step.num_trained * step.weight_bytes / step.num_weight_parts
-    others = (step.architecture.num_parameters - step.num_layer_matrices) * step.weight_bytes
-    frozen = others + step.num_layer_matrices * _frozen_matrix_bytes(step)
-    return (frozen + step.num_trained * 4) / step.num_weight_parts
-
-
-def _frozen_matrix_bytes(step: StepShape) -> float:
-    quantization = step.recipe.quantization
-    if quantization is None:
-        return step.weight_bytes
-    code = {"nf4": 0.5, "int8": 1.0}[quantization.format]
-    return code + 4 / quantization.block_size
-
-
-def optimizer_state_bytes(step: StepShape) -> float:
-    """Two moments per trained weight, or Adafactor's rows and columns, which are always float32."""
-    training = step.recipe.training
-    if training.optimizer.name == "adafactor":
-        return step.num_factors * 4  # small, and copied to every device
-    moment = NUM_BYTES[training.precision.optimizer_state]
-    return 2 * step.num_trained * moment / step.num_weight_parts
 
 
 def undonated_bytes(step: StepShape) -> float:

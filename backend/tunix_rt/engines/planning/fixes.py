@@ -15,6 +15,7 @@ from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.plan import PlanFix
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.planning.changes import Change, changed_recipe, possible_changes
 from tunix_rt.engines.planning.components import estimate_components
 from tunix_rt.engines.planning.step_shape import step_shape
@@ -46,10 +47,14 @@ class FixedRecipe:
 
 
 def find_fixes(
-    recipe: Recipe, architecture: Architecture, target: Target, workload: Workload
+    recipe: Recipe,
+    architecture: Architecture,
+    target: Target,
+    workload: Workload,
+    engine: EngineName = "jax",
 ) -> list[FixedRecipe]:
     """The cheapest changes after which the recipe is estimated to fit."""
-    search = _Search(recipe, architecture, target)
+    search = _Search(recipe, architecture, target, engine)
     changes = possible_changes(recipe, target, workload)
     for count in range(1, _MAX_COMBINED + 1):
         search.try_all(combinations(changes, count))
@@ -78,8 +83,11 @@ def _cost(chosen: Sequence[Change]) -> str:
 class _Search:
     """Collects combinations that fit, of which no part and no weaker variant is enough."""
 
-    def __init__(self, recipe: Recipe, architecture: Architecture, target: Target) -> None:
+    def __init__(
+        self, recipe: Recipe, architecture: Architecture, target: Target, engine: EngineName
+    ) -> None:
         self._recipe, self._architecture, self._target = recipe, architecture, target
+        self._engine = engine
         self.found: list[FixedRecipe] = []
 
     def try_all(self, combined: Iterator[tuple[Change, ...]]) -> None:
@@ -118,7 +126,7 @@ class _Search:
             return None  # two variants of one change
         try:
             recipe = changed_recipe(self._recipe, values)
-            step = step_shape(recipe, self._architecture, self._target)
+            step = step_shape(recipe, self._architecture, self._target, self._engine)
         except (ValidationError, InvalidInputError):
             return None  # not possible with the rest of this recipe, or on this target
         needed = sum(estimate_components(step).values())

@@ -6,12 +6,14 @@ from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.plan import Component, Plan, PlanFix, PlanSource
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.architecture import Architecture
+from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.planning.attribution import attributed_components
 from tunix_rt.engines.planning.components import estimate_components
 from tunix_rt.engines.planning.protocol import CompiledStep
 from tunix_rt.engines.planning.reasons import verdict_reason
 from tunix_rt.engines.planning.step_shape import StepShape, step_shape
 from tunix_rt.engines.planning.timing import flops_per_step, step_seconds, timing_assumption
+from tunix_rt.engines.planning.torch_calibration import fitted_note
 from tunix_rt.engines.planning.workload import Workload
 
 ESTIMATE_NOTE = "Memory comes from the component model, not from a compiler."
@@ -30,6 +32,7 @@ class PlanQuestion:
     target: Target
     workload: Workload
     session_seconds: float | None = None
+    engine: EngineName = "jax"
 
 
 def estimated_plan(question: PlanQuestion, *, notes: tuple[str, ...] = ()) -> Plan:
@@ -39,7 +42,8 @@ def estimated_plan(question: PlanQuestion, *, notes: tuple[str, ...] = ()) -> Pl
         InvalidInputError: The recipe cannot be laid over the target's devices.
     """
     step = _step(question)
-    return _plan(question, step, estimate_components(step), "estimated", (ESTIMATE_NOTE, *notes))
+    own_notes = (ESTIMATE_NOTE,) if step.engine == "jax" else (ESTIMATE_NOTE, fitted_note(question.target))
+    return _plan(question, step, estimate_components(step), "estimated", (*own_notes, *notes))
 
 
 def compiled_plan(question: PlanQuestion, compiled: CompiledStep) -> Plan:
@@ -60,7 +64,7 @@ def with_fixes(plan: Plan, fixes: tuple[PlanFix, ...]) -> Plan:
 
 
 def _step(question: PlanQuestion) -> StepShape:
-    return step_shape(question.recipe, question.architecture, question.target)
+    return step_shape(question.recipe, question.architecture, question.target, question.engine)
 
 
 def _plan(
@@ -100,7 +104,7 @@ def _plan(
         ),
         notes=(
             *notes,
-            *(() if question.recipe.training.donate_buffers else (UNDONATED_NOTE,)),
+            *((UNDONATED_NOTE,) if components["undonated_copies"] else ()),
             *target.notes,
         ),
     )

@@ -4,12 +4,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tunix_rt.config.recipe import FloatFormat, Recipe
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.targets import Platform, Target
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Choice, Setting, resolve_kernel
+from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.flops import num_adapter_parameters
 from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
 from tunix_rt.engines.quantization_blocks import check_blocks
+from tunix_rt.engines.torch_kernels import TorchChoice, resolve_torch_kernel
+from tunix_rt.engines.torch_limits import require_torch_format, require_torch_mesh
 
 NUM_BYTES: dict[FloatFormat, int] = {"float32": 4, "bfloat16": 2}
 
@@ -24,7 +28,8 @@ class StepShape:
     platform: Platform
     rows: int
     """Rows that are computed at one time."""
-    attention: Choice
+    attention: Choice | TorchChoice
+    engine: EngineName = "jax"
 
     @property
     def tokens(self) -> int:
@@ -33,10 +38,12 @@ class StepShape:
 
     @cached_property
     def scored_tokens(self) -> int:
-        """Tokens whose logits exist at one time: whole columns of the batch, as the loss walks them."""
+        """Tokens whose logits exist at one time; the JAX engine walks whole columns of the batch."""
         chunk = self.recipe.training.loss_chunk_tokens
         if chunk is None:
             return self.tokens
+        if self.engine == "torch":
+            return min(chunk, self.tokens)
         all_rows = self.rows * self.mesh.num_batch_parts
         return self.rows * min(max(1, chunk // all_rows), self.recipe.data.row_length)
 
@@ -113,16 +120,21 @@ class StepShape:
         return self.architecture.num_layers * sum(map(sum, shapes)) + embedding + norms
 
 
-def step_shape(recipe: Recipe, architecture: Architecture, target: Target) -> StepShape:
-    """The step of a recipe on a target.
+def step_shape(
+    recipe: Recipe, architecture: Architecture, target: Target, engine: EngineName = "jax"
+) -> StepShape:
+    """The step of a recipe on a target, as an engine runs it.
 
     Raises:
         InvalidInputError: The mesh or the rows do not go into the target's devices, the attention kernel
-            that the recipe names cannot serve there, or the matrices cannot be quantised in such blocks.
+            that the recipe names cannot serve there, the matrices cannot be quantised in such blocks, or the
+            engine cannot do it.
     """
     if recipe.quantization is not None:
         check_blocks(recipe.quantization, architecture)
     mesh = mesh_shape(recipe.sharding, target.num_devices)
+    if engine == "torch":
+        _require_torch(recipe, mesh, target)
     rows = rows_per_device(mesh, architecture, recipe.training)
     setting = Setting(
         architecture=architecture,
@@ -132,5 +144,16 @@ def step_shape(recipe: Recipe, architecture: Architecture, target: Target) -> St
         compute_capability=target.compute_capability,
         num_tensor_shards=mesh.tensor,
     )
-    attention = resolve_kernel(recipe.training.attention, setting)
-    return StepShape(recipe, architecture, mesh, target.platform, rows, attention)
+    resolve = resolve_kernel if engine == "jax" else resolve_torch_kernel
+    attention = resolve(recipe.training.attention, setting)
+    return StepShape(recipe, architecture, mesh, target.platform, rows, attention, engine)
+
+
+def _require_torch(recipe: Recipe, mesh: MeshShape, target: Target) -> None:
+    if target.platform == "tpu":
+        raise InvalidInputError(
+            f"The torch engine does not run on {target.name}.",
+            next_step="Plan with --engine jax for a TPU, or choose a GPU with --on.",
+        )
+    require_torch_mesh(recipe, mesh)
+    require_torch_format(recipe.training.precision.compute, target.device_kind, target.compute_capability)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.flops import executed_flops_per_token
-from tunix_rt.engines.planning.components import optimizer_state_bytes
 from tunix_rt.engines.planning.step_shape import StepShape
+from tunix_rt.engines.planning.stored import optimizer_state_bytes
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ _ADAPTERS_ON_GPU = Efficiency(0.42, "measured on an H200 with Gemma 2B; assumed 
 
 def efficiency(step: StepShape) -> Efficiency:
     """What is assumed for a step."""
-    if step.platform != "gpu":
+    if step.platform != "gpu" or step.engine == "torch":
         return _ASSUMED
     return _FULL_ON_GPU if step.is_full else _ADAPTERS_ON_GPU
 

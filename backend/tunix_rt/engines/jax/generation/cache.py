@@ -43,12 +43,6 @@ def empty_cache(
     return [zeros() for _ in range(architecture.num_layers)] if is_list else zeros(architecture.num_layers)
 
 
-def bytes_per_row(architecture: Architecture, num_slots: int, dtype: DTypeLike) -> int:
-    """What one row takes in the cache, all layers together."""
-    numbers = 2 * architecture.num_layers * architecture.num_kv_heads * num_slots * architecture.head_dim
-    return numbers * jnp.dtype(dtype).itemsize
-
-
 def put_tokens(cache: LayerCache, place: Place, keys: Array, values: Array, positions: Array) -> LayerCache:
     """Write one token a row: keys and values [B, K, H] at the slots `positions` [B]."""
     # Every leading axis has an index: with one left out, XLA would transpose the whole cache on a GPU.

@@ -1,29 +1,30 @@
 """From the name of a model to one that writes: device, files, tokenizer, weights."""
 
 from dataclasses import replace
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh
 
-from tunix_rt.config.recipe import FloatFormat, ModelSection, ShardingSection
-from tunix_rt.engines.chat_template import choose_template
-from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.config.recipe import FloatFormat, ShardingSection
 from tunix_rt.engines.generation import GeneratorRequest
+from tunix_rt.engines.generation_opening import encoder_of, precision_of
+from tunix_rt.engines.generation_writing import BatchGenerator
 from tunix_rt.engines.jax.adapter_files import load_adapters
-from tunix_rt.engines.jax.devices import DeviceChoice, choose_device
+from tunix_rt.engines.jax.devices import choose_device
 from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights
-from tunix_rt.engines.jax.generation.generator import JaxGenerator
 from tunix_rt.engines.jax.layer_lists import unstacked
 from tunix_rt.engines.jax.lora import adapter_scale
 from tunix_rt.engines.jax.params import Params, abstract_params, init_params
 from tunix_rt.engines.jax.random_keys import random_keys
 from tunix_rt.engines.jax.sharding import make_mesh, replicated
 from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.engines.model_tokenizer import load_model_tokenizer
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.stop_tokens import stop_token_ids
+
+JaxGenerator: TypeAlias = BatchGenerator[LoadedModel]
 
 
 def open_generator(request: GeneratorRequest) -> JaxGenerator:
@@ -35,33 +36,14 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
         DataError: Files are damaged or do not belong together.
     """
     source = resolve_model(request.model)
-    encoder = _encoder(request, source)
+    encoder = encoder_of(request, source)
     choice = choose_device(request.device)
-    precision = _precision(request, choice)
+    precision = precision_of(request, computes_bfloat16=choice.platform != "cpu")
     mesh = make_mesh(ShardingSection(data=len(choice.devices), fsdp=1), choice.devices)
     decoder = Decoder(source.architecture, jnp.dtype(precision), unrolls_layers=choice.platform != "tpu")
     decoder, weights = _with_adapter(request, decoder, _params(request, source, precision, mesh), mesh)
-    model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder))
-    return JaxGenerator(model, encoder, source, choice, precision)
-
-
-def _encoder(request: GeneratorRequest, source: ModelSource) -> TraceEncoder:
-    tokenizer = load_model_tokenizer(_with_trained_tokenizer(request), source)
-    return TraceEncoder(tokenizer, choose_template(tokenizer, request.chat_template), request.markup)
-
-
-def _with_trained_tokenizer(request: GeneratorRequest) -> ModelSection:
-    """The model's section, with the tokenizer that the adapter was trained with."""
-    model, adapter = request.model, request.adapter
-    if model.tokenizer is not None or adapter is None or not (adapter / "tokenizer.json").is_file():
-        return model
-    return model.model_copy(update={"tokenizer": str(adapter)})
-
-
-def _precision(request: GeneratorRequest, choice: DeviceChoice) -> FloatFormat:
-    if request.precision != "auto":
-        return request.precision
-    return "float32" if choice.platform == "cpu" else "bfloat16"
+    model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), choice)
+    return BatchGenerator(model, encoder, source, str(choice), precision)
 
 
 def _params(request: GeneratorRequest, source: ModelSource, precision: FloatFormat, mesh: Mesh) -> Params:

@@ -1,17 +1,12 @@
 """Which token comes next: the most likely one, or one that is drawn."""
 
-import hashlib
-import json
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.generation import Prompt
 
 _ONE_AS_BITS = 0x3F800000
 _NUM_HALVINGS = 31
@@ -28,12 +23,6 @@ class Choice:
     def of(cls, decoding: Decoding) -> "Choice":
         """The part of a decoding that one step needs."""
         return cls(decoding.temperature, decoding.top_p)
-
-
-def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
-    """The key [2] of all draws of a completion: made of seed, prompt and sample, and of nothing else."""
-    name = json.dumps([seed, prompt.key, prompt.sample])
-    return np.frombuffer(hashlib.sha256(name.encode("utf-8")).digest()[:8], np.uint32)
 
 
 def choose_tokens(choice: Choice, logits: Array, keys: Array, positions: Array) -> Array:

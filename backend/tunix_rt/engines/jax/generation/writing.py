@@ -12,14 +12,12 @@ import jax.numpy as jnp
 from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from tunix_rt.engines.generation_batch import IDLE, NOT_FINITE
 from tunix_rt.engines.jax.generation.cache import Cache, empty_cache
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights, next_logits, read_prompts
 from tunix_rt.engines.jax.generation.sampling import Choice, are_finite, choose_tokens
 from tunix_rt.engines.jax.precision import matrix_precision
 from tunix_rt.engines.jax.sharding import ROW_AXES
-
-IDLE, NOT_FINITE = -1, -2
-"""Written in place of a token: by a row that has ended, and by one whose logits are not numbers."""
 
 
 class Rows(NamedTuple):
@@ -37,11 +35,11 @@ class Rows(NamedTuple):
     """Of the noise, uint32 [B, 2]."""
 
 
-class Newcomers(NamedTuple):
-    """Prompts that begin in rows of a batch, [R] each."""
+class Begun(NamedTuple):
+    """`Newcomers` on the device, filled up with rows that nobody takes."""
 
     prompts: Array
-    """Tokens [R, T]; beyond its end a prompt is filled up with anything."""
+    """Tokens [R, T]."""
     rows: Array
     """The row that each takes; a number beyond the batch: nobody."""
     tokens: Array
@@ -60,7 +58,7 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
-def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Newcomers) -> Rows:
+def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun) -> Rows:
     """Give prompts to rows that are free."""
     with matrix_precision(decoder.dtype):
         cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows)

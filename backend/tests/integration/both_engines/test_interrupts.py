@@ -1,0 +1,62 @@
+"""Ctrl-C and SIGTERM: the step is finished, the state saved, and the run goes on later as if unbroken."""
+
+import os
+import signal
+
+import pytest
+from support.training import Listener, Workshop
+
+from tunix_rt.engines.records import Progress
+
+
+class Interrupting(Listener):
+    """Sends a signal to this process when it sees a line."""
+
+    def __init__(self, number: signal.Signals, after: str) -> None:
+        super().__init__()
+        self._number = number
+        self._after = after
+
+    def show_line(self, text: str) -> None:
+        super().show_line(text)
+        if text.startswith(self._after):
+            os.kill(os.getpid(), self._number)
+
+    def show_progress(self, progress: Progress, *, is_due: bool) -> None:
+        self.show_line(str(progress))
+
+
+@pytest.fixture(scope="module")
+def unbroken(workshop: Workshop) -> str:
+    workshop.train("unbroken")
+    return "unbroken"
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_finishes_the_step_saves_and_can_be_resumed(
+    workshop: Workshop, unbroken: str, number: signal.Signals, exit_code: int
+) -> None:
+    name = f"stopped-by-{number.name}"
+    manifest = workshop.train(name, view=Interrupting(number, after="step 5/12"))
+    assert (manifest.status, manifest.exit_code) == ("cancelled", exit_code)
+    assert manifest.figures is not None
+    last_step = manifest.figures.num_steps
+    assert 5 <= last_step < 12
+    assert workshop.kept_steps(name)[-1] == last_step == workshop.metrics(name)[-1]["step"]
+    assert not (workshop.root / name / "model").exists()
+    assert workshop.train(name, resume_from="latest").status == "succeeded"
+    assert workshop.weights(name) == workshop.weights(unbroken)
+    assert workshop.metrics(name) == workshop.metrics(unbroken)
+
+
+def test_a_signal_before_the_first_step_ends_the_run_at_once(workshop: Workshop) -> None:
+    manifest = workshop.train("early", view=Interrupting(signal.SIGINT, after="model "))
+    assert (manifest.status, manifest.exit_code) == ("cancelled", 130)
+    assert workshop.metrics("early") == []
+    assert workshop.train("early", resume_from="latest").status == "succeeded"
+
+
+def test_the_handlers_of_before_are_back_after_a_run(workshop: Workshop) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    workshop.train("handlers")
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

@@ -1,0 +1,201 @@
+"""A whole run of a tiny model: what it leaves behind, and that every figure agrees with every other."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.training import DATASET, Listener, Workshop
+
+from tunix_rt.core.errors import ConflictError, DataError, DeviceError, DivergedError, DoesNotFitError
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.base import DeviceRequest
+
+
+@pytest.fixture(scope="module")
+def listener(workshop: Workshop) -> Listener:
+    """One for each engine."""
+    return Listener()
+
+
+@pytest.fixture(scope="module")
+def manifest(workshop: Workshop, listener: Listener) -> RunManifest:
+    return workshop.train("whole", "output.keep_checkpoints=1", view=listener)
+
+
+@pytest.fixture
+def run(workshop: Workshop, manifest: RunManifest) -> Path:
+    return workshop.root / "whole"
+
+
+def test_a_run_leaves_the_files_of_the_design(run: Path) -> None:
+    names = {path.name for path in run.iterdir()} - {".lock"}
+    assert names == {
+        "recipe.resolved.json",
+        "plan.json",
+        "environment.json",
+        "metrics.jsonl",
+        "events.jsonl",
+        "log.txt",
+        "checkpoints",
+        "model",
+        "run_manifest.json",
+    }
+
+
+def test_the_manifest_vouches_for_every_file(run: Path, manifest: RunManifest) -> None:
+    files = [path for path in run.rglob("*") if path.is_file() and path.name != ".lock"]
+    hashes = {
+        path.relative_to(run).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
+    assert manifest.files == {name: hashes[name] for name in hashes if name != "run_manifest.json"}
+    assert (manifest.status, manifest.exit_code, manifest.dataset) == ("succeeded", 0, DATASET)
+
+
+def test_nothing_that_was_written_is_null(run: Path) -> None:
+    for name in ("run_manifest.json", "environment.json", "plan.json"):
+        assert list(nulls(json.loads((run / name).read_bytes()))) == [], name
+    for name in ("metrics.jsonl", "events.jsonl"):
+        for line in (run / name).read_text().splitlines():
+            found = list(nulls(json.loads(line)))
+            # An override may really have been null in the recipe.
+            assert [path for path in found if "_value" not in path] == [], name
+
+
+def nulls(value: Any, path: str = "") -> Iterator[str]:
+    if value is None:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from nulls(inner, f"{path}.{key}")
+
+
+def test_every_step_has_one_line_and_the_loss_goes_down(workshop: Workshop, run: Path) -> None:
+    steps = [line for line in workshop.metrics("whole") if "loss" in line]
+    assert [line["step"] for line in steps] == list(range(1, 13))
+    assert steps[-1]["loss"] < steps[0]["loss"] - 1
+    assert [round(line["lr"], 5) for line in steps[:3]] == [0.00333, 0.00667, 0.01]
+    num_rows_of_an_epoch = steps[0]["epoch"]
+    assert steps[11]["epoch"] == pytest.approx(12 * num_rows_of_an_epoch)
+    assert all(0 < line["trained_tokens"] < line["tokens"] <= 4 * 64 for line in steps)
+
+
+def test_the_validation_loss_is_measured_and_the_best_checkpoint_is_kept(
+    workshop: Workshop, run: Path, manifest: RunManifest
+) -> None:
+    validations = {
+        line["step"]: line["validation_loss"]
+        for line in workshop.metrics("whole")
+        if "validation_loss" in line
+    }
+    assert list(validations) == [4, 8, 12]
+    best_step = min(validations, key=lambda step: validations[step])
+    assert manifest.figures is not None
+    assert manifest.figures.best_step == best_step
+    assert manifest.figures.best_validation_loss == validations[best_step]
+    assert workshop.kept_steps("whole") == sorted({best_step, 12})
+
+
+def test_what_was_planned_stands_beside_what_was_used(run: Path, manifest: RunManifest) -> None:
+    plan = json.loads((run / "plan.json").read_bytes())
+    assert plan["source"] == {"jax": "compiled", "torch": "estimated"}[manifest.engine]
+    assert sum(plan["components"].values()) == plan["per_device_bytes"]
+    assert manifest.figures is not None
+    assert manifest.figures.planned_memory_bytes == plan["per_device_bytes"]
+    assert (manifest.figures.peak_memory_bytes or 0) > plan["per_device_bytes"]
+
+
+def test_the_sanity_block_comes_before_the_plan(workshop: Workshop, run: Path, listener: Listener) -> None:
+    block = next(line for line in listener.lines if line.startswith("model "))
+    [plan] = workshop.events("whole", "plan")
+    assert listener.lines.index(block) < listener.lines.index(plan["message"])
+    for fact in (
+        "2 layers, hidden 64, vocabulary 1,024",
+        "1 x 4 rows of 64 tokens",
+        "trained tokens a step",
+        "adamw",
+        "compute float32",
+        "data 1 x fsdp 1 x tensor 1",
+        {"jax": "dense (no fused kernel", "torch": "sdpa (the best kernel of torch"}[workshop.engine],
+        "logits [256, 1024] float32 1.0 MiB",
+    ):
+        assert fact in block
+    assert block in (run / "log.txt").read_text()
+
+
+def test_the_resolved_recipe_names_every_override(run: Path) -> None:
+    resolved = json.loads((run / "recipe.resolved.json").read_bytes())
+    assert resolved["training"]["num_steps"] == 12
+    [override] = resolved["overrides"]
+    assert (override["key"], override["recipe_value"], override["used_value"]) == (
+        "output.keep_checkpoints",
+        2,
+        1,
+    )
+
+
+def test_a_directory_with_a_run_is_not_written_over(workshop: Workshop, run: Path) -> None:
+    before = (run / "run_manifest.json").read_bytes()
+    with pytest.raises(ConflictError, match=r"not empty.*--resume"):
+        workshop.train("whole")
+    assert (run / "run_manifest.json").read_bytes() == before
+
+
+def test_training_stops_when_the_validation_loss_no_longer_improves_and_exports_the_best_weights(
+    workshop: Workshop,
+) -> None:
+    sets = ("eval.every_steps=1", "training.learning_rate=0.3")
+    sets += ("training.warmup_steps=0",)
+    stopping = ("eval.early_stop_patience=2", "output.model=best")
+    early = workshop.train("early", *sets, *stopping).figures
+    assert early is not None
+    assert early.best_step is not None
+    assert early.num_steps == early.best_step + 2 < 12
+    assert early.exported_step == early.best_step
+    workshop.train("until-best", *sets, f"training.num_steps={early.best_step}")
+    assert workshop.weights("early") == workshop.weights("until-best")
+    again = workshop.train("early", *sets, *stopping, resume_from="latest").figures
+    assert again is not None
+    assert again.num_steps == early.num_steps
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_and_keeps_the_good_state(workshop: Workshop) -> None:
+    with pytest.raises(DivergedError, match="step 2"):
+        workshop.train("diverged", "training.learning_rate=1e38", "training.warmup_steps=0")
+    assert workshop.kept_steps("diverged") == [1]
+    manifest = workshop.manifest("diverged")
+    assert (manifest["status"], manifest["exit_code"], manifest["failure"]["code"]) == (
+        "failed",
+        6,
+        "diverged",
+    )
+    batch = json.loads((workshop.root / "diverged" / "diverged_batch.json").read_bytes())
+    assert batch["step"] == 2
+    assert all(len(example["trace_id"]) == 36 for row in batch["rows"] for example in row)
+    assert (workshop.root / "diverged" / "diverged_batch.npz").exists()
+
+
+def test_a_run_that_does_not_fit_is_refused_with_changes_that_would(workshop: Workshop) -> None:
+    # A million rows: their logits alone take 268 GB. Nothing of it is ever allocated.
+    sets = ("training.batch_size=1048576", "training.loss_chunk_tokens=null")
+    with pytest.raises(DoesNotFitError, match=r"would make it fit: --set training"):
+        workshop.train("too-large", *sets)
+    plan = json.loads((workshop.root / "too-large" / "plan.json").read_bytes())
+    assert not plan["fits"]
+    assert len(plan["fixes"]) >= 1
+    manifest = workshop.manifest("too-large")
+    assert (manifest["status"], manifest["exit_code"], manifest["is_forced"]) == ("failed", 5, False)
+
+
+def test_a_device_that_is_not_there_is_said_with_how_to_get_it(workshop: Workshop) -> None:
+    with pytest.raises(DeviceError, match=r"GPU.*Kaggle.*Accelerator"):
+        workshop.train("no-gpu", device=DeviceRequest("gpu"))
+    assert not (workshop.root / "no-gpu").exists()
+
+
+def test_refused_data_leaves_no_directory(workshop: Workshop) -> None:
+    with pytest.raises(DataError, match="longer than the row length 16"):
+        workshop.train("too-short", "data.row_length=16")
+    assert not (workshop.root / "too-short").exists()

@@ -1,0 +1,92 @@
+"""`tunix-rt doctor`: what it finds on this machine, and what it makes of things that are broken."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.children import environment, run_program
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.engines.installed import has_nvidia_gpu
+from tunix_rt.engines.probing import probe
+from tunix_rt.services.doctor import examine
+
+_REPORT_MODULES = """
+import json, sys
+from tunix_rt.cli.main import app
+app(["doctor", "--json"], standalone_mode=False)
+sys.stderr.write(json.dumps(sorted({"jax", "torch", "transformers", "optax"} & set(sys.modules))))
+"""
+
+
+@pytest.fixture
+def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory whose modules children find before the installed ones, as broken installations would be."""
+    directory = tmp_path / "fakes"
+    directory.mkdir()
+    monkeypatch.syspath_prepend(str(directory))
+    search_path = [str(directory), *filter(None, [environment().get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", ":".join(search_path))
+    return directory
+
+
+def test_doctor_finds_both_engines_and_the_store_and_loads_neither(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _REPORT_MODULES],
+        env=environment(Settings(home=tmp_path / "home"), OMP_NUM_THREADS="1"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stderr.splitlines()[-1]) == []
+    diagnosis = json.loads(done.stdout)
+    assert [engine["name"] for engine in diagnosis["engines"]] == ["jax", "torch"]
+    assert all(engine["devices"][-1]["platform"] == "cpu" for engine in diagnosis["engines"])
+    assert diagnosis["database"]["kind"] == "sqlite"
+    assert diagnosis["free_disk_bytes"] > 0
+    assert diagnosis["auto_engine"].startswith("engine ")
+    assert diagnosis["problems"] == []
+
+
+def test_broken_engines_are_named_and_the_exit_code_says_so(tmp_path: Path, fakes: Path) -> None:
+    (fakes / "jax.py").write_text("raise SystemError('this jaxlib is of another version')")
+    (fakes / "torch.py").write_text("raise ImportError('libcudart.so.13: cannot open shared object file')")
+    done = run_program("doctor", settings=Settings(home=tmp_path / "home"), COLUMNS="200")
+    assert done.returncode == 1
+    assert "broken: The jax engine on the CPU ended with code 1" in done.stdout
+    assert "this jaxlib is of another version" in done.stdout
+    assert "libcudart.so.13: cannot open shared object file" in done.stdout
+    assert "next:   Check the driver" in done.stdout
+
+
+def test_an_engine_that_hangs_is_given_up(fakes: Path) -> None:
+    (fakes / "torch.py").write_text("import time\ntime.sleep(600)")
+    answer = probe("torch", "cpu", timeout_s=1.5)
+    assert answer.problem is not None
+    assert answer.problem.detail == "The torch engine on the CPU gave no answer within 2 s."
+
+
+@pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")
+def test_a_device_that_an_engine_refuses_is_a_problem_with_a_next_step() -> None:
+    answer = probe("torch", "gpu")
+    assert answer.device is None
+    assert answer.problem is not None
+    assert "--device cpu" in answer.problem.next_step
+
+
+def test_a_home_that_cannot_be_made_is_a_problem(tmp_path: Path, fakes: Path) -> None:
+    (fakes / "jax.py").write_text("raise ImportError")
+    (fakes / "torch.py").write_text("raise ImportError")
+    (tmp_path / "file").touch()
+    diagnosis = examine(Settings(home=tmp_path / "file" / "home"))
+    assert "creating the home directory" in diagnosis.problems[0].detail.lower()
+    assert diagnosis.database is None
+
+
+def test_flags_of_parity_without_parity_are_refused(tmp_path: Path) -> None:
+    done = run_program("doctor", "--steps", "3", settings=Settings(home=tmp_path))
+    assert done.returncode == 2
+    assert "Add --parity RECIPE" in done.stderr

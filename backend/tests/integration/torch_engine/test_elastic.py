@@ -1,0 +1,79 @@
+"""Runs of several processes through the command line: torchrun, another number of them, one that dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from support.children import PROGRAM, free_port
+from support.training import Workshop
+
+WAIT_S = 300
+
+
+def run_torchrun(workshop: Workshop, output: str, *more: str) -> "subprocess.CompletedProcess[str]":
+    """Train with two processes that torchrun starts."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--no-python"]
+    return subprocess.run(
+        [*torchrun, f"--master-port={free_port()}", *PROGRAM, *workshop.command(output, *more)],
+        env=workshop.environment(),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+    )
+
+
+@contextmanager
+def started_together(workshop: Workshop, output: str, *more: str) -> Iterator[list["subprocess.Popen[str]"]]:
+    """Two processes that find each other through flags; none outlives the context."""
+    together = ("--coordinator", f"127.0.0.1:{free_port()}", "--num-processes", "2")
+    children = [workshop.start(output, *together, "--process-id", str(number), *more) for number in range(2)]
+    try:
+        yield children
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()
+
+
+def wait_for_checkpoint(workshop: Workshop, output: str, children: list["subprocess.Popen[str]"]) -> None:
+    directory = workshop.root / output / "checkpoints"
+    deadline = time.monotonic() + WAIT_S
+    while not directory.is_dir() or not any(name.isdecimal() for name in os.listdir(directory)):
+        assert time.monotonic() < deadline
+        assert all(child.poll() is None for child in children)
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_two_processes_and_then_with_one_again(workshop: Workshop) -> None:
+    workshop.train("alone")
+    workshop.train("changing", "training.num_steps=4")
+    done = run_torchrun(workshop, "changing", "--resume", "--set", "training.num_steps=8")
+    assert done.returncode == 0, done.stderr
+    assert "data 1 x fsdp 2 x tensor 1" in (workshop.root / "changing" / "log.txt").read_text()
+    workshop.train("changing", resume_from="latest")
+    alone, changing = workshop.metrics("alone"), workshop.metrics("changing")
+    assert [line["step"] for line in changing] == [line["step"] for line in alone]
+    for key in ("loss", "validation_loss"):
+        losses = [line[key] for line in changing if key in line]
+        assert losses == pytest.approx([line[key] for line in alone if key in line], abs=1e-4)
+    assert workshop.manifest("changing-process-1")["status"] == "succeeded"
+    assert not (workshop.root / "changing-process-1" / "model").exists()
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_ends_the_others_with_an_error(workshop: Workshop) -> None:
+    with started_together(workshop, "dying", "--set", "training.num_steps=100000") as children:
+        wait_for_checkpoint(workshop, "dying", children)
+        children[1].send_signal(signal.SIGKILL)
+        assert children[0].stderr is not None
+        errors = children[0].stderr.read()
+        assert children[0].wait(timeout=WAIT_S) == 4
+    assert "lost another of the 2 that train together" in errors
+    assert "--resume" in errors
+    assert workshop.manifest("dying")["failure"]["code"] == "device"

@@ -1,0 +1,120 @@
+"""What the torch engine exports has the same logits in transformers, in PEFT and in the JAX engine."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from peft import PeftModel
+from safetensors.torch import load_file
+from support.parity import save_tiny_model
+from support.training import Workshop, make_workshop
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tunix_rt.engines.architecture import architecture_from_config
+from tunix_rt.engines.jax.adapter_files import load_adapters
+from tunix_rt.engines.jax.lora import adapter_scale
+from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.weights import load_params
+from tunix_rt.files.assets import shipped_tokenizer_dir
+
+TOKENS = np.array([[5, 17, 300, 42, 7, 999, 3]], np.int32)
+SHORT = ("training.num_steps=2", "eval.every_steps=null", "eval.max_batches=null")
+LORA = ("training.mode=lora", "lora.rank=4", "lora.targets=[q, v, o, down]")
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    root = tmp_path_factory.mktemp("workshop")
+    made = make_workshop(root, root / "compiled", "torch")
+    for name in ("tiny-gemma", "tiny-qwen3"):
+        write_base(name, root / name)
+    return made
+
+
+def write_base(name: str, directory: Path) -> None:
+    shutil.copytree(shipped_tokenizer_dir("tiny"), directory)
+    save_tiny_model(name, directory)
+
+
+def base(workshop: Workshop, name: str) -> tuple[str, ...]:
+    return f"model.name={workshop.root / name}", "model.weights=pretrained"
+
+
+def jax_logits(directory: Path, adapter: Path | None = None) -> NDArray[np.float32]:
+    architecture = architecture_from_config(json.loads((directory / "config.json").read_text()))
+    params = load_params(directory, architecture, "float32")
+    adapters, scale = None, 1.0
+    if adapter is not None:
+        adapters, lora = load_adapters(adapter, architecture)
+        scale = adapter_scale(lora)
+    inputs = Inputs(TOKENS, np.ones_like(TOKENS), np.arange(TOKENS.shape[1], dtype=np.int32)[None])
+    options = ForwardOptions("float32", adapter_scale=scale)
+    return np.asarray(logits(params, adapters, architecture, inputs, options))[0]
+
+
+def their_logits(model: Any) -> NDArray[np.float32]:
+    with torch.no_grad():
+        return np.asarray(model.eval()(torch.from_numpy(TOKENS.astype(np.int64))).logits[0].float())
+
+
+def assert_close(left: NDArray[np.float32], right: NDArray[np.float32]) -> None:
+    np.testing.assert_allclose(left, right, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["tiny-gemma", "tiny-qwen3"])
+def test_a_trained_model_has_the_same_logits_in_transformers_and_in_jax(
+    workshop: Workshop, name: str
+) -> None:
+    output = f"full-{name}"
+    workshop.train(output, *SHORT, *base(workshop, name))
+    exported = workshop.root / output / "model"
+    model, report = AutoModelForCausalLM.from_pretrained(exported, output_loading_info=True)
+    assert not any(report.values()), report
+    assert model.dtype == torch.float32
+    theirs = their_logits(model)
+    assert_close(jax_logits(exported), theirs)
+    assert np.abs(theirs - jax_logits(workshop.root / name)).max() > 1e-2, "nothing was trained"
+    ids = AutoTokenizer.from_pretrained(exported)("17 + 25", add_special_tokens=False)["input_ids"]
+    assert len(ids) > 1
+
+
+def test_an_adapter_has_the_same_logits_in_peft_in_jax_and_merged(workshop: Workshop) -> None:
+    sets = (*SHORT, *LORA, *base(workshop, "tiny-qwen3"))
+    workshop.train("adapter", *sets)
+    workshop.train("merged", *sets, "output.merge_adapters=true")
+    adapter, merged = workshop.root / "adapter" / "model", workshop.root / "merged" / "model"
+    beginning = workshop.root / "tiny-qwen3"
+    adapted = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(beginning), adapter)
+    theirs = their_logits(adapted)
+    assert_close(jax_logits(beginning, adapter), theirs)
+    assert_close(jax_logits(merged), theirs)
+    assert_close(their_logits(AutoModelForCausalLM.from_pretrained(merged)), theirs)
+    assert np.abs(theirs - jax_logits(beginning)).max() > 1e-3, "nothing was trained"
+
+
+def test_a_merged_model_has_the_quantised_numbers_that_training_saw(workshop: Workshop) -> None:
+    block_size = 16
+    quantised = ("quantization.format=int8", f"quantization.block_size={block_size}")
+    mode = ("training.mode=qlora", "lora.targets=[q]", "output.merge_adapters=true")
+    workshop.train("merged-int8", *SHORT, *mode, *quantised, *base(workshop, "tiny-qwen3"))
+    name = "model.layers.0.mlp.gate_proj.weight"
+    written, before = (
+        load_file(directory / "model.safetensors")[name]
+        for directory in (workshop.root / "merged-int8" / "model", workshop.root / "tiny-qwen3")
+    )
+    assert not torch.equal(written, before)
+    blocks = written.unflatten(1, (-1, block_size))
+    codes = blocks / (blocks.abs().amax(dim=-1, keepdim=True) / 127)
+    torch.testing.assert_close(codes, codes.round(), atol=1e-3, rtol=0)
+
+
+def test_bfloat16_weights_are_exported_as_they_are_stored(workshop: Workshop) -> None:
+    workshop.train("bfloat16", *SHORT, "training.precision.weights=bfloat16")
+    exported = workshop.root / "bfloat16" / "model"
+    assert AutoModelForCausalLM.from_pretrained(exported, dtype="auto").dtype == torch.bfloat16
+    assert json.loads((exported / "config.json").read_text())["dtype"] == "bfloat16"

@@ -1,0 +1,74 @@
+"""`training_pt/train.py`, the seeds' command line of the torch engine, and `--engine auto` after it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.children import run_program
+from support.training import DATASET, Workshop, make_workshop
+
+from tunix_rt.engines.installed import has_nvidia_gpu
+
+ROOT = Path(__file__).parents[4]
+SCRIPT = ROOT / "training_pt" / "train.py"
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return make_workshop(tmp_path_factory.mktemp("workshop"), tmp_path_factory.mktemp("compiled"), "torch")
+
+
+def launch(workshop: Workshop, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, SCRIPT, *map(str, arguments)],
+        cwd=ROOT,
+        env=workshop.environment(COLUMNS="200"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+
+
+def test_the_launcher_is_only_a_launcher() -> None:
+    assert len(SCRIPT.read_text().splitlines()) <= 15
+
+
+def test_help_names_every_flag(workshop: Workshop) -> None:
+    done = launch(workshop, "--help")
+    assert done.returncode == 0
+    for flag in (
+        "--config --output --dataset --data --device --device_index --smoke_steps --smoke_config "
+        "--checkpoint_dir --resume_from --save_every_steps --eval_after_train --eval_set"
+    ).split():
+        assert f"{flag} " in done.stdout, flag
+
+
+def test_the_seeds_command_trains_with_torch_and_auto_goes_on_with_it(workshop: Workshop) -> None:
+    output = workshop.root / "launched"
+    flags = ("--output", output, "--dataset", DATASET, "--device", "cpu", "--smoke_steps", 2)
+    done = launch(workshop, "--config", workshop.recipe, *flags)
+    assert done.returncode == 0, done.stderr
+    assert workshop.manifest("launched")["engine"] == "torch"
+    assert [override["message"] for override in workshop.events("launched", "override")] == [
+        "training.num_steps: 12 -> 2 (--smoke_steps)"
+    ]
+    assert (output / "log.txt").read_text().splitlines()[0] == "engine torch: --engine torch"
+
+    longer = ("--output", output, "--device", "cpu", "--resume", "--set", "training.num_steps=3", "--json")
+    done = run_program("train", workshop.recipe, *longer, settings=workshop.settings, OMP_NUM_THREADS="1")
+    assert done.returncode == 0, done.stderr
+    assert "engine torch: the run that goes on was made with it" in done.stderr
+    assert json.loads(done.stdout)["figures"]["num_steps"] == 3
+
+
+@pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")
+def test_a_gpu_that_is_not_there_is_never_replaced_by_the_cpu(workshop: Workshop) -> None:
+    output = workshop.root / "nowhere"
+    done = launch(workshop, "--config", workshop.recipe, "--output", output, "--device", "cuda")
+    assert done.returncode == 4
+    assert "error: " in done.stderr
+    assert "--device cpu" in done.stderr
+    assert not output.exists()

@@ -1,0 +1,51 @@
+"""`tunix-rt doctor --parity`: both engines train a recipe in children; a certificate says how they differ."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.children import PROGRAM, run_program
+from support.training import Workshop, make_workshop
+
+from tunix_rt.core.parity import ParityCertificate
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return make_workshop(tmp_path_factory.mktemp("workshop"), tmp_path_factory.mktemp("compiled"))
+
+
+def test_a_certificate_of_a_lora_recipe_is_printed_and_kept(workshop: Workshop) -> None:
+    changes = ("--set", "training.mode=lora", "--set", "training.schedule=cosine")
+    done = subprocess.run(
+        [*PROGRAM, "doctor", "--parity", str(workshop.recipe), *changes, "--json"],
+        env=workshop.environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    path = Path(printed.pop("path"))
+    assert json.loads(path.read_bytes()) == printed
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+    certificate = ParityCertificate.model_validate(printed)
+    assert certificate.passed
+    assert certificate.batches_equal
+    assert certificate.num_steps == 20
+    assert 0 < certificate.max_loss_difference <= 1e-4
+    assert 0 < certificate.max_weight_difference <= 1e-3
+    assert [run.engine for run in certificate.runs] == ["jax", "torch"]
+    assert [len(set(run.batch_hashes)) > 1 for run in certificate.runs] == [True, True]
+    assert certificate.runs[0].losses[-1] < certificate.runs[0].losses[0]
+    assert "eval.every_steps" in {override.key for override in certificate.overrides}
+
+
+def test_a_dataset_that_does_not_exist_is_refused_at_once(workshop: Workshop) -> None:
+    done = run_program(
+        "doctor", "--parity", workshop.recipe, "--dataset", "nothing-v1", settings=workshop.settings
+    )
+    assert done.returncode == 2
+    assert "nothing-v1" in done.stderr
+    assert not workshop.settings.parity_dir.joinpath("nothing-v1").exists()

@@ -1,0 +1,145 @@
+"""One recipe, one set of weights, both engines: what the tests of parity compare."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from support.datasets import sums
+from support.torch_models import CPU
+from tunix_rt.config.recipe import ModelSection, Recipe
+from tunix_rt.engines.base import DeviceRequest, Rows, TrainingData
+from tunix_rt.engines.batching import Batch
+from tunix_rt.engines.jax.adapter_files import load_adapters as load_jax_adapters
+from tunix_rt.engines.jax.adapter_files import save_adapters
+from tunix_rt.engines.jax.lora import init_adapters
+from tunix_rt.engines.jax.program import Program, build_program
+from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.jax.state import TrainState
+from tunix_rt.engines.jax.weights import load_params
+from tunix_rt.engines.jax.weights_saving import save_params
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.preparation import Prepared, prepare
+from tunix_rt.engines.torch.adapters import adapter_tensors, load_adapters
+from tunix_rt.engines.torch.devices import choose_device
+from tunix_rt.engines.torch.loading import load_decoder
+from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
+from tunix_rt.engines.torch.step import TrainStep
+
+NUM_STEPS = 20
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What an engine made of a recipe."""
+
+    losses: list[float]
+    grad_norms: list[float]
+    weights: dict[str, Tensor]
+    """Of the whole model under the published names, or of the adapters under PEFT's."""
+    batch: dict[str, NDArray[Any]]
+    """The first batch as the device got it: tokens, targets, loss_mask, segment_ids and positions."""
+
+
+def save_tiny_model(name: str, directory: Path) -> Path:
+    """Random weights of a built-in model as a directory that both engines load."""
+    source = resolve_model(ModelSection(name=name, weights="random"))
+    decoder = open_decoder(source, DecoderOptions(is_random=True), CPU)
+    save_file(dict(decoder.module.named_parameters()), directory / "model.safetensors")
+    (directory / "config.json").write_text(json.dumps(dict(source.config)), encoding="utf-8")
+    return directory
+
+
+def prepare_sums(recipe: Recipe) -> Prepared:
+    """The recipe with a dataset of small additions."""
+    rows = Rows("train", lambda: iter(sums(200)))
+    return prepare(recipe, TrainingData("sums", "hash-of-sums", rows, validation=None))
+
+
+def save_first_adapters(prepared: Prepared, directory: Path) -> Path:
+    """Adapters to start from, in PEFT's layout. Both matrices of a pair are random: nothing is at rest."""
+    assert prepared.recipe.lora is not None
+    adapters = init_adapters(prepared.source.architecture, prepared.recipe.lora, jax.random.key(0))
+    rng = np.random.default_rng(0)
+    moved = jax.tree.map(lambda leaf: leaf + 0.02 * rng.standard_normal(leaf.shape, np.float32), adapters)
+    save_adapters(directory, moved, prepared.recipe.lora, base_model=prepared.source.name)
+    return directory
+
+
+def train_in_jax(prepared: Prepared, adapters: Path | None, scratch: Path) -> Trained:
+    """The steps of the JAX engine, which is the oracle."""
+    program = _jax_program(prepared)
+    architecture, directory = prepared.source.architecture, prepared.source.directory
+    assert directory is not None
+    first = None if adapters is None else load_jax_adapters(adapters, architecture)[0]
+    state, frozen = program.init_state(load_params(directory, architecture, "float32"), first)
+    losses, grad_norms = [], []
+    for index in range(NUM_STEPS):
+        batch = program.put_batch(prepared.batches.batch(index))
+        state, metrics = program.train_step(state, frozen, batch)
+        losses.append(float(metrics.loss))
+        grad_norms.append(float(metrics.grad_norm))
+    sent = program.put_batch(prepared.batches.batch(0))
+    arrays = {name: np.asarray(array).reshape(-1, array.shape[-1]) for name, array in sent.items()}
+    return Trained(losses, grad_norms, _jax_weights(program, state, scratch), arrays)
+
+
+def train_in_torch(prepared: Prepared, adapters: Path | None) -> Trained:
+    """The steps of the torch engine."""
+    decoder = load_decoder(prepared.source, prepared.recipe, choose_device(DeviceRequest("cpu")))
+    if adapters is not None:
+        load_adapters(decoder, adapters)
+    step = TrainStep(decoder, prepared.recipe, NUM_STEPS, CPU)
+    metrics = [step.run(step.put_batch(prepared.batches.batch(index)), index) for index in range(NUM_STEPS)]
+    weights = step.stored_weights() if adapters is None else adapter_tensors(decoder)
+    return Trained(
+        [float(each.loss) for each in metrics],
+        [float(each.grad_norm) for each in metrics],
+        {name: tensor.detach() for name, tensor in weights.items()},
+        _torch_batch(step, prepared.batches.batch(0)),
+    )
+
+
+def largest_difference(left: dict[str, Tensor], right: dict[str, Tensor]) -> float:
+    """Of any two numbers in the same place."""
+    assert left.keys() == right.keys()
+    return max(float((left[name] - right[name]).abs().max()) for name in left)
+
+
+def _jax_program(prepared: Prepared) -> Program:
+    mesh = make_mesh(prepared.recipe.sharding, jax.devices()[:1])
+    architecture = prepared.source.architecture
+    return build_program(prepared.recipe, architecture, mesh, num_steps=NUM_STEPS, platform="cpu")
+
+
+def _jax_weights(program: Program, state: TrainState, scratch: Path) -> dict[str, Tensor]:
+    lora = program.recipe.lora
+    if lora is None:
+        save_params(scratch, state.trainable, program.architecture)
+        return load_file(scratch / "model.safetensors")
+    save_adapters(scratch, state.trainable, lora, base_model="base")
+    return load_file(scratch / "adapter_model.safetensors")
+
+
+def _torch_batch(step: TrainStep, batch: Batch) -> dict[str, NDArray[Any]]:
+    """What was sent, in the shape of what was not: targets and mask are known where tokens are trained."""
+    parts = step.put_batch(batch).micro_batches
+    rows = {
+        name: torch.cat([getattr(part, name) for part in parts]).numpy()
+        for name in ("tokens", "segment_ids", "positions")
+    }
+    masks, targets = [], []
+    for part in parts:
+        mask, target = torch.zeros(part.tokens.numel()), torch.zeros(part.tokens.numel(), dtype=torch.int64)
+        mask[part.places] = part.weights
+        target[part.places] = part.targets
+        masks.append(mask.view_as(part.tokens))
+        targets.append(target.view_as(part.tokens))
+    return rows | {"loss_mask": torch.cat(masks).numpy(), "targets": torch.cat(targets).numpy()}

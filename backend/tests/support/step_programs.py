@@ -1,0 +1,60 @@
+"""What one step does, in a form that two recipes can be compared by."""
+
+from typing import Any
+
+import jax
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.jax.program import build_program
+from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.preparation import Prepared
+from tunix_rt.engines.starting import Start
+
+NUM_STEPS = 4
+
+
+def jax_step(prepared: Prepared) -> str:
+    """What the compiler is given."""
+    program = build_program(
+        prepared.recipe,
+        prepared.source.architecture,
+        make_mesh(prepared.recipe.sharding, jax.devices("cpu")[:1]),
+        num_steps=prepared.num_steps,
+        platform="cpu",
+    )
+    arguments = (program.abstract_state, program.abstract_frozen, program.abstract_batch)
+    return program.train_step.lower(*arguments).as_text()
+
+
+def torch_steps(prepared: Prepared) -> Any:
+    """Every operation of a few steps with the shapes that it makes, and the state after them."""
+    from tunix_rt.engines.torch.devices import choose_device
+    from tunix_rt.engines.torch.sharding import ALONE
+    from tunix_rt.engines.torch.starting import load_training
+    from tunix_rt.engines.torch.tensor_bytes import bytes_of
+
+    torch.set_num_threads(1)
+    device = choose_device(DeviceRequest("cpu"))
+    _, step = load_training(Start(), prepared, device, ALONE, initial_adapters=None)
+    with _Recorder() as recorder:
+        for index in range(NUM_STEPS):
+            step.run(step.put_batch(prepared.batches.batch(index)), index)
+    state = {name: (tensor.dtype, bytes_of(tensor).tobytes()) for name, tensor in step.state_dict().items()}
+    return recorder.operations, state
+
+
+class _Recorder(TorchDispatchMode):
+    """Writes down what torch is asked to compute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations: list[tuple[str, list[tuple[int, ...]]]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        made = [tuple(leaf.shape) for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+        self.operations.append((str(func), made))
+        return result

@@ -1,0 +1,28 @@
+"""Tiny models of the torch engine that write."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from tunix_rt.config.recipe import FloatFormat, ModelSection
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.torch.devices import choose_device
+from tunix_rt.engines.torch.generation.batch import LoadedModel
+from tunix_rt.engines.torch.generation.forward import prepare_to_write
+from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
+
+# Two spinning threads on shared cores are slower than one.
+torch.set_num_threads(1)
+
+
+def torch_model(
+    directory: Path, *, stop_ids: Sequence[int] = (), precision: FloatFormat = "float32"
+) -> LoadedModel:
+    """The model of a directory on the CPU, ready to write."""
+    place = choose_device(DeviceRequest("cpu"))
+    options = DecoderOptions(weights=precision, compute=precision, kernel="dense")
+    decoder = open_decoder(resolve_model(ModelSection(name=str(directory))), options, place.device)
+    prepare_to_write(decoder)
+    return LoadedModel(decoder, place, frozenset(stop_ids))

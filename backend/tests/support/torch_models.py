@@ -1,0 +1,29 @@
+"""Tiny models as the torch engine opens them."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tunix_rt.config.recipe import FloatFormat, ModelSection
+from tunix_rt.engines.jax.model import Inputs
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.torch.model import Decoder, DecoderOptions, open_decoder
+from tunix_rt.engines.torch_kernels import TorchKernel
+
+# Two spinning threads on shared cores are slower than one.
+torch.set_num_threads(1)
+
+CPU = torch.device("cpu")
+
+
+def decoder_of(directory: Path, *, kernel: TorchKernel = "sdpa", compute: FloatFormat = "float32") -> Decoder:
+    """The model of a directory on the CPU, weights in float32."""
+    source = resolve_model(ModelSection(name=str(directory)))
+    return open_decoder(source, DecoderOptions(compute=compute, kernel=kernel), CPU)
+
+
+def inputs_of(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
+    """Tokens, segments and positions as tensors."""
+    tokens, segment_ids, positions = (torch.as_tensor(array).long() for array in inputs)
+    return tokens, segment_ids, positions

@@ -1,0 +1,51 @@
+"""Steps of the torch engine on a tiny model, from random weights or from a directory."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from support.programs import TINY_GEMMA2, random_batch
+from support.torch_models import CPU
+from tunix_rt.config.recipe import ModelSection, Recipe
+from tunix_rt.engines.architecture import architecture_from_config
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.models import ModelSource, resolve_model
+from tunix_rt.engines.torch.devices import choose_device
+from tunix_rt.engines.torch.loading import load_decoder
+from tunix_rt.engines.torch.state import StepMetrics
+from tunix_rt.engines.torch.step import TrainStep
+
+
+def tiny_step(recipe: Recipe, directory: Path | None = None, *, num_steps: int = 10) -> TrainStep:
+    """The step of a recipe on the CPU: of a model directory, or of a tiny Gemma 2 drawn from a seed."""
+    source = tiny_source() if directory is None else resolve_model(ModelSection(name=str(directory)))
+    decoder = load_decoder(source, recipe, choose_device(DeviceRequest("cpu")))
+    return TrainStep(decoder, recipe, num_steps, CPU)
+
+
+def train(step: TrainStep, num_steps: int, *, first: int = 0) -> list[StepMetrics]:
+    """Steps on batches first, first + 1, …"""
+    indices = range(first, first + num_steps)
+    return [step.run(step.put_batch(random_batch(seed=index)), index) for index in indices]
+
+
+def losses(metrics: list[StepMetrics]) -> list[float]:
+    return [float(each.loss) for each in metrics]
+
+
+def copied(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A state that later steps do not change."""
+    return {name: tensor.clone() for name, tensor in state.items()}
+
+
+def largest_difference(left: dict[str, Tensor], right: dict[str, Tensor]) -> float:
+    """Of any two numbers in the same place of two states."""
+    assert left.keys() == right.keys()
+    return max(float((left[name].float() - right[name].float()).abs().max()) for name in left)
+
+
+def tiny_source() -> ModelSource:
+    """A tiny Gemma 2 without files."""
+    config: dict[str, Any] = TINY_GEMMA2
+    return ModelSource("tiny", architecture_from_config(config), config, directory=None, revision=None)

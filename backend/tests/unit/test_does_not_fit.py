@@ -1,0 +1,54 @@
+"""Out of memory is explained against the plan, with the flag that helps."""
+
+import pytest
+from support.recipes import make_recipe
+
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.targets import known_target
+from tunix_rt.engines.does_not_fit import does_not_fit, out_of_memory_error, with_advice
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
+from tunix_rt.engines.planning.workload import Workload
+
+RECIPE = make_recipe(**{"training.batch_size": 12, "training.gradient_accumulation_steps": 2})
+EXHAUSTED = RuntimeError("Out of memory allocating 9 bytes.\nmore")
+
+
+def question(target: str) -> PlanQuestion:
+    architecture = resolve_model(RECIPE.model, needs_weights=False).architecture
+    return PlanQuestion(RECIPE, architecture, known_target(target), Workload(num_steps=3))
+
+
+def make_plan(**changes: object) -> Plan:
+    return estimated_plan(question("h200")).model_copy(update=changes)
+
+
+def test_running_out_of_memory_is_explained_against_the_plan() -> None:
+    plan = make_plan(per_device_bytes=2 * 2**30, limit_bytes=3 * 2**30)
+    error = out_of_memory_error(plan, RECIPE, EXHAUSTED, saved_steps=[4, 8])
+    assert error.exit_code == 5
+    assert "Planned: 2.00 GiB of 3.00 GiB a device (estimated)" in error.detail
+    assert "Out of memory allocating 9 bytes." in error.detail
+    assert "more" not in error.detail
+    assert "newest checkpoint is of step 8" in error.detail
+    assert "--force" in error.next_step
+
+
+@pytest.mark.parametrize(("parts", "finer"), [(1, 2), (2, 3), (4, 6), (6, 12)])
+def test_the_same_batch_in_smaller_parts_is_advised_with_its_flag(parts: int, finer: int) -> None:
+    recipe = make_recipe(**{"training.batch_size": 12, "training.gradient_accumulation_steps": parts})
+    error = out_of_memory_error(make_plan(), recipe, EXHAUSTED, saved_steps=[])
+    assert f"--resume --set training.gradient_accumulation_steps={finer}:" in error.next_step
+
+
+def test_a_batch_in_parts_of_one_row_cannot_be_divided_further() -> None:
+    recipe = make_recipe(**{"training.batch_size": 12, "training.gradient_accumulation_steps": 12})
+    error = out_of_memory_error(make_plan(), recipe, EXHAUSTED, saved_steps=[])
+    assert "gradient_accumulation_steps" not in error.next_step
+
+
+def test_what_does_not_fit_comes_with_changes_that_do() -> None:
+    plan = with_advice(estimated_plan(question("t4")), question("t4"))
+    assert not plan.fits
+    assert plan.fixes
+    assert plan.fixes[0].change in does_not_fit(plan, plan.reason).next_step

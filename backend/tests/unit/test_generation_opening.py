@@ -1,0 +1,226 @@
+"""From the name of a model to one that writes, with either engine, and the ways in which that fails."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from support.encoders import write_tokenizer
+
+from tunix_rt.config.recipe import LoraSection, ModelSection, Recipe, ShardingSection
+from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError, TunixRTError
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.chat_template import choose_template
+from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.engines.generation import GeneratorRequest, Prompt, Written
+from tunix_rt.engines.generation_writing import BatchGenerator
+from tunix_rt.engines.jax.export import export_model
+from tunix_rt.engines.jax.generation import opening as jax_opening
+from tunix_rt.engines.jax.lora import abstract_adapters
+from tunix_rt.engines.jax.params import abstract_params
+from tunix_rt.engines.jax.program import build_program
+from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.models import ModelSource, resolve_model
+from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.engines.torch.generation import opening as torch_opening
+from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
+
+# Two spinning threads on shared cores are slower than one.
+torch.set_num_threads(1)
+
+AnyGenerator = BatchGenerator[Any]
+Open = Callable[[GeneratorRequest], AnyGenerator]
+
+TINY = ModelSection(name="tiny-llama", weights="random")
+LORA = LoraSection(rank=3, alpha=12.0, targets=("q", "v", "o", "down"))
+CPU = DeviceRequest("cpu")
+
+
+@pytest.fixture(params=[jax_opening, torch_opening], ids=["jax", "torch"])
+def open_generator(request: pytest.FixtureRequest) -> Open:
+    open_with_engine: Open = request.param.open_generator
+    return open_with_engine
+
+
+def a_recipe(seed: int = 0, **sections: Any) -> Recipe:
+    training = {
+        "num_steps": 1,
+        "batch_size": 1,
+        "seed": seed,
+        "mode": "lora" if "lora" in sections else "full",
+    }
+    return Recipe.model_validate({"model": TINY.model_dump(), "training": training, **sections})
+
+
+def random_like(tree: Any, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return jax.tree.map(lambda leaf: jnp.asarray(0.2 * rng.standard_normal(leaf.shape, np.float32)), tree)
+
+
+@pytest.fixture(scope="module")
+def source() -> ModelSource:
+    return resolve_model(TINY)
+
+
+@pytest.fixture(scope="module")
+def models(source: ModelSource, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directories `base`, `adapter` on top of it, and `merged`, which is both in one."""
+    root = tmp_path_factory.mktemp("models")
+    tokenizer = load_tokenizer("tiny")
+    encoder = TraceEncoder(tokenizer, choose_template(tokenizer, "chatml"))
+    params = random_like(abstract_params(source.architecture, "float32"), seed=0)
+    adapters = random_like(abstract_adapters(source.architecture, LORA), seed=1)
+    export_model(root / "base", params, None, a_recipe(), source, encoder)
+    recipe = a_recipe(lora=LORA.model_dump())
+    export_model(root / "adapter", params, adapters, recipe, source, encoder)
+    merging = recipe.model_copy(update={"output": recipe.output.model_copy(update={"merge_adapters": True})})
+    export_model(root / "merged", params, adapters, merging, source, encoder)
+    return root
+
+
+def opened(open_generator: Open, directory: Path, **request: Any) -> AnyGenerator:
+    return open_generator(GeneratorRequest(ModelSection(name=str(directory)), device=CPU, **request))
+
+
+def written(generator: AnyGenerator, *prompts: Prompt) -> list[Written]:
+    return [one for finished in generator.write(prompts, Decoding(max_new_tokens=8)) for one in finished]
+
+
+def test_random_weights_are_those_that_training_with_jax_starts_from(source: ModelSource) -> None:
+    mesh = make_mesh(ShardingSection(fsdp=1), jax.devices()[:1])
+    program = build_program(a_recipe(seed=5), source.architecture, mesh, num_steps=1, platform="cpu")
+    start = program.random_params()
+    model = jax_opening.open_generator(GeneratorRequest(TINY, seed=5, device=CPU)).model
+    np.testing.assert_array_equal(model.weights.params["embedding"], start["embedding"])
+    for index, layer in enumerate(model.weights.params["layers"]):
+        for name, weight in layer.items():
+            np.testing.assert_array_equal(weight, start["layers"][name][index])
+
+
+def test_random_weights_are_those_that_training_with_torch_starts_from(source: ModelSource) -> None:
+    start = open_decoder(source, DecoderOptions(seed=5, is_random=True), torch.device("cpu")).module
+    opened = torch_opening.open_generator(GeneratorRequest(TINY, seed=5, device=CPU))
+    torch.testing.assert_close(
+        opened.model.decoder.module.state_dict(), start.state_dict(), rtol=0.0, atol=0.0
+    )
+
+
+def test_an_adapter_writes_what_the_merged_model_writes(open_generator: Open, models: Path) -> None:
+    adapted = opened(open_generator, models / "base", adapter=models / "adapter")
+    merged = opened(open_generator, models / "merged")
+    prompt = Prompt("a", merged.encoder.encode_prompt("What is 17 + 25?"))
+    [theirs] = written(merged, prompt)
+    assert written(adapted, prompt) == [theirs]
+    assert written(opened(open_generator, models / "base"), prompt) != [theirs]
+
+
+def test_an_adapter_brings_the_chat_template_that_it_was_trained_with(
+    open_generator: Open, models: Path, tmp_path: Path
+) -> None:
+    base = shutil.copytree(models / "base", tmp_path / "base")
+    (base / "chat_template.jinja").write_text("{{ messages[0].content }}", encoding="utf-8")
+    alone, adapted = opened(open_generator, base), opened(open_generator, base, adapter=models / "adapter")
+    assert adapted.encoder.template.sha256 == opened(open_generator, models / "base").encoder.template.sha256
+    assert alone.encoder.template.sha256 != adapted.encoder.template.sha256
+
+
+def test_the_format_is_float32_on_a_cpu_unless_asked_for(open_generator: Open, models: Path) -> None:
+    default = opened(open_generator, models / "base")
+    asked = opened(open_generator, models / "base", precision="bfloat16")
+    formats = [_format_of(generator.model) for generator in (default, asked)]
+    assert [default.precision, asked.precision] == formats == ["float32", "bfloat16"]
+    assert default.device.startswith("cpu: 1 x cpu")
+
+
+def _format_of(model: Any) -> str:
+    """Of a matrix."""
+    if isinstance(model, jax_opening.LoadedModel):
+        return str(model.weights.params["layers"][0]["q"].dtype.name)
+    return str(model.decoder.layers[0].self_attn.q_proj.weight.dtype).removeprefix("torch.")
+
+
+def test_a_prompt_that_cannot_be_read_fails_alone_and_before_anything_runs(
+    open_generator: Open, source: ModelSource
+) -> None:
+    generator = open_generator(GeneratorRequest(TINY, device=CPU))
+    limit, vocab_size = generator.max_tokens, source.architecture.vocab_size
+    prompts = [Prompt("long", [1] * limit), Prompt("empty", []), Prompt("unknown", [1, vocab_size])]
+    failures = {one.prompt.key: one.failure for one in written(generator, *prompts)}
+    assert failures == {"long": "prompt-too-long", "empty": "prompt-refused", "unknown": "prompt-refused"}
+
+
+def test_a_short_model_cuts_off_what_it_cannot_hold(open_generator: Open, source: ModelSource) -> None:
+    generator = open_generator(GeneratorRequest(TINY, device=CPU))
+    short = replace(
+        generator, source=replace(source, architecture=replace(source.architecture, max_positions=6))
+    )
+    [one] = written(short, Prompt("a", [1, 300, 301, 302]))
+    assert (one.failure, len(one.token_ids) + one.has_ended) == (None, 2)
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    generator = open_generator(GeneratorRequest(TINY, device=CPU))
+    with pytest.raises(InvalidInputError, match="writes nothing"):
+        list(generator.write([Prompt("a", [1])], Decoding(), batch_size=0))
+
+
+def without(models: Path, tmp_path: Path, *names: str) -> Path:
+    copy = shutil.copytree(models / "base", tmp_path / "broken")
+    for name in names:
+        (copy / name).unlink()
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("missing", "error", "message"),
+    [
+        ("tokenizer.json", NotFoundError, "no tokenizer.json"),
+        ("config.json", NotFoundError, "no config.json"),
+        ("model.safetensors", TunixRTError, "model.safetensors"),
+    ],
+)
+def test_a_model_directory_that_lacks_a_file_is_refused_by_name(
+    missing: str,
+    error: type[TunixRTError],
+    message: str,
+    open_generator: Open,
+    models: Path,
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(error, match=message):
+        opened(open_generator, without(models, tmp_path, missing))
+
+
+def test_a_tokenizer_of_another_model_is_refused(open_generator: Open, models: Path, tmp_path: Path) -> None:
+    other = write_tokenizer(tmp_path / "tokenizer")
+    section = ModelSection(name=str(models / "base"), tokenizer=str(other))
+    with pytest.raises(DataError, match="is not the model's"):
+        open_generator(GeneratorRequest(section, device=CPU))
+
+
+def test_an_adapter_of_another_model_is_refused(open_generator: Open, models: Path) -> None:
+    other = ModelSection(name="tiny-qwen3", weights="random")
+    with pytest.raises(DataError, match="does not fit the model"):
+        open_generator(GeneratorRequest(other, adapter=models / "adapter", device=CPU))
+
+
+def test_a_built_in_model_says_that_its_weights_are_random(open_generator: Open) -> None:
+    with pytest.raises(InvalidInputError, match="no pretrained weights"):
+        open_generator(GeneratorRequest(ModelSection(name="tiny-llama"), device=CPU))
+
+
+def test_both_engines_write_the_same_from_one_directory(models: Path) -> None:
+    of_jax, of_torch = (
+        opened(opening.open_generator, models / "base", adapter=models / "adapter")
+        for opening in (jax_opening, torch_opening)
+    )
+    prompts = [Prompt(text, of_jax.encoder.encode_prompt(text)) for text in ("1 + 1?", "What is 17 + 25?")]
+    by_key = [{one.prompt.key: one for one in written(model, *prompts)} for model in (of_jax, of_torch)]
+    assert by_key[0] == by_key[1]

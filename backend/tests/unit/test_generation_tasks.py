@@ -1,0 +1,27 @@
+"""Which shapes serve which prompts."""
+
+import pytest
+
+from tunix_rt.engines.generation import Prompt
+from tunix_rt.engines.generation_tasks import Task, grouped, next_to_admit, size_for
+
+
+def a_task(num_prompt_tokens: int, length: int) -> Task:
+    return Task(Prompt(f"{num_prompt_tokens}", [1] * num_prompt_tokens), length)
+
+
+@pytest.mark.parametrize(("num_tokens", "size"), [(1, 32), (32, 32), (33, 64), (130, 256), (256, 256)])
+def test_sizes_are_powers_of_two(num_tokens: int, size: int) -> None:
+    assert size_for(num_tokens) == size
+
+
+def test_prompts_are_grouped_by_what_they_may_become_longest_first() -> None:
+    tasks = [a_task(5, 60), a_task(90, 200), a_task(40, 64), a_task(100, 130)]
+    groups = [[task.num_prompt_tokens for task in group] for group in grouped(tasks)]
+    assert groups == [[100, 90], [40, 5]]
+
+
+def test_prompts_that_are_read_together_have_one_size() -> None:
+    waiting = [a_task(40, 64), a_task(33, 64), a_task(32, 64), a_task(5, 64)]
+    assert next_to_admit(waiting, 4) == waiting[:2]
+    assert next_to_admit(waiting, 1) == waiting[:1]

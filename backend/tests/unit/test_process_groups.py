@@ -1,0 +1,28 @@
+"""Who trains together, as the environment says it."""
+
+import pytest
+
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.engines.base import ProcessGroup
+from tunix_rt.engines.process_groups import coordinator_address, processes_of_torchrun
+
+TORCHRUN = {"MASTER_ADDR": "10.0.0.2", "MASTER_PORT": "29500", "RANK": "1", "WORLD_SIZE": "4"}
+
+
+def test_torchrun_says_who_a_process_is() -> None:
+    assert processes_of_torchrun(TORCHRUN) == ProcessGroup("10.0.0.2:29500", 4, 1)
+
+
+@pytest.mark.parametrize("environ", [{}, TORCHRUN | {"WORLD_SIZE": "1"}, {"RANK": "0", "WORLD_SIZE": "2"}])
+def test_a_process_without_others_trains_alone(environ: dict[str, str]) -> None:
+    assert processes_of_torchrun(environ) is None
+
+
+def test_an_address_is_a_host_and_a_port() -> None:
+    assert coordinator_address(ProcessGroup("10.0.0.2:8476", 2, 0)) == ("10.0.0.2", 8476)
+
+
+@pytest.mark.parametrize("process_id", [-1, 2])
+def test_a_process_outside_the_group_is_refused(process_id: int) -> None:
+    with pytest.raises(InvalidInputError, match="does not exist in a run of 2"):
+        coordinator_address(ProcessGroup("10.0.0.2:8476", 2, process_id))

@@ -1,0 +1,164 @@
+"""LoRA by PEFT: what is trained, what it computes, what its files hold."""
+
+import dataclasses
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from support.rows import packed_rows
+from support.tiny_models import tiny_model
+from support.torch_models import CPU, decoder_of, inputs_of
+from torch import Tensor
+
+from tunix_rt.config.recipe import LoraSection
+from tunix_rt.core.errors import DataError
+from tunix_rt.engines.adapter_config import WEIGHTS_FILE, write_adapter_config
+from tunix_rt.engines.jax.adapter_files import load_adapters as load_jax_adapters
+from tunix_rt.engines.jax.adapter_files import save_adapters as save_jax_adapters
+from tunix_rt.engines.jax.lora import adapter_scale, init_adapters
+from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states
+from tunix_rt.engines.jax.weights import load_params
+from tunix_rt.engines.stored_adapters import adapter_shapes
+from tunix_rt.engines.torch.adapters import adapter_tensors, add_adapters, load_adapters, merged_weights
+from tunix_rt.engines.torch.model import Decoder, open_decoder
+
+LORA = LoraSection(rank=4, alpha=6.0, targets=("q", "v", "down"))
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("gemma3")
+    tiny_model("gemma3").save_pretrained(path)
+    return path
+
+
+def _adapted(directory: Path, lora: LoraSection = LORA, *, is_moved: bool = True) -> Decoder:
+    """A decoder whose adapters, if moved, change what it computes."""
+    decoder = decoder_of(directory)
+    add_adapters(decoder, lora, seed=0)
+    if is_moved:
+        torch.manual_seed(0)
+        for tensor in adapter_tensors(decoder).values():
+            tensor.add_(0.1 * torch.randn(tensor.shape))
+    return decoder
+
+
+def _rows() -> Inputs:
+    tokens = np.random.default_rng(0).integers(1, 96, size=12, dtype=np.int32)
+    return packed_rows([[tokens[:7], tokens[7:]]], 16)
+
+
+def _hidden(decoder: Decoder) -> Tensor:
+    with torch.no_grad():
+        return decoder.hidden(*inputs_of(_rows()))
+
+
+def test_only_adapters_of_the_named_matrices_are_trained_in_float32(directory: Path) -> None:
+    decoder = _adapted(directory)
+
+    trained = {name: p for name, p in decoder.module.named_parameters() if p.requires_grad}
+
+    assert {name.split(".")[-4] for name in trained} == {"q_proj", "v_proj", "down_proj"}
+    assert all(parameter.dtype == torch.float32 for parameter in trained.values())
+    shapes = {name: tuple(tensor.shape) for name, tensor in adapter_tensors(decoder).items()}
+    assert shapes == dict(adapter_shapes(decoder.architecture, LORA))
+
+
+def test_new_adapters_change_nothing(directory: Path) -> None:
+    assert torch.equal(_hidden(_adapted(directory, is_moved=False)), _hidden(decoder_of(directory)))
+
+
+def test_a_seed_decides_the_adapters_and_other_targets_do_not(directory: Path) -> None:
+    both = adapter_tensors(_adapted(directory, is_moved=False))
+    one = adapter_tensors(_adapted(directory, LORA.model_copy(update={"targets": ("v",)}), is_moved=False))
+
+    other = decoder_of(directory)
+    add_adapters(other, LORA, seed=1)
+
+    assert all(torch.equal(tensor, both[name]) for name, tensor in one.items())
+    assert any(not torch.equal(tensor, both[name]) for name, tensor in adapter_tensors(other).items())
+
+
+def test_adapters_of_the_jax_engine_compute_the_same_here(directory: Path, tmp_path: Path) -> None:
+    decoder = decoder_of(directory)
+    adapters = init_adapters(decoder.architecture, LORA, jax.random.key(0))
+    adapters = jax.tree.map(lambda a: a + 0.1 * jax.random.normal(jax.random.key(1), a.shape), adapters)
+    save_jax_adapters(tmp_path, adapters, LORA, base_model="tiny")
+
+    load_adapters(decoder, tmp_path)
+
+    params = load_params(directory, decoder.architecture, "float32")
+    options = ForwardOptions("float32", adapter_scale=adapter_scale(LORA))
+    theirs = hidden_states(params, adapters, decoder.architecture, _rows(), options)
+    np.testing.assert_allclose(_hidden(decoder).numpy(), np.asarray(theirs), atol=1e-4, rtol=1e-4)
+
+
+def test_adapters_travel_to_the_jax_engine(directory: Path, tmp_path: Path) -> None:
+    decoder = _adapted(directory)
+    tensors = adapter_tensors(decoder)
+    save_file(tensors, tmp_path / WEIGHTS_FILE)
+    write_adapter_config(tmp_path, LORA, base_model="tiny", revision=None)
+
+    adapters, lora = load_jax_adapters(tmp_path, decoder.architecture)
+
+    assert lora == LORA
+    a = tensors["base_model.model.model.layers.1.self_attn.v_proj.lora_A.weight"]
+    np.testing.assert_array_equal(np.asarray(adapters["layers"]["v"]["a"][1]), a.numpy().T)
+
+
+def test_merged_weights_compute_what_the_adapters_did(directory: Path) -> None:
+    decoder = _adapted(directory)
+    merged = decoder_of(directory)
+
+    merged.module.load_state_dict(dict(merged_weights(decoder)), strict=False)
+
+    torch.testing.assert_close(_hidden(merged), _hidden(decoder), atol=1e-4, rtol=1e-4)
+
+
+def test_dropout_acts_in_training_only(directory: Path) -> None:
+    decoder = _adapted(directory, LORA.model_copy(update={"dropout": 0.5}))
+    without = _hidden(decoder)
+
+    decoder.module.train()
+
+    assert not torch.equal(_hidden(decoder), without)
+    decoder.module.eval()
+    assert torch.equal(_hidden(decoder), without)
+
+
+def test_adapters_of_another_rank_are_refused(directory: Path, tmp_path: Path) -> None:
+    other = _adapted(directory, LORA.model_copy(update={"rank": 8}))
+    save_file(adapter_tensors(other), tmp_path / WEIGHTS_FILE)
+    write_adapter_config(tmp_path, LORA.model_copy(update={"rank": 8}), base_model="tiny", revision=None)
+
+    with pytest.raises(DataError, match=r"other matrices.*lora\.rank"):
+        load_adapters(_adapted(directory), tmp_path)
+
+
+def test_adapters_of_another_model_are_refused(directory: Path, tmp_path: Path) -> None:
+    decoder = _adapted(directory)
+    tensors = adapter_tensors(decoder)
+    tensors.popitem()
+    save_file(tensors, tmp_path / WEIGHTS_FILE)
+    write_adapter_config(tmp_path, LORA, base_model="tiny", revision=None)
+
+    with pytest.raises(DataError, match="does not fit the model"):
+        load_adapters(decoder_of(directory), tmp_path)
+
+
+def test_frozen_weights_are_held_in_the_format_that_computes_and_merged_as_stored(directory: Path) -> None:
+    exact = _adapted(directory)
+    options = dataclasses.replace(exact.options, compute="bfloat16", is_frozen=True)
+    held = open_decoder(exact.source, options, CPU)
+    add_adapters(held, LORA, seed=0)
+    for name, tensor in adapter_tensors(held).items():
+        tensor.copy_(adapter_tensors(exact)[name])
+
+    formats = {parameter.dtype for name, parameter in held.module.named_parameters() if "_proj.base" in name}
+    assert formats == {torch.bfloat16}
+    assert held.module.model.norm.weight.dtype == torch.float32
+    expected = dict(merged_weights(exact))
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in merged_weights(held))

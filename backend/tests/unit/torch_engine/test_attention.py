@@ -1,0 +1,113 @@
+"""Who sees whom in a packed row, in every kernel."""
+
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from support.rows import packed_rows
+from support.tiny_models import tiny_model
+from support.torch_models import decoder_of, inputs_of
+from torch import Tensor
+
+from tunix_rt.engines.jax import attention as jax_attention
+from tunix_rt.engines.torch.attention import (
+    FULL,
+    SLIDING,
+    causal_mask,
+    dense_attention,
+    packed_masks,
+    sdpa_attention,
+    segment_borders,
+)
+from tunix_rt.engines.torch_kernels import TorchKernel
+
+SEGMENTS = torch.tensor([[1, 1, 2, 2, 0], [1, 1, 1, 0, 0]])
+
+
+def _drawn(mask: Tensor) -> list[str]:
+    return ["".join("x" if sees else "." for sees in row) for row in mask.tolist()]
+
+
+def test_a_token_sees_the_earlier_tokens_of_its_own_segment() -> None:
+    mask = causal_mask(SEGMENTS, None)
+
+    assert mask.shape == (2, 1, 5, 5)
+    assert _drawn(mask[0, 0]) == ["x....", "xx...", "..x..", "..xx.", "....x"]
+    assert _drawn(mask[1, 0]) == ["x....", "xx...", "xxx..", "...x.", "...xx"]
+
+
+def test_a_window_reaches_back_that_many_tokens_itself_included() -> None:
+    assert _drawn(causal_mask(SEGMENTS, 2)[1, 0]) == ["x....", "xx...", ".xx..", "...x.", "...xx"]
+
+
+@pytest.mark.parametrize("window", [None, 2, 3])
+def test_masks_are_those_of_the_jax_engine(window: int | None) -> None:
+    theirs = jax_attention.causal_mask(jnp.asarray(SEGMENTS.numpy()), window)
+
+    np.testing.assert_array_equal(causal_mask(SEGMENTS, window)[:, 0].numpy(), np.asarray(theirs))
+
+
+def test_models_with_windows_get_a_mask_for_each_kind_of_layer() -> None:
+    masks = packed_masks(SEGMENTS, (2, None, 2))
+
+    assert isinstance(masks, dict)
+    assert torch.equal(masks[FULL], causal_mask(SEGMENTS, None))
+    assert torch.equal(masks[SLIDING], causal_mask(SEGMENTS, 2))
+    assert isinstance(packed_masks(SEGMENTS, (None, None)), Tensor)
+
+
+def test_borders_are_where_segments_begin_and_the_end_of_the_last() -> None:
+    assert segment_borders(SEGMENTS).tolist() == [0, 2, 4, 5, 8, 10]
+    assert segment_borders(SEGMENTS).dtype == torch.int32
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"), [("gemma2", "dense"), ("gemma3", "sdpa"), ("llama", "dense"), ("llama", "sdpa")]
+)
+def test_changing_one_example_changes_nothing_of_its_neighbours(
+    name: str, kernel: TorchKernel, tmp_path: Path
+) -> None:
+    tiny_model(name).save_pretrained(tmp_path)
+    decoder = decoder_of(tmp_path, kernel=kernel)
+    first, second, third, other = (np.arange(1, n, dtype=np.int32) + n for n in (9, 7, 6, 7))
+    other = other[::-1].copy()
+
+    with torch.no_grad():
+        before = decoder.hidden(*inputs_of(packed_rows([[first, second, third]], 24)))
+        after = decoder.hidden(*inputs_of(packed_rows([[first, other, third]], 24)))
+
+    assert torch.equal(before[:, :8], after[:, :8])
+    assert torch.equal(before[:, 14:], after[:, 14:])
+    assert not torch.equal(before[:, 8:14], after[:, 8:14])
+
+
+def test_gradients_do_not_cross_the_border_of_an_example() -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(2, heads, 5, 8, requires_grad=True) for heads in (4, 2, 2))
+    mask = causal_mask(SEGMENTS, None)
+
+    for attention in (dense_attention, sdpa_attention):
+        attended, _ = attention(None, query, key, value, mask, scaling=0.3)
+        (gradient,) = torch.autograd.grad(attended[0, :2].sum(), value)
+
+        assert gradient[0, :, :2].any()
+        assert not gradient[0, :, 2:].any()
+        assert not gradient[1].any()
+
+
+def test_dense_attention_bends_scores_with_a_soft_cap_as_the_jax_engine_does() -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(2, heads, 5, 8) * 3 for heads in (4, 2, 2))
+    mask = causal_mask(SEGMENTS, None)
+
+    ours, _ = dense_attention(None, query, key, value, mask, scaling=0.5, softcap=2.0)
+
+    theirs = jax_attention.dense_attention(
+        *(jnp.asarray(heads.transpose(1, 2).numpy()) for heads in (query, key, value)),
+        jnp.asarray(mask[:, 0].numpy()),
+        scale=0.5,
+        softcap=2.0,
+    )
+    np.testing.assert_allclose(ours.numpy(), np.asarray(theirs), atol=1e-5)

@@ -1,0 +1,68 @@
+"""Which device the torch engine takes, and what it says when it cannot have it."""
+
+import pytest
+import torch
+
+from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.torch.devices import TorchDevice, _reason_for_cpu, choose_device, require_format
+
+needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+
+
+def test_the_cpu_is_described_as_the_jax_engine_describes_it() -> None:
+    device = choose_device(DeviceRequest("cpu"))
+
+    assert str(device).startswith("cpu: 1 x cpu, ")
+    assert str(device).endswith(" GiB each (--device cpu)")
+    assert device.device == torch.device("cpu")
+    assert (device.peak_memory_bytes() or 0) > 0
+
+
+@needs_no_gpu
+def test_a_gpu_that_is_not_there_is_an_error_in_the_words_of_torch() -> None:
+    with pytest.raises(DeviceError, match=r"no GPU that torch can use.*CUDA.*--device cpu"):
+        choose_device(DeviceRequest("gpu"))
+
+
+@needs_no_gpu
+def test_auto_takes_the_cpu_of_a_machine_without_a_gpu_and_says_why() -> None:
+    assert "auto: no GPU" in choose_device(DeviceRequest("auto")).reason
+
+
+def test_auto_never_falls_back_to_the_cpu_beside_a_broken_gpu() -> None:
+    obstacle = "The NVIDIA driver on your system is too old (found version 11040)"
+
+    with pytest.raises(DeviceError, match=r"driver on your system is too old.*--device cpu"):
+        _reason_for_cpu(obstacle, has_gpu=True, visible=None)
+
+
+def test_a_hidden_gpu_is_no_broken_one() -> None:
+    assert "CUDA_VISIBLE_DEVICES= hides it" in _reason_for_cpu("no device", has_gpu=True, visible="")
+
+
+def test_a_tpu_is_left_to_the_jax_engine() -> None:
+    with pytest.raises(DeviceError, match="--engine jax"):
+        choose_device(DeviceRequest("tpu"))
+
+
+def test_there_is_one_cpu() -> None:
+    with pytest.raises(InvalidInputError, match="no device 1"):
+        choose_device(DeviceRequest("cpu", index=1))
+
+
+class _OldCard(TorchDevice):
+    """A T4 as torch describes it."""
+
+    @property
+    def compute_capability(self) -> tuple[int, int]:
+        return (7, 5)
+
+
+def test_bfloat16_on_a_card_without_it_names_the_key_to_change() -> None:
+    card = _OldCard("gpu", torch.device("cuda"), "Tesla T4", 1, 16 * 2**30, "auto: a GPU is there")
+
+    with pytest.raises(InvalidInputError, match=r"Tesla T4.*bfloat16.*training\.precision\.compute: float32"):
+        require_format("bfloat16", card)
+    require_format("float32", card)
+    require_format("bfloat16", choose_device(DeviceRequest("cpu")))

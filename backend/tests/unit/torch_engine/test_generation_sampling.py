@@ -1,0 +1,90 @@
+"""How the torch engine draws tokens, on distributions that are known."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from tunix_rt.engines.generation import Prompt
+from tunix_rt.engines.generation_batch import noise_key
+from tunix_rt.engines.torch.generation.sampling import Choice, choose_tokens, draws_of, is_in_nucleus
+
+PROBABILITIES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
+NUM_DRAWS = 4_000
+# The 99.9 % quantile of the chi-square distribution with 4 degrees of freedom.
+CHI_SQUARE_BOUND = 18.47
+
+
+def draws(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> NDArray[np.int64]:
+    """Tokens drawn for many prompts, some at each of several positions."""
+    keys = [noise_key(Prompt(str(number), [0]), seed=11) for number in range(NUM_DRAWS // num_positions)]
+    logits = torch.tensor(np.log(PROBABILITIES), dtype=torch.float32).tile((NUM_DRAWS, 1))
+    numbers = draws_of(keys, num_positions).flatten()
+    return choose_tokens(Choice(temperature, top_p), logits, numbers).numpy()
+
+
+def chi_square(tokens: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+    counts = np.bincount(tokens, minlength=len(probabilities))
+    expected = probabilities * len(tokens)
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_frequencies_are_those_of_the_tempered_distribution(temperature: float) -> None:
+    tempered = PROBABILITIES ** (1 / temperature)
+    assert chi_square(draws(temperature), tempered / tempered.sum()) < CHI_SQUARE_BOUND
+
+
+def test_positions_of_one_text_draw_apart() -> None:
+    tokens = draws(1.0, num_positions=40)
+    assert chi_square(tokens, PROBABILITIES) < CHI_SQUARE_BOUND
+    by_text = tokens.reshape(-1, 40)
+    assert len({tuple(text) for text in by_text.tolist()}) == len(by_text)
+
+
+def test_top_p_never_draws_the_tail_and_keeps_the_shares_of_the_rest() -> None:
+    tokens = draws(1.0, top_p=0.7)
+    assert set(tokens.tolist()) == {0, 1}
+    assert abs((tokens == 0).mean() - 2 / 3) < 0.03
+
+
+def test_no_temperature_is_too_low() -> None:
+    assert set(draws(1e-30).tolist()) == {0}
+    assert set(draws(0).tolist()) == {0}
+
+
+def test_the_largest_draw_takes_a_token_that_is_possible() -> None:
+    logits = torch.tensor([[0.0, 0.0, -1000.0, -1000.0]])
+    largest = torch.tensor([1 - 2**-24])
+    assert choose_tokens(Choice(1.0, 1.0), logits, largest).tolist() == [1]
+    assert choose_tokens(Choice(1.0, 1.0), logits, torch.tensor([0.0])).tolist() == [0]
+
+
+def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
+    num_tokens = 262_144
+    logits = torch.zeros(1, num_tokens)
+    logits[0, 0] = float(np.log(num_tokens - 1))  # as likely as all the others together
+    middle_of_the_rest = torch.tensor([0.75])
+    [chosen] = choose_tokens(Choice(1.0, 1.0), logits, middle_of_the_rest).tolist()
+    assert abs(chosen - num_tokens / 2) < 0.001 * num_tokens
+
+
+@pytest.mark.parametrize(
+    ("top_p", "expected"),
+    [
+        (0.5, [True, False, False, False, False]),
+        (0.51, [True, True, False, False, False]),
+        (0.9, [True, True, True, False, False]),
+        (0.95, [True, True, True, True, False]),
+        (0.999, [True, True, True, True, True]),
+        (1e-6, [True, False, False, False, False]),
+    ],
+)
+def test_the_nucleus_is_the_fewest_tokens_that_have_enough(top_p: float, expected: list[bool]) -> None:
+    probabilities = torch.tensor(PROBABILITIES, dtype=torch.float32)[None]
+    assert is_in_nucleus(probabilities, top_p)[0].tolist() == expected
+
+
+def test_tokens_as_likely_as_the_last_of_the_nucleus_belong_to_it() -> None:
+    probabilities = torch.tensor([[0.1, 0.5, 0.1, 0.3]])
+    assert is_in_nucleus(probabilities, 0.85)[0].tolist() == [True, True, True, True]

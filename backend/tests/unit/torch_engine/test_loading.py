@@ -1,0 +1,128 @@
+"""From a recipe to the decoder that it trains."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from support.programs import random_batch, tiny_recipe
+from support.tiny_models import tiny_model
+from support.torch_models import decoder_of
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tunix_rt.config.recipe import ModelSection, Recipe
+from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.torch.devices import choose_device
+from tunix_rt.engines.torch.loading import load_decoder
+from tunix_rt.engines.torch.model import Decoder
+
+MODEL = ModelSection(name="tiny-gemma", weights="random")
+
+
+def _loaded(recipe: Recipe) -> Decoder:
+    random = recipe.model_copy(update={"model": MODEL})
+    return load_decoder(resolve_model(MODEL), random, choose_device(DeviceRequest("cpu")))
+
+
+class _Products(TorchDispatchMode):
+    """Counts products of matrices."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += func is torch.ops.aten.mm.default
+        return func(*args, **(kwargs or {}))
+
+
+class _Backward(NamedTuple):
+    gradients: list[Tensor]
+    num_products: int
+    num_kept: int
+    """Numbers that the forward pass kept, those that `dots` keeps aside."""
+
+
+def _backward(remat: str) -> _Backward:
+    decoder = _loaded(tiny_recipe(remat=remat))
+    decoder.module.train()
+    batch, num_kept = random_batch(), 0
+
+    def pack(tensor: Tensor) -> Tensor:
+        nonlocal num_kept
+        num_kept += tensor.numel()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        hidden = decoder.hidden(
+            *(torch.from_numpy(array).long() for array in (batch.tokens, batch.segment_ids, batch.positions))
+        )
+    with _Products() as products:
+        hidden.square().sum().backward()
+    gradients = [p.grad for p in decoder.module.model.parameters() if p.grad is not None]
+    return _Backward(gradients, products.count, num_kept)
+
+
+def test_what_is_computed_again_changes_memory_and_no_gradient() -> None:
+    none, dots, block = map(_backward, ("none", "dots", "block"))
+
+    for other in (dots, block):
+        assert all(map(torch.equal, none.gradients, other.gradients))
+        assert other.num_kept < none.num_kept / 4
+    assert block.num_products > dots.num_products == none.num_products
+
+
+def test_random_weights_follow_from_the_seed() -> None:
+    first, again, other = (_loaded(tiny_recipe(seed=seed)) for seed in (0, 0, 1))
+
+    assert torch.equal(first.head_weight(), again.head_weight())
+    assert not torch.equal(first.head_weight(), other.head_weight())
+    spread = float(first.module.model.layers[0].mlp.up_proj.weight.detach().std())
+    assert spread * first.architecture.hidden_size**0.5 == pytest.approx(1.0, abs=0.05)
+
+
+def test_lora_trains_adapters_only() -> None:
+    decoder = _loaded(tiny_recipe({"lora": {"rank": 2, "targets": ["q"]}}, mode="lora"))
+
+    trained = [name for name, parameter in decoder.module.named_parameters() if parameter.requires_grad]
+
+    assert len(trained) == 2 * decoder.architecture.num_layers
+    assert all("q_proj.lora_" in name for name in trained)
+
+
+def test_an_attention_kernel_of_another_device_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"training\.attention splash.*--engine jax"):
+        _loaded(tiny_recipe(attention="splash"))
+    with pytest.raises(InvalidInputError, match=r"training\.attention cudnn.*NVIDIA GPUs only"):
+        _loaded(tiny_recipe(attention="cudnn"))
+
+
+def test_dropout_of_the_published_model_is_switched_off_and_told(tmp_path: Path) -> None:
+    decoder = decoder_of(_saved_model(tmp_path, attention_dropout=0.25))
+
+    assert decoder.notes == ("attention_dropout 0.25 of config.json is not applied",)
+    assert decoder.module.model.layers[0].self_attn.attention_dropout == 0.0
+
+
+def test_weights_of_another_shape_than_the_config_are_refused(tmp_path: Path) -> None:
+    directory = _saved_model(tmp_path, intermediate_size=64)
+
+    with pytest.raises(DataError, match=r"has shape .* but config\.json asks for"):
+        decoder_of(directory)
+
+
+def test_a_model_of_another_architecture_is_refused(tmp_path: Path) -> None:
+    directory = _saved_model(tmp_path, model_type="gpt2")
+
+    with pytest.raises(InvalidInputError, match="'gpt2' are not supported"):
+        decoder_of(directory)
+
+
+def _saved_model(directory: Path, **changes: object) -> Path:
+    """A tiny Llama whose config.json says something else than its weights."""
+    tiny_model("llama").save_pretrained(directory)
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return directory

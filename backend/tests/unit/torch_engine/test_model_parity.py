@@ -1,0 +1,97 @@
+"""Every family gives the hidden states of the JAX engine and the logits of plain transformers, in float32."""
+
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from support.rows import packed_rows
+from support.tiny_models import CONFIGS, tiny_model
+from support.torch_models import decoder_of, inputs_of
+
+from tunix_rt.engines.jax.model import ForwardOptions, hidden_states
+from tunix_rt.engines.jax.weights import load_params
+from tunix_rt.engines.torch_kernels import TorchKernel
+
+ROW_LENGTH = 24
+LENGTHS = (11, 3, 8, ROW_LENGTH)  # Shorter and longer than the windows of the models.
+
+
+def _rows() -> list[list[Any]]:
+    rng = np.random.default_rng(0)
+    first, second, third, long = (rng.integers(1, 96, size=length, dtype=np.int32) for length in LENGTHS)
+    return [[first, second, third], [long], [third]]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_packed_rows_have_the_hidden_states_of_the_jax_engine(name: str, tmp_path: Path) -> None:
+    tiny_model(name).save_pretrained(tmp_path)
+    kernel: TorchKernel = "dense" if name == "gemma2" else "sdpa"
+    decoder = decoder_of(tmp_path, kernel=kernel)
+    inputs = packed_rows(_rows(), ROW_LENGTH)
+
+    with torch.no_grad():
+        ours = decoder.hidden(*inputs_of(inputs)).numpy()
+
+    params = load_params(tmp_path, decoder.architecture, "float32")
+    theirs = hidden_states(params, None, decoder.architecture, inputs, ForwardOptions("float32"))
+    np.testing.assert_allclose(ours, np.asarray(theirs), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gemma2", "gemma3", "llama"])
+def test_every_example_has_the_logits_that_transformers_gives_it_alone(name: str, tmp_path: Path) -> None:
+    model = tiny_model(name)
+    model.save_pretrained(tmp_path)
+    decoder = decoder_of(tmp_path, kernel="dense")
+    rows = _rows()
+
+    with torch.no_grad():
+        hidden = decoder.hidden(*inputs_of(packed_rows(rows, ROW_LENGTH)))
+        logits = hidden @ decoder.head_weight().T
+        theirs = model(torch.from_numpy(rows[0][2][None]).long()).logits[0]
+    cap = decoder.final_softcap
+    logits = logits if cap is None else cap * torch.tanh(logits / cap)
+
+    torch.testing.assert_close(logits[0, 14:22], theirs, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gemma", "qwen3-window"])
+def test_fused_and_dense_attention_agree(name: str, tmp_path: Path) -> None:
+    tiny_model(name).save_pretrained(tmp_path)
+    inputs = inputs_of(packed_rows(_rows(), ROW_LENGTH))
+
+    with torch.no_grad():
+        dense, fused = (decoder_of(tmp_path, kernel=kernel).hidden(*inputs) for kernel in ("dense", "sdpa"))
+
+    torch.testing.assert_close(dense, fused, atol=1e-5, rtol=1e-5)
+
+
+def test_float32_norms_and_embedding_serve_bfloat16_matrices(tmp_path: Path) -> None:
+    tiny_model("llama").save_pretrained(tmp_path)
+    decoder = decoder_of(tmp_path, compute="bfloat16")
+    for name, parameter in decoder.module.model.layers.named_parameters():
+        if "norm" not in name:
+            parameter.data = parameter.data.bfloat16()
+    inputs = packed_rows(_rows(), ROW_LENGTH)
+
+    with torch.no_grad():
+        ours = decoder.hidden(*inputs_of(inputs))
+
+    params = load_params(tmp_path, decoder.architecture, "float32")
+    exact = hidden_states(params, None, decoder.architecture, inputs, ForwardOptions("float32"))
+    assert ours.dtype == torch.bfloat16
+    np.testing.assert_allclose(ours.float().numpy(), np.asarray(exact), atol=0.15)
+
+
+def test_the_embedding_of_gemma_is_scaled_with_the_rounding_it_was_trained_with(tmp_path: Path) -> None:
+    model = tiny_model("gemma")
+    model.save_pretrained(tmp_path)
+    tokens = torch.arange(8)[None]
+
+    ours = decoder_of(tmp_path, compute="bfloat16").embed(tokens)
+
+    with torch.no_grad():
+        theirs = model.to(torch.bfloat16).get_input_embeddings()(tokens)
+    assert jnp.array_equal(ours.detach().float().numpy(), theirs.float().numpy())

@@ -1,0 +1,62 @@
+"""How a training is laid over processes, as far as one process can tell."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support.programs import random_batch, tiny_architecture, tiny_recipe
+
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.engines.base import ProcessGroup
+from tunix_rt.engines.torch.sharding import ALONE, Layout, make_layout
+
+CPU = torch.device("cpu")
+TWO = ProcessGroup("127.0.0.1:1", 2, 0)
+
+
+def layout_for(sharding: dict[str, Any], processes: ProcessGroup | None = None, **training: Any) -> Layout:
+    recipe = tiny_recipe({"sharding": sharding}, **training)
+    return make_layout(recipe, tiny_architecture(), processes, CPU)
+
+
+def test_a_process_alone_has_all_rows() -> None:
+    batch = random_batch()
+    assert layout_for({}) is ALONE
+    assert ALONE.own_rows(batch) is batch
+
+
+def test_every_row_belongs_to_one_process() -> None:
+    batch = random_batch(num_rows=4)
+    parts = [Layout(process_id, 2).own_rows(batch).tokens for process_id in range(2)]
+    np.testing.assert_array_equal(parts[1], batch.tokens[[1, 3]])
+    np.testing.assert_array_equal(np.stack(parts, axis=1).reshape(batch.tokens.shape), batch.tokens)
+
+
+def test_only_the_first_process_writes() -> None:
+    assert [Layout(process_id, 2).is_first for process_id in range(2)] == [True, False]
+
+
+def test_shared_products_are_left_to_the_other_engine() -> None:
+    with pytest.raises(InvalidInputError, match=r"sharding.tensor 2.*--engine jax"):
+        layout_for({"fsdp": 1, "tensor": 2}, TWO)
+
+
+def test_quantised_weights_are_not_shared() -> None:
+    with pytest.raises(InvalidInputError, match=r"quantised weights.*sharding.data to auto"):
+        layout_for({}, TWO, mode="qlora")
+
+
+def test_a_mesh_of_more_processes_than_there_are_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="cannot be made of 1 device"):
+        layout_for({"fsdp": 2})
+
+
+def test_rows_that_cannot_be_split_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="cannot be split over 2 devices"):
+        layout_for({}, TWO, batch_size=3)
+
+
+def test_a_process_without_work_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="uses 1 of 2 processes"):
+        layout_for({"fsdp": 1}, TWO)

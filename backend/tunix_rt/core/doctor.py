@@ -1,0 +1,94 @@
+"""What `tunix-rt doctor` finds: the machine, the engines and the store, and what is wrong with them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0)]
+Platform = Literal["cpu", "gpu", "tpu"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as plain JSON values, without what is not known."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class Problem(_Record):
+    """Something that is there and does not work."""
+
+    detail: str
+    next_step: str
+
+
+class DeviceReport(_Record):
+    """Devices of one kind, as an engine sees them."""
+
+    platform: Platform
+    kind: str
+    """E.g. `NVIDIA H200`."""
+    num_devices: Count
+    memory_bytes: Count | None = None
+    """What one of them offers."""
+
+
+class Ability(_Record):
+    """Something that an engine can do where what it needs is there."""
+
+    what: str
+    is_available: bool
+    needs: str
+    """What it takes, whether that is there or not."""
+
+
+class EngineReport(_Record):
+    """One engine on this machine."""
+
+    name: str
+    is_installed: bool
+    packages: dict[str, str]
+    """Versions of what it is made of."""
+    devices: tuple[DeviceReport, ...] = ()
+    """Each of them has multiplied two matrices."""
+    abilities: tuple[Ability, ...] = ()
+
+
+class ExtraReport(_Record):
+    """One optional part of the installation."""
+
+    name: str
+    is_installed: bool
+    packages: dict[str, str]
+    """Versions of those of its packages that are there."""
+
+
+class DatabaseReport(_Record):
+    """The database, after it has answered."""
+
+    kind: str
+    address: str
+    """Without its password."""
+    latency_ms: float
+
+
+class Diagnosis(_Record):
+    """Everything that was found."""
+
+    tunix_rt_version: str
+    python: str
+    platform: str
+    num_cpus: Count
+    available_memory_bytes: Count | None = None
+    driver: str | None = None
+    """Of NVIDIA."""
+    engines: tuple[EngineReport, ...]
+    auto_engine: str
+    """What `--engine auto` takes and why, or why it cannot."""
+    extras: tuple[ExtraReport, ...]
+    home: str
+    free_disk_bytes: Count | None = None
+    database: DatabaseReport | None = None
+    problems: tuple[Problem, ...] = ()
+    """What is installed and broken; a part that is not installed is none."""

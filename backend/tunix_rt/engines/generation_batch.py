@@ -1,0 +1,164 @@
+"""The host's side of a batch: which prompt is in which row, and what it has written so far.
+
+A row that has ended is given the next prompt; the others write on meanwhile. What a row writes does not
+depend on its neighbours.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunix_rt.engines.generation import Prompt, Written
+from tunix_rt.engines.generation_tasks import Task, next_to_admit
+
+IDLE, NOT_FINITE = -1, -2
+"""Written in place of a token: by a row that has ended, and by one whose logits are not numbers."""
+
+STEPS_PER_LOOK = 16
+"""Tokens between two looks of the host. More would leave ended rows idle, fewer would wait for the host."""
+
+# Of the prompts that are read at a time: enough to keep a device busy, little enough for dense attention.
+_TOKENS_PER_ADMISSION = 16_384
+# A quarter of the rows is read anew at a time, so that few rows wait and few reads are half empty.
+_ADMISSIONS_PER_BATCH = 4
+
+
+class Newcomers(NamedTuple):
+    """Prompts that begin in rows of a batch, [R] each."""
+
+    prompts: NDArray[Any]
+    """Tokens [R, T]; beyond its end a prompt is filled up with its own last token."""
+    rows: NDArray[Any]
+    """The row that each takes."""
+    tokens: NDArray[Any]
+    """The last token of each prompt: the first one that something is written after."""
+    positions: NDArray[Any]
+    """Where that token stands."""
+    lengths: NDArray[Any]
+    """Tokens that the row may have in all."""
+    keys: NDArray[Any]
+    """Of the noise, uint32 [R, 2]."""
+
+
+class DeviceRows(Protocol):
+    """The rows of a batch where they are computed."""
+
+    def admit(self, new: Newcomers, num_rows: int) -> None:
+        """Give prompts to rows that are free; `num_rows` is the most that come at a time at this size."""
+
+    def advance(self) -> NDArray[Any]:
+        """Some more tokens of every row, [steps, B], with IDLE or NOT_FINITE where there is none."""
+
+
+@dataclass(eq=False)
+class _Draft:
+    task: Task
+    token_ids: list[int] = field(default_factory=list)
+
+    def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> Written | None:
+        """Take what the row has written since the last look; the result, if it has ended."""
+        prompt = self.task.prompt
+        for token_id in column:
+            if token_id == NOT_FINITE:
+                place = len(self.token_ids)
+                detail = f"The model's logits are not finite numbers at token {place} of the completion."
+                return Written(prompt, failure="non-finite", detail=detail)
+            if token_id in stop_ids:
+                return Written(prompt, tuple(self.token_ids), has_ended=True)
+            self.token_ids.append(token_id)
+            if len(self.token_ids) == self.task.num_new_tokens:
+                return Written(prompt, tuple(self.token_ids))
+        return None
+
+
+class Batch:
+    """Rows of a batch that are given prompts until there are none left."""
+
+    def __init__(
+        self, rows: DeviceRows, *, num_rows: int, stop_ids: frozenset[int], seed: int, num_devices: int = 1
+    ) -> None:
+        """Take rows in which nobody writes.
+
+        Args:
+            rows: Where the texts are computed.
+            num_rows: How many there are; a multiple of the number of devices.
+            stop_ids: Tokens that end a text.
+            seed: Of the noise.
+            num_devices: Devices that share the rows.
+        """
+        self._rows = rows
+        self._stop_ids = stop_ids
+        self._seed = seed
+        self._num_devices = num_devices
+        self._drafts: list[_Draft | None] = [None] * num_rows
+
+    def write(self, tasks: Sequence[Task]) -> Iterator[list[Written]]:
+        """Complete the prompts, in this order; each list is what ended between two looks."""
+        waiting = list(tasks)
+        while waiting or any(self._drafts):
+            while admitted := self._next_to_admit(waiting):
+                self._admit(admitted)
+                del waiting[: len(admitted)]
+            if finished := self._advance():
+                yield finished
+
+    @property
+    def _free_rows(self) -> list[int]:
+        return [row for row, draft in enumerate(self._drafts) if draft is None]
+
+    def _next_to_admit(self, waiting: Sequence[Task]) -> list[Task]:
+        """The prompts to read now: as many as come at a time, or none until so many rows are free."""
+        if not waiting:
+            return []
+        num_wanted = min(self._num_admitted(waiting[0]), len(waiting))
+        return next_to_admit(waiting, num_wanted) if len(self._free_rows) >= num_wanted else []
+
+    def _num_admitted(self, task: Task) -> int:
+        """Prompts of this size that are read at a time."""
+        per_device = len(self._drafts) // self._num_devices
+        most = max(1, _TOKENS_PER_ADMISSION // task.prompt_size)
+        return min(most, max(1, per_device // _ADMISSIONS_PER_BATCH)) * self._num_devices
+
+    def _admit(self, tasks: list[Task]) -> None:
+        rows = self._free_rows[: len(tasks)]
+        for row, task in zip(rows, tasks, strict=True):
+            self._drafts[row] = _Draft(task)
+        self._rows.admit(_newcomers(tasks, rows, self._seed), self._num_admitted(tasks[0]))
+
+    def _advance(self) -> list[Written]:
+        columns = self._rows.advance().T.tolist()
+        finished = []
+        for row, (draft, column) in enumerate(zip(self._drafts, columns, strict=True)):
+            result = draft.add(column, self._stop_ids) if draft else None
+            if result is not None:
+                finished.append(result)
+                self._drafts[row] = None
+        return finished
+
+
+def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
+    """The key [2] of all draws of a completion: made of seed, prompt and sample, and of nothing else."""
+    name = json.dumps([seed, prompt.key, prompt.sample])
+    return np.frombuffer(hashlib.sha256(name.encode("utf-8")).digest()[:8], np.uint32)
+
+
+def _newcomers(tasks: Sequence[Task], rows: Sequence[int], seed: int) -> Newcomers:
+    return Newcomers(
+        prompts=np.array([_filled_up(task) for task in tasks], np.int32),
+        rows=np.array(rows, np.int32),
+        tokens=np.array([task.prompt.token_ids[-1] for task in tasks], np.int32),
+        positions=np.array([task.num_prompt_tokens - 1 for task in tasks], np.int32),
+        lengths=np.array([task.length for task in tasks], np.int32),
+        keys=np.array([noise_key(task.prompt, seed) for task in tasks], np.uint32),
+    )
+
+
+def _filled_up(task: Task) -> list[int]:
+    """The prompt at its full size, filled up with its own last token: nothing foreign enters its row."""
+    token_ids = list(task.prompt.token_ids)
+    return token_ids + token_ids[-1:] * (task.prompt_size - len(token_ids))

@@ -1,0 +1,60 @@
+"""`python -m tunix_rt.engines.jax.parity_start RECIPE DIR`: what two engines start from, written for both.
+
+DIR/model     the random weights of a recipe that starts from such
+DIR/adapters  the random adapters of a LoRA recipe
+"""
+
+import sys
+from pathlib import Path
+
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.core.errors import TunixRTError
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.chat_template import choose_template
+from tunix_rt.engines.child_errors import print_child_error
+from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.engines.jax.adapter_files import save_adapters
+from tunix_rt.engines.jax.devices import choose_device
+from tunix_rt.engines.jax.export import export_model
+from tunix_rt.engines.jax.program import Program, build_program
+from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.model_tokenizer import load_model_tokenizer
+from tunix_rt.engines.models import ModelSource, resolve_model
+from tunix_rt.engines.parity_runs import ADAPTERS, MODEL
+
+
+def write_start(recipe: Recipe, directory: Path) -> None:
+    """Draw what the recipe draws at random, and write it as Hugging Face and PEFT read it."""
+    source = resolve_model(recipe.model, needs_weights=False)
+    program = _program(recipe, source)
+    if recipe.model.weights == "random":
+        encoder = _encoder(recipe, source)
+        export_model(directory / MODEL, program.random_params(), None, recipe, source, encoder)
+    if recipe.lora is not None:
+        adapters = directory / ADAPTERS
+        adapters.mkdir()
+        save_adapters(
+            adapters, program.random_adapters(recipe.lora), recipe.lora, base_model=recipe.model.name
+        )
+
+
+def _program(recipe: Recipe, source: ModelSource) -> Program:
+    choice = choose_device(DeviceRequest("cpu", index=0))
+    mesh = make_mesh(recipe.sharding, choice.devices)
+    num_steps = recipe.training.num_steps or 1
+    return build_program(recipe, source.architecture, mesh, num_steps=num_steps, platform="cpu")
+
+
+def _encoder(recipe: Recipe, source: ModelSource) -> TraceEncoder:
+    tokenizer = load_model_tokenizer(recipe.model, source)
+    template = choose_template(tokenizer, recipe.data.chat_template)
+    return TraceEncoder(tokenizer, template, recipe.data.markup)
+
+
+if __name__ == "__main__":
+    try:
+        write_start(load_recipe(Path(sys.argv[1])).recipe, Path(sys.argv[2]))
+    except TunixRTError as error:
+        print_child_error(error)
+        sys.exit(error.exit_code)

@@ -1,0 +1,120 @@
+"""The loop: steps, validations and checkpoints, until the last step, an early stop or a signal."""
+
+import signal
+from dataclasses import dataclass, replace
+
+from tunix_rt.engines.checkpoint_record import ValidationHistory
+from tunix_rt.engines.divergence import Diverged, diverged_error, write_diverged_batch
+from tunix_rt.engines.interrupts import StopRequest
+from tunix_rt.engines.learner import Learner
+from tunix_rt.engines.metering import Meter
+from tunix_rt.engines.prefetch import prefetched
+from tunix_rt.engines.preparation import Prepared
+from tunix_rt.engines.records import RunRecords
+from tunix_rt.engines.validation import is_validation_due, validate
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a run is between two steps."""
+
+    step: int
+    """Updates that the learner has behind it; also the index of the next batch."""
+    history: ValidationHistory
+
+
+@dataclass(frozen=True, eq=False)
+class LoopParts:
+    """Everything that the loop works with."""
+
+    prepared: Prepared
+    learner: Learner
+    records: RunRecords
+    meter: Meter
+    stop: StopRequest
+
+
+def run_steps(parts: LoopParts, position: Position) -> Position:
+    """Train from a position to the end, and save what is there then.
+
+    Raises:
+        DivergedError: A number was not finite. The state before it is saved, its batch written down.
+        StorageError: A checkpoint cannot be written.
+    """
+    learner = parts.learner
+    indices = range(position.step, parts.prepared.num_steps)
+    with parts.stop.finishing_steps(), prefetched(parts.prepared.batches, learner.send, indices) as sent:
+        try:
+            while not _is_over(parts, position):
+                batch = next(sent)
+                parts.meter.add(batch, learner.learn(batch.arrays, batch.index))
+                position = _between_steps(parts, replace(position, step=batch.index + 1))
+        except Diverged as divergence:
+            raise _stopped_by(divergence, parts, position) from divergence
+    with parts.records.timed("save"):
+        learner.wait_until_saved()
+    return position
+
+
+def _between_steps(parts: LoopParts, position: Position) -> Position:
+    """Validate and save when it is time."""
+    is_best = False
+    if is_validation_due(parts.prepared, position.step):
+        position = _validated(parts, position)
+        is_best = position.history.best_step == position.step
+    every_steps = parts.prepared.recipe.output.save_every_steps
+    is_due = every_steps is not None and position.step % every_steps == 0
+    if is_due or is_best or _is_over(parts, position):
+        _save(parts, position)
+    return position
+
+
+def _validated(parts: LoopParts, position: Position) -> Position:
+    parts.meter.settle()
+    with parts.meter.paused(), parts.records.timed("validate"):
+        line = validate(parts.learner, parts.prepared, step=position.step)
+    parts.records.metrics(line)
+    parts.records.say(f"step {position.step}: validation loss {line.validation_loss:.4f}")
+    return replace(position, history=position.history.after(line.validation_loss, position.step))
+
+
+def _is_over(parts: LoopParts, position: Position) -> bool:
+    return (
+        position.step >= parts.prepared.num_steps
+        or parts.stop.signal_number is not None
+        or is_stopped_early(parts.prepared, position.history)
+    )
+
+
+def is_stopped_early(prepared: Prepared, history: ValidationHistory) -> bool:
+    """Whether the validation loss has not become better for as long as the recipe waits."""
+    patience = prepared.recipe.eval.early_stop_patience
+    return patience is not None and history.num_since_best >= patience
+
+
+def _save(parts: LoopParts, position: Position) -> None:
+    if parts.stop.signal_number is not None:
+        name = signal.Signals(parts.stop.signal_number).name
+        parts.records.event("stopping", f"{name}: saving step {position.step}; again to stop at once")
+    # A checkpoint never knows more steps than the metrics do, whenever the process dies.
+    parts.meter.settle()
+    parts.records.sync()
+    with parts.meter.paused(), parts.records.timed("save"):
+        _write_checkpoint(parts, position)
+
+
+def _write_checkpoint(parts: LoopParts, position: Position) -> None:
+    parts.learner.save(position.step, position.history)
+    parts.records.event("checkpoint", f"saving a checkpoint of step {position.step}", step=position.step)
+
+
+def _stopped_by(divergence: Diverged, parts: LoopParts, position: Position) -> Exception:
+    """Save the last good state, write the batch down, and say what happened."""
+    index, learner = divergence.batch_index, parts.learner
+    write_diverged_batch(parts.prepared, index, parts.records)
+    parts.records.event("diverged", f"step {index + 1} met a number that is not finite", step=index + 1)
+    if index not in (0, *learner.saved_steps()):
+        # The update was not applied: this is still the state before it.
+        _write_checkpoint(parts, replace(position, step=index))
+    learner.wait_until_saved()
+    return diverged_error(index, learner.saved_steps())

@@ -1,0 +1,160 @@
+"""Where a run starts: at the beginning, or at a checkpoint that was read, proved and found to be its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.engines.base import TrainingJob
+from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
+from tunix_rt.engines.identity import RunIdentity
+from tunix_rt.engines.preparation import Prepared
+
+_State = TypeVar("_State")
+
+
+class DamagedError(Exception):
+    """A checkpoint that must not be used; says why."""
+
+
+@dataclass(frozen=True)
+class DamagedCheckpoint:
+    """A checkpoint that was passed over."""
+
+    step: int
+    problem: str
+
+
+@dataclass(frozen=True, eq=False)
+class Restored(Generic[_State]):
+    """A checkpoint that was read and proved."""
+
+    state: _State
+    record: CheckpointRecord
+
+
+class Checkpoints(Protocol[_State]):
+    """The checkpoints of one run, as an engine keeps them."""
+
+    @property
+    def directory(self) -> Path:
+        """Where they are."""
+
+    def steps(self) -> list[int]:
+        """The steps that have one, ascending."""
+
+    def read(self, step: int, identity: RunIdentity) -> Restored[_State]:
+        """Read one that is there.
+
+        Raises:
+            ConflictError: It is of another training.
+            DamagedError: It must not be used.
+        """
+
+    def move_aside(self, step: int) -> None:
+        """Keep a damaged one elsewhere, so that its step can be saved again."""
+
+    def forget_after(self, step: int) -> None:
+        """Delete those of later steps, which will be done again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start(Generic[_State]):
+    """The state that a run goes on from."""
+
+    step: int = 0
+    history: ValidationHistory = field(default_factory=ValidationHistory)
+    state: _State | None = None
+    """None at the beginning: the weights are loaded when it is known that they fit."""
+    damaged: tuple[DamagedCheckpoint, ...] = ()
+
+
+def find_start(job: TrainingJob, checkpoints: Checkpoints[_State], prepared: Prepared) -> Start[_State]:
+    """Read the checkpoint that the job asks for.
+
+    Raises:
+        ConflictError: The checkpoints belong to another training, or are there although none was asked for.
+        NotFoundError: There is no checkpoint of the step.
+        DataError: The one asked for, or every one, is damaged.
+    """
+    if job.resume_from is None:
+        _refuse_checkpoints(checkpoints)
+        return Start()
+    damaged: list[DamagedCheckpoint] = []
+    if isinstance(job.resume_from, int):
+        restored: Restored[_State] | None = restore(checkpoints, job.resume_from, prepared.identity)
+    else:
+        restored = restore_newest(checkpoints, prepared.identity, on_damaged=damaged.append)
+    if restored is None:
+        return Start()
+    _refuse_beyond_the_end(restored.record.step, prepared.num_steps)
+    return Start(restored.record.step, restored.record.validation, restored.state, tuple(damaged))
+
+
+def restore(checkpoints: Checkpoints[_State], step: int, identity: RunIdentity) -> Restored[_State]:
+    """Read the checkpoint of one step.
+
+    Raises:
+        NotFoundError: There is none.
+        ConflictError: It is of another training.
+        DataError: It is damaged.
+    """
+    if step not in checkpoints.steps():
+        kept = ", ".join(map(str, checkpoints.steps())) or "none"
+        raise NotFoundError(
+            f"There is no checkpoint of step {step} in {checkpoints.directory}.",
+            next_step=f"Resume from one of the steps that are kept: {kept}.",
+        )
+    try:
+        return checkpoints.read(step, identity)
+    except DamagedError as error:
+        raise DataError(
+            f"The checkpoint of step {step} is damaged: {error}.",
+            next_step="Resume from 'latest' to take the newest one that is whole.",
+        ) from error
+
+
+def restore_newest(
+    checkpoints: Checkpoints[_State],
+    identity: RunIdentity,
+    *,
+    on_damaged: Callable[[DamagedCheckpoint], None],
+) -> Restored[_State] | None:
+    """Read the newest checkpoint that is whole; None when there are no checkpoints.
+
+    Damaged ones are told to `on_damaged` and moved aside.
+
+    Raises:
+        ConflictError: They are of another training.
+        DataError: There are checkpoints, and every one is damaged.
+    """
+    steps = checkpoints.steps()
+    for step in reversed(steps):
+        try:
+            return checkpoints.read(step, identity)
+        except DamagedError as error:
+            checkpoints.move_aside(step)
+            on_damaged(DamagedCheckpoint(step, str(error)))
+    if steps:
+        raise DataError(
+            f"Every checkpoint in {checkpoints.directory} is damaged: {', '.join(map(str, steps))}.",
+            next_step="Start again with another --output, or restore the directory from a copy.",
+        )
+    return None
+
+
+def _refuse_checkpoints(checkpoints: Checkpoints[_State]) -> None:
+    if checkpoints.steps():
+        raise ConflictError(
+            f"{checkpoints.directory} holds checkpoints of another run.",
+            next_step="Go on from them with --resume, or choose another directory.",
+        )
+
+
+def _refuse_beyond_the_end(step: int, num_steps: int) -> None:
+    if step > num_steps:
+        raise ConflictError(
+            f"The checkpoint is of step {step}, but the recipe ends after {num_steps}.",
+            next_step=f"Set training.num_steps to {step} or more, or resume from an earlier step.",
+        )

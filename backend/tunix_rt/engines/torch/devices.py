@@ -1,0 +1,169 @@
+"""Which device a run uses: asked for or found, proved by running something on it, and why."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from tunix_rt.config.recipe import FloatFormat
+from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.host_memory import available_memory_bytes, peak_process_bytes
+from tunix_rt.engines.torch_limits import require_torch_format
+
+Platform = Literal["cpu", "gpu"]
+
+_NVIDIA_DEVICE_FILE = Path("/dev/nvidiactl")
+_HOW_TO_GET_GPU = (
+    "On Kaggle: Settings > Accelerator > GPU. Elsewhere: install the NVIDIA driver and a torch built for its "
+    "CUDA version (nvidia-smi names it). Or run with --device cpu."
+)
+# Many containers announce AMX and forbid it: oneDNN then ends the process with an illegal instruction at the
+# first product of bfloat16. It reads this variable when it first multiplies.
+_ONEDNN_LIMIT = "ONEDNN_MAX_CPU_ISA"
+
+
+@dataclass(frozen=True)
+class TorchDevice:
+    """The device of this process, tried."""
+
+    platform: Platform
+    device: torch.device
+    kind: str
+    """What it is, e.g. `NVIDIA H200`."""
+    count: int
+    """Devices of the run, over all processes."""
+    memory_bytes: int | None
+    """What one device offers; None when it does not tell."""
+    reason: str
+
+    @property
+    def compute_capability(self) -> tuple[int, int] | None:
+        """Of the NVIDIA GPU, e.g. (9, 0) for Hopper; None where there is none."""
+        return torch.cuda.get_device_capability(self.device) if self.platform == "gpu" else None
+
+    def peak_memory_bytes(self) -> int | None:
+        """The most that the device has held for this process so far; on a CPU, the process."""
+        if self.platform == "cpu":
+            return peak_process_bytes()
+        return torch.cuda.max_memory_reserved(self.device)
+
+    def __str__(self) -> str:
+        memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.2f} GiB each"
+        return f"{self.platform}: {self.count} x {self.kind}{memory} ({self.reason})"
+
+
+def choose_device(request: DeviceRequest, *, count: int = 1) -> TorchDevice:
+    """Find the device, try it, and say why this one.
+
+    Args:
+        request: What was asked for. Without an index, a process takes the first GPU that it sees.
+        count: Devices of the run, over all processes.
+
+    Raises:
+        DeviceError: What was asked for is not there or does not work, or `auto` finds a GPU that is there but
+            cannot be used: a run that was meant for it would take days on the CPU.
+        InvalidInputError: There is no device of this index.
+    """
+    if request.name == "tpu":
+        raise DeviceError(
+            "The torch engine does not run on TPU.",
+            next_step="Use --engine jax for the TPU, or --device auto with this engine.",
+        )
+    platform, reason = _platform(request)
+    if platform == "cpu":
+        os.environ.setdefault(_ONEDNN_LIMIT, "AVX512_CORE_BF16")
+        _require_index(request.index, num_devices=1)
+        memory_bytes = available_memory_bytes()
+        device = TorchDevice("cpu", torch.device("cpu"), "cpu", count, memory_bytes, reason)
+    else:
+        device = _gpu(request.index, count, reason)
+    _try_out(device.device)
+    return device
+
+
+def require_format(compute: FloatFormat, device: TorchDevice) -> None:
+    """Refuse a number format that the device does not compute in.
+
+    Raises:
+        InvalidInputError: bfloat16 on a card that has none, such as the T4.
+    """
+    require_torch_format(compute, device.kind, device.compute_capability)
+
+
+def gpu_obstacle() -> str | None:
+    """Why torch cannot use a GPU here, in its own words; None when it can."""
+    try:
+        torch.cuda.init()
+    # A torch without CUDA asserts; a missing or too old driver is a RuntimeError.
+    except (AssertionError, RuntimeError) as error:
+        return " ".join(str(error).split())
+    return None if torch.cuda.device_count() else "CUDA works, but shows no device"
+
+
+def _platform(request: DeviceRequest) -> tuple[Platform, str]:
+    """Where to run, and why."""
+    if request.name == "cpu":
+        return "cpu", "--device cpu"
+    obstacle = gpu_obstacle()
+    if obstacle is None:
+        return "gpu", "--device gpu" if request.name == "gpu" else "auto: a GPU is there"
+    if request.name == "gpu":
+        raise DeviceError(
+            f"There is no GPU that torch can use on this machine: {obstacle}.", next_step=_HOW_TO_GET_GPU
+        )
+    return "cpu", _reason_for_cpu(obstacle, has_gpu=_NVIDIA_DEVICE_FILE.exists(), visible=_visible_devices())
+
+
+def _reason_for_cpu(obstacle: str, *, has_gpu: bool, visible: str | None) -> str:
+    """Why `auto` may take the CPU; a GPU that is there and was not hidden must be used or given up aloud."""
+    if not has_gpu:
+        return "auto: no GPU: this machine has no NVIDIA device file"
+    if visible in ("", "-1"):
+        return f"auto: no GPU: CUDA_VISIBLE_DEVICES={visible} hides it"
+    raise DeviceError(
+        f"This machine has an NVIDIA GPU, but torch cannot use it: {obstacle}.",
+        next_step="Install a torch that fits the driver (nvidia-smi names its CUDA version), or run with "
+        "--device cpu to train on the CPU.",
+    )
+
+
+def _visible_devices() -> str | None:
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
+def _gpu(index: int | None, count: int, reason: str) -> TorchDevice:
+    num_devices = torch.cuda.device_count()
+    _require_index(index, num_devices)
+    if index is None and count == 1 and num_devices > 1:
+        reason += f", the first of {num_devices}: torchrun uses all of them"
+    device = torch.device("cuda", index or 0)
+    torch.cuda.set_device(device)
+    properties = torch.cuda.get_device_properties(device)
+    return TorchDevice("gpu", device, properties.name, count, properties.total_memory, reason)
+
+
+def _require_index(index: int | None, num_devices: int) -> None:
+    if index is not None and index >= num_devices:
+        raise InvalidInputError(
+            f"There is no device {index}: this machine has {num_devices}, counted from 0.",
+            next_step="Choose a smaller index, or leave it out.",
+        )
+
+
+def _try_out(device: torch.device) -> None:
+    """Multiply something small: a device that is listed may still be taken, broken or out of memory."""
+    try:
+        ones = torch.ones((8, 8), device=device)
+        is_right = float((ones @ ones).sum()) == 512.0
+    except RuntimeError as error:
+        raise DeviceError(
+            f"{device} is there but does not work: {error}",
+            next_step="Check that no other process holds it (nvidia-smi), then run it again.",
+        ) from error
+    if not is_right:
+        raise DeviceError(
+            f"{device} cannot multiply two matrices.", next_step="Use another device: this one is faulty."
+        )

@@ -1,0 +1,181 @@
+"""One optimizer step: gradients of all micro-batches, one division by all their tokens, one update.
+
+    micro-batches --one after the other--> sum of losses, sum of gradients
+                  --once-->                mean = sums / tokens --> norm, clipping, update
+
+Dividing once makes micro-batches with unequal numbers of trained tokens equal to the whole batch. A mean of
+their means would not be. Nothing here waits for the device: what is not finite is skipped by the device.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor
+
+from tunix_rt.config.recipe import AdamW as AdamWSettings
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.engines.batching import Batch
+from tunix_rt.engines.torch.adafactor import Adafactor
+from tunix_rt.engines.torch.compiling import choose_compiling, compile_layers
+from tunix_rt.engines.torch.device_batch import DeviceBatch, MicroBatch, put_batch
+from tunix_rt.engines.torch.gradients import GradientSums, norm_of
+from tunix_rt.engines.torch.learning_rate import learning_rate_at
+from tunix_rt.engines.torch.loss import chunked_loss
+from tunix_rt.engines.torch.model import Decoder
+from tunix_rt.engines.torch.optimizer import AdamW, Optimizer, Update
+from tunix_rt.engines.torch.precision import TrainedWeight, refresh_working_copies, trained_weights
+from tunix_rt.engines.torch.random_streams import generator, seeded
+from tunix_rt.engines.torch.sharding import ALONE, Layout
+from tunix_rt.engines.torch.state import NOT_DIVERGED, StepMetrics
+
+
+class TrainStep:
+    """The step of one run, with everything that it changes: weights, moments, the number of updates."""
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        recipe: Recipe,
+        num_steps: int,
+        device: torch.device,
+        layout: Layout = ALONE,
+    ) -> None:
+        """Take a decoder over: its trained weights become working copies where the recipe asks for that.
+
+        Args:
+            decoder: On the device, every weight in the format that it is stored in.
+            recipe: What to train and how.
+            num_steps: Updates of the whole run: the schedule ends with them.
+            device: Where the decoder is.
+            layout: This process among those that train together.
+        """
+        self._decoder = decoder
+        self._recipe = recipe
+        self._device = device
+        self._layout = layout
+        compute: torch.dtype = getattr(torch, recipe.training.precision.compute)
+        self._loss = layout.wrap(decoder.module, decoder.layers, self._loss_of, compute=compute)
+        self._weights = trained_weights(decoder.module, compute)
+        self._gradients = GradientSums(self._weights, recipe.training.gradient_accumulation_steps)
+        self._optimizer = _make_optimizer(self._weights, recipe)
+        self._learning_rate = learning_rate_at(recipe.training, num_steps)
+        self.compiling = choose_compiling(
+            recipe, device, num_steps=num_steps, num_processes=layout.num_processes
+        )
+        if self.compiling.is_on:
+            compile_layers(decoder.layers)
+        self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
+        decoder.module.train()
+
+    def put_batch(self, batch: Batch) -> DeviceBatch:
+        """Send a batch to the device, cut into micro-batches."""
+        num_parts = self._recipe.training.gradient_accumulation_steps
+        return put_batch(batch, num_parts, self._device, self._layout)
+
+    def run(self, batch: DeviceBatch, step: int) -> StepMetrics:
+        """Make update number `step`, counted from 0; change nothing when a number is not finite."""
+        num_tokens = max(1, batch.num_trained_tokens)
+        loss = self._summed_loss(batch, step) / num_tokens
+        gradients = self._gradients.take()
+        self._layout.sum_gradients(gradients)
+        grad_norm = norm_of(gradients, self._layout) / num_tokens
+        self._note_divergence(loss, grad_norm, step)
+        self._optimizer.update(gradients, self._update(grad_norm, num_tokens, step))
+        refresh_working_copies(self._weights)
+        return StepMetrics(
+            loss, batch.num_trained_tokens, grad_norm, self._learning_rate(step), self._diverged_at.clone()
+        )
+
+    @torch.no_grad()
+    def validation_sums(self, batch: DeviceBatch) -> tuple[Tensor, Tensor]:
+        """Sum of the losses of a batch, and the number of tokens they are of. Nothing is dropped."""
+        self._decoder.module.eval()
+        try:
+            losses = [self._loss(*micro_batch) for micro_batch in batch.micro_batches]
+        finally:
+            self._decoder.module.train()
+        total = self._layout.sum_over_processes(torch.stack(losses).sum())
+        return total, total.new_full((), batch.num_trained_tokens)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything that the next step depends on, apart from its number: whole tensors, not copies.
+
+        Every process must ask, because a tensor may be spread over all of them.
+        """
+        return {name: self._layout.full(tensor) for name, tensor in self._state().items()}
+
+    @torch.no_grad()
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from a state that `state_dict` gave; updates are applied again."""
+        for name, tensor in self._state().items():
+            tensor.copy_(self._layout.own_part(state[name], tensor))
+        refresh_working_copies(self._weights)
+        self._diverged_at.fill_(NOT_DIVERGED)
+
+    def stored_weights(self) -> dict[str, Tensor]:
+        """What was trained, as it is stored, under the names of the decoder's parameters."""
+        return {weight.name: self._layout.full(weight.stored) for weight in self._weights}
+
+    def give_weights_back(self) -> None:
+        """Put the stored weights into the decoder in place of working copies. No step may follow."""
+        for weight in self._weights:
+            weight.parameter.data = weight.stored
+
+    def _state(self) -> dict[str, Tensor]:
+        weights = {f"weights.{weight.name}": weight.stored for weight in self._weights}
+        return weights | self._optimizer.state()
+
+    def _summed_loss(self, batch: DeviceBatch, step: int) -> Tensor:
+        losses = []
+        for index, micro_batch in enumerate(batch.micro_batches):
+            with self._dropout(step, index):
+                loss = self._loss(*micro_batch)
+                loss.backward()
+            losses.append(loss.detach())
+        return self._layout.sum_over_processes(torch.stack(losses).sum())
+
+    def _loss_of(self, *tensors: Tensor) -> Tensor:
+        """The summed loss of one micro-batch, of the places that carry any."""
+        part = MicroBatch(*tensors)
+        hidden = self._decoder.hidden(part.tokens, part.segment_ids, part.positions)
+        return chunked_loss(
+            hidden.flatten(0, 1).index_select(0, part.places),
+            self._decoder.head_weight(),
+            part.targets,
+            part.weights,
+            chunk_tokens=self._recipe.training.loss_chunk_tokens,
+            softcap=self._decoder.final_softcap,
+        )
+
+    def _dropout(self, step: int, micro_batch: int) -> AbstractContextManager[None]:
+        """Whatever is dropped follows from the seed and the place; another process drops others."""
+        if self._recipe.lora is None or self._recipe.lora.dropout == 0:
+            return nullcontext()
+        seed = self._recipe.training.seed
+        return seeded(self._device, seed, "dropout", step, micro_batch, self._layout.process_id)
+
+    def _note_divergence(self, loss: Tensor, grad_norm: Tensor, step: int) -> None:
+        is_first = (self._diverged_at == NOT_DIVERGED) & ~(loss.isfinite() & grad_norm.isfinite())
+        self._diverged_at.masked_fill_(is_first, step)
+
+    def _update(self, grad_norm: Tensor, num_tokens: int, step: int) -> Update:
+        training = self._recipe.training
+        limit = training.max_grad_norm
+        excess = grad_norm.new_ones(()) if limit is None else (grad_norm / limit).clamp(min=1.0)
+        is_random = training.precision.stochastic_rounding
+        return Update(
+            learning_rate=self._learning_rate(step),
+            gradient_divisor=excess * num_tokens,
+            is_skipped=(self._diverged_at != NOT_DIVERGED).float(),
+            weight_noise=generator(self._device, training.seed, "weights", step) if is_random else None,
+            moment_noise=generator(self._device, training.seed, "moments", step),
+        )
+
+
+def _make_optimizer(weights: list[TrainedWeight], recipe: Recipe) -> Optimizer:
+    training = recipe.training
+    if isinstance(training.optimizer, AdamWSettings):
+        moment_format: torch.dtype = getattr(torch, training.precision.optimizer_state)
+        return AdamW(weights, training.optimizer, moment_format)
+    return Adafactor(weights, training.optimizer)

@@ -1,0 +1,145 @@
+"""The use case behind `tunix-rt doctor`: look at everything that a run needs, and say what is broken."""
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from tunix_rt import __version__
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.doctor import (
+    Ability,
+    DatabaseReport,
+    Diagnosis,
+    EngineReport,
+    ExtraReport,
+    Platform,
+    Problem,
+)
+from tunix_rt.core.errors import MissingExtraError, StorageError
+from tunix_rt.engines.base import EngineName
+from tunix_rt.engines.choice import choose_engine
+from tunix_rt.engines.environment import nvidia_driver
+from tunix_rt.engines.host_memory import available_memory_bytes
+from tunix_rt.engines.installed import EXTRAS, Machine, installed_version, this_machine
+from tunix_rt.engines.probing import PROBE_TIMEOUT_S, ProbeAnswer, probe
+from tunix_rt.services.health import check_health
+from tunix_rt.services.store import open_store
+
+_ENGINES: tuple[EngineName, ...] = ("jax", "torch")
+_JAX_ABILITIES = {
+    "training (full, LoRA, QLoRA) and generating": "jax",
+    "plans from the TPU compiler": "libtpu",
+    "plans from the CUDA compiler": "jax-cuda12-plugin",
+}
+_TORCH_ABILITIES = {
+    "training (full, LoRA) and generating": "torch",
+    "QLoRA": "bitsandbytes",
+    "attention by FlashAttention": "flash-attn",
+}
+
+
+@dataclass(frozen=True)
+class _StoreReport:
+    database: DatabaseReport | None
+    free_disk_bytes: int | None
+    problems: tuple[Problem, ...]
+
+
+def examine(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagnosis:
+    """Look at the machine, at both engines and at the store. Nothing of an accelerator is loaded here.
+
+    Args:
+        settings: Where the store is.
+        timeout_s: How long an engine may take to open a device.
+    """
+    machine = this_machine()
+    store = _examine_store(settings)
+    answers = _probed(machine, timeout_s)
+    problems = [answer.problem for answer in answers.values() if answer.problem is not None]
+    return Diagnosis(
+        tunix_rt_version=__version__,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        num_cpus=os.cpu_count() or 1,
+        available_memory_bytes=available_memory_bytes(),
+        driver=nvidia_driver(),
+        engines=tuple(_engine_report(engine, machine, answers) for engine in _ENGINES),
+        auto_engine=_auto_engine(machine),
+        extras=tuple(map(_extra_report, EXTRAS)),
+        home=str(settings.home_dir),
+        free_disk_bytes=store.free_disk_bytes,
+        database=store.database,
+        problems=(*store.problems, *problems),
+    )
+
+
+_Probes = dict[tuple[EngineName, Platform], ProbeAnswer]
+
+
+def _probed(machine: Machine, timeout_s: float) -> _Probes:
+    """Every engine that is installed, on every platform that shows a sign of life."""
+    questions = [(engine, device) for engine in _ENGINES for device in _platforms(engine, machine)]
+    with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
+        answers = pool.map(lambda question: probe(*question, timeout_s=timeout_s), questions)
+        return dict(zip(questions, answers, strict=True))
+
+
+def _platforms(engine: EngineName, machine: Machine) -> Iterator[Platform]:
+    if not machine.has(engine):
+        return
+    is_built_for_gpu = machine.has_jax_cuda if engine == "jax" else machine.torch_cuda is not None
+    if engine == "jax" and machine.has_tpu and installed_version("libtpu"):
+        yield "tpu"
+    if machine.has_nvidia_gpu and is_built_for_gpu:
+        yield "gpu"
+    yield "cpu"
+
+
+def _engine_report(engine: EngineName, machine: Machine, answers: _Probes) -> EngineReport:
+    needs = _JAX_ABILITIES if engine == "jax" else _TORCH_ABILITIES
+    devices = [answer.device for (name, _), answer in answers.items() if name == engine]
+    return EngineReport(
+        name=engine,
+        is_installed=machine.has(engine),
+        packages=_versions(EXTRAS[engine]),
+        devices=tuple(device for device in devices if device is not None),
+        abilities=tuple(
+            Ability(what=what, is_available=installed_version(package) is not None, needs=package)
+            for what, package in needs.items()
+        ),
+    )
+
+
+def _extra_report(extra: str) -> ExtraReport:
+    packages = _versions(EXTRAS[extra])
+    return ExtraReport(name=extra, is_installed=len(packages) == len(EXTRAS[extra]), packages=packages)
+
+
+def _versions(packages: tuple[str, ...]) -> dict[str, str]:
+    return {name: version for name in packages if (version := installed_version(name)) is not None}
+
+
+def _auto_engine(machine: Machine) -> str:
+    try:
+        return str(choose_engine("auto", "auto", machine))
+    except MissingExtraError as error:
+        return str(error)
+
+
+def _examine_store(settings: Settings) -> _StoreReport:
+    try:
+        store = open_store(settings)
+    except StorageError as error:
+        return _StoreReport(None, None, (Problem(detail=error.detail, next_step=error.next_step),))
+    try:
+        health = check_health(store)
+        address = store.engine.url.render_as_string(hide_password=True)
+        database = DatabaseReport(
+            kind=health.database, address=address, latency_ms=health.database_latency_ms
+        )
+        return _StoreReport(database, shutil.disk_usage(settings.home_dir).free, ())
+    finally:
+        store.close()
