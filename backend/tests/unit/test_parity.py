@@ -7,9 +7,11 @@ import pytest
 from safetensors.numpy import save_file
 
 from tunix_rt.core.errors import DataError, DoesNotFitError, InvalidInputError, TunixRTError
-from tunix_rt.core.parity import is_within_bounds
+from tunix_rt.core.parity import ParityRun, is_within_bounds
 from tunix_rt.engines.child_errors import child_error
+from tunix_rt.engines.parity_runs import FinishedRun
 from tunix_rt.engines.weight_comparison import compare_weights
+from tunix_rt.services.parity import make_certificate
 from tunix_rt.services.parity_recipe import load_parity_recipe
 
 CONFIGS = Path(__file__).parents[3] / "training" / "configs"
@@ -102,6 +104,25 @@ def test_weights_of_other_names_are_no_weights_to_compare(tmp_path: Path) -> Non
     first, second = write_weights(tmp_path / "a", up=1.0), write_weights(tmp_path / "b", gate=1.0)
     with pytest.raises(DataError, match="different tensors: gate, up"):
         compare_weights(first, second)
+
+
+def finished_run(engine: str, model: Path, *losses: float) -> FinishedRun:
+    hashes = tuple(str(step) for step in range(len(losses)))
+    record = ParityRun(engine=engine, packages={}, losses=losses, batch_hashes=hashes)
+    return FinishedRun(record, "demo-v1", "abc", model)
+
+
+def test_a_certificate_names_the_step_and_the_tensor_that_differ_most(
+    tmp_path: Path, recipe_path: Path
+) -> None:
+    resolved = load_parity_recipe(recipe_path, dataset=None, num_steps=3, sets=())
+    first = finished_run("jax", write_weights(tmp_path / "a", up=1.0, down=2.0), 3.0, 2.0, 1.0)
+    second = finished_run("torch", write_weights(tmp_path / "b", up=1.0, down=2.5), 3.0, 2.25, 1.125)
+    certificate = make_certificate("qlora", resolved, first, second)
+    assert (certificate.max_loss_difference, certificate.max_loss_difference_step) == (0.25, 2)
+    assert (certificate.max_weight_difference, certificate.max_weight_difference_tensor) == (0.5, "down")
+    assert certificate.batches_equal
+    assert not certificate.passed
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tunix_rt.engines.base import EngineName
 EXTRAS: dict[str, tuple[str, ...]] = {
     "jax": ("jax", "optax", "orbax-checkpoint", "safetensors"),
     "torch": ("torch", "transformers", "peft", "accelerate", "safetensors"),
+    "torch-qlora": ("bitsandbytes",),
     "cuda": ("jax-cuda13-plugin",),
     "tpu-plan": ("libtpu",),
     "gpu-plan": ("jax-cuda12-plugin", "nvidia-cuda-nvcc-cu12"),

@@ -50,8 +50,13 @@ def data_line(prepared: Prepared) -> str:
     return (
         f"{prepared.data.name}/{prepared.data.train.split}: {batches.num_examples:,} examples{dropped}, "
         f"{batches.num_batches_per_epoch:,} batches an epoch, {prepared.num_steps:,} steps = "
-        f"{prepared.epoch_after(prepared.num_steps):.2f} epochs"
+        f"{prepared.epoch_after(prepared.num_steps):.2f} epochs; {_template_text(prepared)}"
     )
+
+
+def _template_text(prepared: Prepared) -> str:
+    name = prepared.encoder.template.name
+    return "the tokenizer's own chat template" if name == "tokenizer" else f"built-in chat template {name}"
 
 
 def logits_text(recipe: Recipe, architecture: Architecture, *, rows: int) -> str:

@@ -35,8 +35,8 @@ _JAX_ABILITIES = {
     "plans from the CUDA compiler": "jax-cuda12-plugin",
 }
 _TORCH_ABILITIES = {
-    "training (full, LoRA) and generating": "torch",
-    "QLoRA": "bitsandbytes",
+    "training (full, LoRA, QLoRA with int8) and generating": "torch",
+    "QLoRA with nf4": "bitsandbytes",
     "attention by FlashAttention": "flash-attn",
 }
 

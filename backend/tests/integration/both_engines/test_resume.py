@@ -112,28 +112,6 @@ def test_a_run_with_only_damaged_checkpoints_says_so(workshop: Workshop, copy: s
         workshop.train(copy, resume_from="latest")
 
 
-@pytest.mark.parametrize(
-    "sets",
-    [
-        ("training.mode=lora", "lora.rank=4", "lora.dropout=0.2"),
-        ("training.precision.weights=bfloat16", "training.precision.stochastic_rounding=true"),
-        ("training.precision.optimizer_state=bfloat16", "training.gradient_accumulation_steps=2"),
-        ("training.optimizer=adafactor", "training.precision.compute=bfloat16"),
-    ],
-    ids=["dropout", "stochastic-rounding", "bfloat16-moments", "adafactor"],
-)
-def test_whatever_a_step_draws_or_keeps_goes_on_exactly(
-    workshop: Workshop, request: pytest.FixtureRequest, sets: tuple[str, ...]
-) -> None:
-    resumed, unbroken = f"resumed-{request.node.name}", f"unbroken-{request.node.name}"
-    short = (*sets, "eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=null")
-    workshop.train(resumed, *short, "training.num_steps=2")
-    workshop.train(resumed, *short, "training.num_steps=4", resume_from="latest")
-    workshop.train(unbroken, *short, "training.num_steps=4")
-    assert exported(workshop, resumed) == exported(workshop, unbroken)
-    assert workshop.metrics(resumed) == workshop.metrics(unbroken)
-
-
 def exported(workshop: Workshop, output: str) -> bytes:
     [weights] = (workshop.root / output / "model").glob("*.safetensors")
     return weights.read_bytes()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.children import run_program
-from support.training import DATASET, Workshop, make_workshop
+from support.training import DATASET, Listener, Workshop, make_workshop
 
 from tunix_rt.engines.installed import has_nvidia_gpu
 
@@ -62,6 +62,26 @@ def test_the_seeds_command_trains_with_torch_and_auto_goes_on_with_it(workshop: 
     assert done.returncode == 0, done.stderr
     assert "engine torch: the run that goes on was made with it" in done.stderr
     assert json.loads(done.stdout)["figures"]["num_steps"] == 3
+
+
+def test_a_tokenizer_without_padding_and_chat_template_gets_a_named_one(workshop: Workshop) -> None:
+    workshop.train("whole", "training.num_steps=1", "training.warmup_steps=0")
+    model = workshop.root / "whole" / "model"
+    (model / "chat_template.jinja").unlink()
+    config = json.loads((model / "tokenizer_config.json").read_bytes())
+    named = {key: value for key, value in config.items() if key not in ("pad_token", "eos_token")}
+    (model / "tokenizer_config.json").write_text(json.dumps(named))
+
+    listener = Listener()
+    changes = (
+        f"model.name={model}",
+        "model.weights=pretrained",
+        "training.num_steps=1",
+        "training.warmup_steps=0",
+    )
+    manifest = workshop.train("bare", *changes, view=listener)
+    assert manifest.status == "succeeded"
+    assert any("built-in chat template" in line for line in listener.lines)
 
 
 @pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")

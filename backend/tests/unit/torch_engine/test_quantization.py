@@ -24,7 +24,7 @@ from tunix_rt.engines.torch.quantization import Int8Linear, plain_weight, quanti
 HAS_BITSANDBYTES = find_spec("bitsandbytes") is not None
 FORMATS = [
     ("int8", 16),
-    pytest.param("nf4", 64, marks=pytest.mark.skipif(not HAS_BITSANDBYTES, reason="needs bitsandbytes")),
+    pytest.param("nf4", 32, marks=pytest.mark.skipif(not HAS_BITSANDBYTES, reason="needs bitsandbytes")),
 ]
 
 

@@ -84,16 +84,17 @@ class _LossWithGradients(torch.autograd.Function):
         total = weights.new_zeros(())
         # float32, so that the sum over many chunks loses nothing.
         head_grad = head.new_zeros(head.shape, dtype=torch.float32) if ctx.needs_input_grad[3] else None
-        hidden_grads: list[Tensor] = []
-        for chunk in _Tokens(hidden, targets, weights).chunks(chunk_size):
+        hidden_grad = torch.empty_like(hidden)
+        chunks = _Tokens(hidden, targets, weights).chunks(chunk_size)
+        for chunk, chunk_grad in zip(chunks, torch.split(hidden_grad, chunk_size), strict=True):
             logits = head_logits(chunk.hidden, vectors, softcap)
             losses, log_normalizers = _losses(logits, chunk.targets)
             total += losses @ chunk.weights
             logits_grad = _logits_grad(logits, log_normalizers, chunk, softcap).to(hidden.dtype)
-            hidden_grads.append(logits_grad @ vectors)
+            torch.mm(logits_grad, vectors, out=chunk_grad)
             if head_grad is not None:
                 _add_product(head_grad, logits_grad.T, chunk.hidden)
-        ctx.hidden_grad = torch.cat(hidden_grads) if hidden_grads else torch.zeros_like(hidden)
+        ctx.hidden_grad = hidden_grad
         ctx.head_grad = None if head_grad is None else head_grad.to(head.dtype)
         return total
 

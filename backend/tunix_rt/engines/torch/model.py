@@ -176,9 +176,13 @@ def _take_embedding_scale(model: Any) -> float | None:
 
 
 def _allocate(module: Any, architecture: Architecture, device: torch.device) -> None:
+    """Memory for the weights, once for tied ones."""
+    is_tied = architecture.is_embedding_tied
+    if is_tied:
+        module.lm_head.register_parameter("weight", None)
     module.to_empty(device=device)
+    if is_tied:
+        module.lm_head.weight = module.model.embed_tokens.weight
     rotary = module.model.rotary_emb
     # Not a weight, so no file has it: the frequencies follow from the config.
     module.model.rotary_emb = type(rotary)(rotary.config).to(device)
-    if architecture.is_embedding_tied:
-        module.lm_head.weight = module.model.embed_tokens.weight

@@ -24,7 +24,7 @@ from tunix_rt.engines.tensor_names import MATRIX_MODULES
 from tunix_rt.engines.torch.model import Decoder
 
 EXTRA = "torch-qlora"
-_NF4_BLOCK_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
+_NF4_BLOCK_SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 """What bitsandbytes has kernels for."""
 _INT8_MAX = 127
 

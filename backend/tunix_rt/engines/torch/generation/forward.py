@@ -83,5 +83,5 @@ def _row_masks(decoder: Decoder, cache: RowCache, positions: Tensor) -> Masks:
     """The slots that the newest token of every row sees, bool [B, 1, 1, S], for each kind of layer."""
     distance = (positions[:, None] - cache.slot_numbers)[:, None, None]
     full = distance >= 0
-    windows = {window for window in decoder.architecture.layer_windows if window is not None}
-    return {FULL: full, SLIDING: full & (distance < windows.pop())} if windows else full
+    window = next((window for window in decoder.architecture.layer_windows if window is not None), None)
+    return full if window is None else {FULL: full, SLIDING: full & (distance < window)}

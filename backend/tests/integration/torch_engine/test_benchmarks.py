@@ -1,0 +1,88 @@
+"""The programs that measure on a GPU run here on a tiny model, and the planner can be fitted to a grid."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.planning_page import question_of
+
+from tunix_rt.engines.planning.step_shape import step_shape
+from tunix_rt.engines.planning.torch_calibration import TorchCalibration, torch_calibration
+from tunix_rt.engines.planning.torch_components import estimate_torch_components
+
+ROOT = Path(__file__).parents[4]
+
+
+def run_benchmark(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.slow
+def test_the_grid_is_measured_on_a_tiny_model_and_not_twice(tmp_path: Path) -> None:
+    grid = tmp_path / "grid.json"
+    command = (
+        "gpu_grid",
+        "--engine",
+        "torch",
+        "--tiny",
+        "--json",
+        str(grid),
+        "--only",
+        "adamw 64 x 4, block",
+    )
+    assert run_benchmark(*command).returncode == 0
+    [(name, step)] = json.loads(grid.read_text())["steps"].items()
+    assert name == "tiny-gemma adamw 64 x 4, block"
+    assert step["peak_bytes"] > 0 < step["step_seconds"]
+    assert run_benchmark(*command).stdout == ""
+
+
+def measured_with(**coefficients: float) -> dict[str, Any]:
+    """A grid as a GPU would give it that these coefficients describe."""
+    truth = torch_calibration().coefficients.model_copy(update=coefficients)
+    steps: dict[str, Any] = {}
+    for mode in ("full", "lora"):
+        for rows in (2, 4, 8):
+            for remat in ("block", "none"):
+                recipe = {
+                    "model": {"name": "google/gemma-2b", "weights": "random"},
+                    "data": {"row_length": 1024},
+                    "training": {"num_steps": 1, "mode": mode, "batch_size": rows, "remat": remat},
+                }
+                step = {"target": "h200", "engine": "torch", "recipe": recipe}
+                asked = question_of(step)
+                shape = step_shape(asked.recipe, asked.architecture, asked.target, "torch")
+                size = sum(estimate_torch_components(shape, truth).values())
+                steps[f"{mode} {rows} {remat}"] = step | {"peak_bytes": size}
+    return {"source": "made up by a test", "steps": steps}
+
+
+def test_the_planner_is_fitted_to_a_grid(tmp_path: Path) -> None:
+    grid, written = tmp_path / "grid.json", tmp_path / "calibration.json"
+    grid.write_text(json.dumps(measured_with(layer_at_work=5.0, kept_by_none=4.0)))
+    done = run_benchmark("fit_torch_plan", "--grid", str(grid), "--write", str(written))
+    assert done.returncode == 0, done.stdout + done.stderr
+    fitted = TorchCalibration.model_validate_json(written.read_bytes())
+    assert fitted.measured_on == "h200"
+    assert fitted.coefficients.kept_by_none == pytest.approx(4.0, rel=0.1)
+
+
+def test_a_grid_that_the_model_cannot_explain_is_not_written(tmp_path: Path) -> None:
+    grid, written = tmp_path / "grid.json", tmp_path / "calibration.json"
+    measured = measured_with()
+    for index, step in enumerate(measured["steps"].values()):
+        step["peak_bytes"] *= 1 + index % 4  # every fourth step, the one held out, is four times as large
+    grid.write_text(json.dumps(measured))
+    done = run_benchmark("fit_torch_plan", "--grid", str(grid), "--write", str(written))
+    assert done.returncode == 1
+    assert "nothing was written" in done.stderr
+    assert not written.exists()

@@ -1,0 +1,44 @@
+"""Joining a run of several torch processes: what is refused, and what is told when the others do not come."""
+
+import pytest
+import torch
+from support.children import free_port
+
+from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.engines.base import DeviceRequest, ProcessGroup
+from tunix_rt.engines.torch.distributed import joined, own_device
+
+CPU = torch.device("cpu")
+
+
+def join(processes: ProcessGroup, *, timeout_s: int = 0) -> None:
+    with joined(processes, CPU, timeout_s=timeout_s):
+        raise AssertionError("nobody else is there")
+
+
+def test_an_address_without_a_port_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="'localhost' is not an address"):
+        join(ProcessGroup("localhost", 2, 0))
+
+
+def test_a_first_process_that_does_not_answer_is_named() -> None:
+    port = free_port()
+    with pytest.raises(DeviceError, match=f"127.0.0.1:{port} within 0 s"):
+        join(ProcessGroup(f"127.0.0.1:{port}", 2, 1))
+
+
+def test_the_first_process_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"):
+        monkeypatch.setenv(key, "")
+    with pytest.raises(DeviceError, match=r"Not all 2 processes came together.*torchrun"):
+        join(ProcessGroup(f"127.0.0.1:{free_port()}", 2, 0), timeout_s=1)
+
+
+def test_a_process_alone_joins_nobody() -> None:
+    with joined(None, CPU):
+        assert not torch.distributed.is_initialized()
+
+
+def test_a_process_on_the_cpu_takes_no_gpu() -> None:
+    request = DeviceRequest("cpu")
+    assert own_device(request, ProcessGroup("127.0.0.1:1", 2, 1)) is request
