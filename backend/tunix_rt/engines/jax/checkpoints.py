@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from jax.experimental import multihost_utils
 from orbax.checkpoint.checkpoint_managers import PreservationContext, PreservationPolicy
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.core.errors import InvalidInputError, StorageError
 from tunix_rt.engines.checkpoint_record import CheckpointRecord
 from tunix_rt.engines.checkpoint_room import DISK_IS_FULL, require_room, unwritable
 from tunix_rt.engines.identity import RunIdentity
@@ -62,6 +63,7 @@ class Checkpoints:
         # Orbax logs the traceback of what it raises, several times. What it raises is explained here.
         absl.logging.set_verbosity(absl.logging.FATAL)
         self._directory = directory.absolute()
+        _refuse_patterns(self._directory)
         self._abstract = abstract
         with storage_errors("making the checkpoint directory"):
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -165,6 +167,15 @@ def checksums(state: TrainState) -> dict[str, int]:
 def _names(tree: Any) -> list[str]:
     paths, _ = zip(*jax.tree_util.tree_leaves_with_path(tree), strict=True)
     return [jax.tree_util.keystr(path, simple=True, separator=".") for path in paths]
+
+
+def _refuse_patterns(directory: Path) -> None:
+    """Orbax looks for its own files by a pattern: below such a path it would find none and save nothing."""
+    if has_magic(str(directory)):
+        raise InvalidInputError(
+            f"The JAX engine cannot keep checkpoints in {directory}: the path holds *, ? or [.",
+            next_step="Choose a directory without these characters.",
+        )
 
 
 def _named_leaves(tree: Any) -> dict[str, Any]:

@@ -1,0 +1,41 @@
+"""Whatever a step draws or keeps, a resumed run ends as an unbroken one, to the bit."""
+
+import pytest
+from support.training import Workshop
+
+from tunix_rt.core.errors import InvalidInputError
+
+ONLY_STEPS = ("eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=null")
+CASES = {
+    "dropout": ("training.mode=lora", "lora.rank=4", "lora.dropout=0.2"),
+    "rounding": ("training.precision.weights=bfloat16", "training.precision.stochastic_rounding=true"),
+    "moments": ("training.precision.optimizer_state=bfloat16", "training.gradient_accumulation_steps=2"),
+    "adafactor": ("training.optimizer=adafactor", "training.precision.compute=bfloat16"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_whatever_a_step_draws_or_keeps_goes_on_exactly(workshop: Workshop, case: str) -> None:
+    resumed, unbroken = f"resumed-{case}", f"unbroken-{case}"
+    short = (*CASES[case], *ONLY_STEPS)
+    workshop.train(resumed, *short, "training.num_steps=2")
+    workshop.train(resumed, *short, "training.num_steps=4", resume_from="latest")
+    workshop.train(unbroken, *short, "training.num_steps=4")
+    assert exported(workshop, resumed) == exported(workshop, unbroken)
+    assert workshop.metrics(resumed) == workshop.metrics(unbroken)
+
+
+def test_a_path_that_reads_as_a_pattern_is_refused_or_resumed_from(workshop: Workshop) -> None:
+    name = "run[1]"
+    if workshop.engine == "jax":
+        with pytest.raises(InvalidInputError, match=r"\*, \? or \["):
+            workshop.train(name, *ONLY_STEPS, "training.num_steps=2")
+        return
+    workshop.train(name, *ONLY_STEPS, "training.num_steps=2")
+    workshop.train(name, *ONLY_STEPS, "training.num_steps=4", resume_from="latest")
+    assert workshop.manifest(name)["status"] == "succeeded"
+
+
+def exported(workshop: Workshop, output: str) -> bytes:
+    [weights] = (workshop.root / output / "model").glob("*.safetensors")
+    return weights.read_bytes()
