@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunix_rt.core.errors import DataError, NotFoundError
-from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.core.evalset import EvalItem, evalset_hash, item_json
 from tunix_rt.evals.evalset import MAX_LINE_BYTES, load_evalset
 from tunix_rt.evals.evalset_report import EvalSetReport, validate_evalset
 
@@ -176,3 +176,12 @@ def test_an_item_that_nobody_could_answer_is_reported(
 ) -> None:
     report = validate_evalset(written(tmp_path, row(), row(id="q-2", prompt="Which one?", **changes)))
     assert codes(report) == [(code, 2)]
+
+
+def test_three_fields_make_an_item_the_same_as_with_its_defaults_written_out() -> None:
+    short = EvalItem(id="a", prompt="6*7?", expected_answer="42")
+    whole = EvalItem.model_validate_json(item_json(short))
+    assert (whole.section, whole.category, whole.difficulty) == ("core", "general", "medium")
+    assert '"section": "core"' in item_json(short)
+    assert "choices" not in item_json(short)
+    assert evalset_hash([short]) == evalset_hash([whole])

@@ -13,6 +13,8 @@ from tunix_rt.core.trace import MAX_ANSWER_CHARS, MAX_PROMPT_CHARS, Text
 Section = Literal["core", "trace_sensitive", "edge_case"]
 Difficulty = Literal["easy", "medium", "hard"]
 
+_OF_EVERY_ITEM = frozenset({"id", "prompt", "expected_answer", "section", "category", "difficulty"})
+
 
 class GymTask(BaseModel):
     """What reasoning-gym needs to verify an answer to one of its own entries."""
@@ -31,10 +33,10 @@ class EvalItem(BaseModel):
     id: Annotated[Text, Field(max_length=128)]
     prompt: Annotated[Text, Field(max_length=MAX_PROMPT_CHARS)]
     expected_answer: Annotated[Text, Field(max_length=MAX_ANSWER_CHARS)]
-    section: Section
+    section: Section = "core"
     """`core`: everyday skills; `trace_sensitive`: hard without working; `edge_case`: odd input."""
-    category: Annotated[Text, Field(max_length=64)]
-    difficulty: Difficulty
+    category: Annotated[Text, Field(max_length=64)] = "general"
+    difficulty: Difficulty = "medium"
     answer_type: CheckerName | None = None
     """What decides whether an answer is right. None: chosen by the expected answer's form."""
     accepted_answers: tuple[Annotated[Text, Field(max_length=MAX_ANSWER_CHARS)], ...] = ()
@@ -54,8 +56,18 @@ class EvalItem(BaseModel):
 
 
 def item_json(item: EvalItem) -> str:
-    """The one text of an item: a line of an eval set file, in the order of the fields; defaults left out."""
-    return json.dumps(item.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False)
+    """The one text of an item: a line of an eval set file, in the order of the fields.
+
+    What every item has is always written; what few items need, only where it is given.
+    """
+    values = item.model_dump(mode="json")
+    defaults = EvalItem.model_fields
+    kept = {
+        name: value
+        for name, value in values.items()
+        if name in _OF_EVERY_ITEM or getattr(item, name) != defaults[name].default
+    }
+    return json.dumps(kept, ensure_ascii=False)
 
 
 def evalset_hash(items: Iterable[EvalItem]) -> str:

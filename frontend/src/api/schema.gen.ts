@@ -1268,16 +1268,21 @@ export interface components {
             expected_answer: string;
             /**
              * Section
+             * @default core
              * @enum {string}
              */
-            section: "core" | "trace_sensitive" | "edge_case";
-            /** Category */
-            category: string;
+            section?: "core" | "trace_sensitive" | "edge_case";
+            /**
+             * Category
+             * @default general
+             */
+            category?: string;
             /**
              * Difficulty
+             * @default medium
              * @enum {string}
              */
-            difficulty: "easy" | "medium" | "hard";
+            difficulty?: "easy" | "medium" | "hard";
             /** Answer Type */
             answer_type?: ("number" | "quantity" | "math" | "choice" | "text" | "list" | "set" | "date" | "task") | null;
             /**
