@@ -1,5 +1,6 @@
 """Tiny random models in transformers, one per family, and their weights in the engine's layout."""
 
+from copy import deepcopy
 from typing import Any
 
 import jax.numpy as jnp
@@ -69,7 +70,8 @@ CONFIGS: dict[str, transformers.PretrainedConfig] = {
 def tiny_model(name: str, seed: int = 0) -> PreTrainedModel:
     """A model whose every weight, norms included, is random and large enough to matter."""
     torch.manual_seed(seed)
-    model: PreTrainedModel = transformers.AutoModelForCausalLM.from_config(CONFIGS[name])
+    # A copy: saving a model writes its number format into its config.
+    model: PreTrainedModel = transformers.AutoModelForCausalLM.from_config(deepcopy(CONFIGS[name]))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(0.0, 0.3)

@@ -165,7 +165,7 @@ def test_a_short_model_cuts_off_what_it_cannot_hold(open_generator: Open, source
     assert (one.failure, len(one.token_ids) + one.has_ended) == (None, 2)
 
 
-def test_a_batch_of_nothing_is_refused() -> None:
+def test_a_batch_of_nothing_is_refused(open_generator: Open) -> None:
     generator = open_generator(GeneratorRequest(TINY, device=CPU))
     with pytest.raises(InvalidInputError, match="writes nothing"):
         list(generator.write([Prompt("a", [1])], Decoding(), batch_size=0))
