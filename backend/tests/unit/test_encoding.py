@@ -8,7 +8,7 @@ from support.encoders import NAMED_TOKENS, an_encoder, trained_fast_tokenizer
 from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.core.errors import DataError
-from tunix_rt.core.rendering import MARKUP_STYLES, MarkupStyle, render_completion
+from tunix_rt.core.rendering import MARKUP_STYLES, MarkupStyle, render_completion, reserved_markup_in
 from tunix_rt.core.trace import Trace, trace_from_text_steps
 from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.encoding import PARTS, EncodedExample, TraceEncoder
@@ -178,7 +178,7 @@ content = st.text(
     st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=1, max_size=20
 )
 content = st.one_of(content, st.sampled_from(["<end_of_turn>", "<bos>x", "a<|im_end|>", "\ufdd00\ufdd1"]))
-content = content.filter(lambda text: bool(text.strip()))
+content = content.filter(lambda text: bool(text.strip()) and not reserved_markup_in(text))
 
 
 @settings(deadline=None)
