@@ -98,8 +98,13 @@ def test_a_kernel_of_tpus_is_refused() -> None:
         plan(attention="splash")
 
 
+NOT_MEASURED = pytest.param(
+    {}, marks=pytest.mark.skip("no step of the torch engine was measured on a GPU yet")
+)
+
+
 @pytest.mark.parametrize(
-    "step", [pytest.param(step, id=name) for name, step in torch_measured_steps().items()]
+    "step", [pytest.param(step, id=name) for name, step in torch_measured_steps().items()] or [NOT_MEASURED]
 )
 def test_the_estimate_is_within_a_tenth_of_what_a_gpu_used(step: dict[str, Any]) -> None:
     estimate = estimated_plan(question_of(step))
