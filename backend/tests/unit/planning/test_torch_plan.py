@@ -98,9 +98,7 @@ def test_a_kernel_of_tpus_is_refused() -> None:
         plan(attention="splash")
 
 
-NOT_MEASURED = pytest.param(
-    {}, marks=pytest.mark.skip("no step of the torch engine was measured on a GPU yet")
-)
+NOT_MEASURED = pytest.param({}, marks=pytest.mark.skip("no torch step was measured on a GPU yet"))
 
 
 @pytest.mark.parametrize(
