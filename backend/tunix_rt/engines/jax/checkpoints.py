@@ -7,7 +7,10 @@ Orbax notices a file that is cut off, but not one whose bits have changed. The c
 where the arrays live and do not depend on how these are split over devices.
 """
 
+import gc
+import inspect
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -155,7 +158,28 @@ class Checkpoints:
         except Exception as error:
             if is_out_of_memory(error):
                 raise
-            raise DamagedError(_first_line(error)) from error
+            reason = _first_line(error)
+        _forget_unfinished_reads()
+        raise DamagedError(reason)
+
+
+def _forget_unfinished_reads() -> None:
+    """Collect the reads that Orbax abandons when one of them fails.
+
+    Each turns being collected into an error that Python prints, whenever that happens: in the middle of the
+    training that goes on from an earlier checkpoint.
+    """
+    report = sys.unraisablehook
+
+    def report_others(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not inspect.iscoroutine(unraisable.object):
+            report(unraisable)
+
+    sys.unraisablehook = report_others
+    try:
+        gc.collect()
+    finally:
+        sys.unraisablehook = report
 
 
 def checksums(state: TrainState) -> dict[str, int]:
