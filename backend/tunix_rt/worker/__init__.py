@@ -1,0 +1,1 @@
+"""Takes queued runs, supervises engine processes, records outcomes."""
