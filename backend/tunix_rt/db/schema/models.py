@@ -12,6 +12,7 @@ models = Table(
     Column("name", String(256), nullable=False, unique=True),
     Column("description", Text),
     Column("task_type", String(64)),
+    Column("last_version", Integer, nullable=False),  # a number is never given out again
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
 )
@@ -22,7 +23,8 @@ model_versions = Table(
     Column("pk", PrimaryKey, primary_key=True),
     Column("id", Uuid, nullable=False, unique=True),
     Column("model_pk", PrimaryKey, ForeignKey("models.pk", ondelete="CASCADE"), nullable=False),
-    Column("version", String(64), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("label", String(64)),
     Column("kind", String(16), nullable=False),
     Column("content_hash", String(64), nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
@@ -35,6 +37,7 @@ model_versions = Table(
     Column("record", Text, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Index("ix_model_versions_version", "model_pk", "version", unique=True),
+    Index("ix_model_versions_label", "model_pk", "label", unique=True),
     Index("ix_model_versions_content_hash", "content_hash"),
     Index("ix_model_versions_source_run_id", "source_run_id"),
 )

@@ -114,6 +114,7 @@ def _create_models() -> None:
         sa.Column("name", sa.String(256), nullable=False, unique=True),
         sa.Column("description", sa.Text),
         sa.Column("task_type", sa.String(64)),
+        sa.Column("last_version", sa.Integer, nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
     )
@@ -125,7 +126,8 @@ def _create_model_versions() -> None:
         sa.Column("pk", PK, primary_key=True),
         sa.Column("id", sa.Uuid, nullable=False, unique=True),
         sa.Column("model_pk", PK, sa.ForeignKey("models.pk", ondelete="CASCADE"), nullable=False),
-        sa.Column("version", sa.String(64), nullable=False),
+        sa.Column("version", sa.Integer, nullable=False),
+        sa.Column("label", sa.String(64)),
         sa.Column("kind", sa.String(16), nullable=False),
         sa.Column("content_hash", sa.String(64), nullable=False),
         sa.Column("size_bytes", sa.BigInteger, nullable=False),
@@ -139,6 +141,7 @@ def _create_model_versions() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
     )
     op.create_index("ix_model_versions_content_hash", "model_versions", ["content_hash"])
+    op.create_index("ix_model_versions_label", "model_versions", ["model_pk", "label"], unique=True)
     op.create_index("ix_model_versions_source_run_id", "model_versions", ["source_run_id"])
     op.create_index("ix_model_versions_version", "model_versions", ["model_pk", "version"], unique=True)
 
