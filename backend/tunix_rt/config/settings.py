@@ -1,10 +1,10 @@
 """What the environment may say. Every setting is `TUNIX_RT_<NAME>`; docs/configuration.md lists them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from tunix_rt.core.errors import InvalidInputError
 
@@ -32,12 +32,37 @@ class Settings(BaseSettings):
     """Largest uploaded file."""
     host: str = "127.0.0.1"
     """Address that `tunix-rt up` listens on; without an access token only loopback is allowed."""
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Names under which the server may be called, separated by commas; those of loopback always may."""
+    require_token: bool = False
+    """Ask for an access token on loopback too, as behind a reverse proxy."""
+    log_format: Literal["text", "json"] = "text"
+    """What a line of the server's and the worker's log looks like."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least that they log."""
     port: Annotated[int, Field(ge=1, le=65535)] = 8000
     """Port that `tunix-rt up` listens on."""
     judge_base_url: str | None = None
     """OpenAI-compatible endpoint that `tunix-rt eval judge` asks, e.g. `http://127.0.0.1:8000/v1`."""
     judge_api_key: SecretStr | None = None
     """Key of that endpoint. Without it `OPENAI_API_KEY` is used."""
+    worker_beat_s: Annotated[float, Field(gt=0)] = 2.0
+    """How often a worker says that it lives, and asks whether its runs are to stop."""
+    worker_poll_s: Annotated[float, Field(gt=0)] = 1.0
+    """How often an idle worker looks for a run."""
+    worker_lease_s: Annotated[float, Field(gt=0)] = 60.0
+    """How long a worker that cannot reach the database goes on; others wait that and `cancel_grace_s`."""
+    cancel_grace_s: Annotated[float, Field(ge=0)] = 30.0
+    """How long a run that is told to stop may take to save; then it is killed."""
+    run_max_failures: Annotated[int, Field(ge=1)] = 3
+    """How often in a row a run may break down for reasons outside of it, without a new checkpoint between."""
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return tuple(name.strip().lower() for name in value.split(",") if name.strip())
 
     @property
     def home_dir(self) -> Path:
@@ -53,6 +78,11 @@ class Settings(BaseSettings):
     def runs_dir(self) -> Path:
         """Where run directories live."""
         return self.home_dir / "runs"
+
+    @property
+    def jobs_dir(self) -> Path:
+        """Where the service keeps what it knows of runs, beside their directories."""
+        return self.home_dir / "jobs"
 
     @property
     def evaluations_dir(self) -> Path:

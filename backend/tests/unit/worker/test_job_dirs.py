@@ -1,0 +1,48 @@
+"""What the service keeps about a run."""
+
+from pathlib import Path
+
+from tunix_rt.files.job_dirs import AttemptRecord, JobDir
+
+
+def test_every_attempt_begins_on_a_line_of_its_own(tmp_path: Path) -> None:
+    job_dir = JobDir(tmp_path / "jobs" / "run")
+    for text in (b"whole line\n", b"torn by a kill", b"next attempt\n"):
+        with job_dir.open_output() as output:
+            output.write(text)
+    assert job_dir.output.read_bytes() == b"whole line\ntorn by a kill\nnext attempt\n"
+
+
+def test_the_tail_of_a_binary_output_is_short_text(tmp_path: Path) -> None:
+    job_dir = JobDir(tmp_path)
+    job_dir.output.write_bytes(b"\xff\x00" * 100_000 + b"the end")
+    tail = job_dir.output_tail(num_bytes=100)
+    assert len(tail) <= 100
+    assert tail.endswith("the end")
+
+
+def test_a_job_without_files_has_no_records(tmp_path: Path) -> None:
+    job_dir = JobDir(tmp_path / "new")
+    assert (job_dir.read_child(), job_dir.read_exit(1), job_dir.read_attempt()) == (None, None, None)
+    assert job_dir.output_tail() == ""
+
+
+def test_an_exit_counts_for_its_own_attempt_only(tmp_path: Path) -> None:
+    job_dir = JobDir(tmp_path)
+    job_dir.exit.write_text('{"attempt": 1, "code": 0}')
+    assert job_dir.read_exit(2) is None
+    found = job_dir.read_exit(1)
+    assert found is not None
+    assert found.code == 0
+
+
+def test_a_torn_record_is_no_record(tmp_path: Path) -> None:
+    job_dir = JobDir(tmp_path)
+    job_dir.child.write_text('{"attempt": 1, "pi')
+    assert job_dir.read_child() is None
+
+
+def test_where_an_attempt_began_is_read_back(tmp_path: Path) -> None:
+    job_dir = JobDir(tmp_path / "run")
+    job_dir.write_attempt(AttemptRecord(attempt=2, first_step=40))
+    assert job_dir.read_attempt() == AttemptRecord(attempt=2, first_step=40)
