@@ -8,8 +8,11 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.engine import open_engine
 from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.migrate import ensure_schema
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.traces import TraceRepository
+from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.files.atomic import storage_errors
 
 
@@ -22,6 +25,9 @@ class Store:
     traces: TraceRepository
     evaluations: EvaluationRepository
     baselines: BaselineRepository
+    runs: RunRepository
+    workers: WorkerRepository
+    flags: FlagRepository
 
     def close(self) -> None:
         """Give the connections back."""
@@ -49,4 +55,7 @@ def store_over(engine: Engine, settings: Settings) -> Store:
         traces=TraceRepository(engine),
         evaluations=EvaluationRepository(engine),
         baselines=BaselineRepository(engine),
+        runs=RunRepository(engine),
+        workers=WorkerRepository(engine),
+        flags=FlagRepository(engine),
     )

@@ -9,14 +9,19 @@ from tunix_rt.core.record import Record
 from tunix_rt.core.run_record import Count, RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import ExecutorName, RunRequest
 
+RunExecutor = ExecutorName | Literal["direct"]
+"""`direct`: by `tunix-rt train`, outside the queue; no worker ever takes it."""
+
 ServiceEventKind = Literal[
     "submitted",
+    "imported",
     "claimed",
     "started",
     "lease-lost",
     "retry",
     "paused",
     "resumed",
+    "priority",
     "cancel-asked",
     "stopping",
     "killed",
@@ -45,7 +50,7 @@ class Run(Record):
     mode: str
     engine: str
     device: str
-    executor: ExecutorName
+    executor: RunExecutor
     sweep_id: str | None = None
     num_attempts: Count
     """How often a worker has taken it."""

@@ -8,6 +8,7 @@ from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.record import Record
 
 SlotDevice = Literal["auto", "cpu", "gpu", "tpu"]
+WorkerStatus = Literal["active", "draining", "stopped", "lost"]
 _SLOT = re.compile(r"(auto|cpu|gpu|tpu)(?::(\d+))?")
 
 
@@ -51,7 +52,7 @@ class Worker(Record):
     """When the process began, as the operating system says it: a pid that is used again is another one."""
     version: str
     slots: tuple[Slot, ...]
-    status: Literal["active", "draining", "stopped", "lost"]
+    status: WorkerStatus
     started_at: datetime
     last_seen_at: datetime
     beats: int

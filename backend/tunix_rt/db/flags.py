@@ -1,0 +1,36 @@
+"""The switches of the service: whether the queue is paused."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, Engine, delete, insert, select
+
+from tunix_rt.db.engine import reading, writing
+from tunix_rt.db.schema import service_flags
+
+_QUEUE_PAUSED = "queue-paused"
+
+
+class FlagRepository:
+    """Switches in SQLite or PostgreSQL. Every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def is_queue_paused(self) -> bool:
+        """Whether workers are told to take nothing more."""
+        with reading(self._engine) as connection:
+            return is_queue_paused(connection)
+
+    def set_queue_paused(self, is_paused: bool) -> None:
+        """Tell workers to take nothing more, or to go on. Runs that have begun go on either way."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(service_flags).where(service_flags.c.name == _QUEUE_PAUSED))
+            if is_paused:
+                row = {"name": _QUEUE_PAUSED, "value": "true", "changed_at": datetime.now(UTC)}
+                connection.execute(insert(service_flags), row)
+
+
+def is_queue_paused(connection: Connection) -> bool:
+    """The same, inside a transaction."""
+    flag = select(service_flags.c.value).where(service_flags.c.name == _QUEUE_PAUSED)
+    return connection.execute(flag).scalar_one_or_none() is not None

@@ -1,0 +1,49 @@
+"""What queue and workers did with a run, one row an event."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import JsonValue
+from sqlalchemy import Connection, Row, insert, select
+
+from tunix_rt.core.runs.run import ServiceEvent, ServiceEventKind
+from tunix_rt.db.schema import run_events, runs
+
+
+def insert_event(
+    connection: Connection,
+    run_pk: int,
+    sequence: int,
+    time: datetime,
+    kind: ServiceEventKind,
+    message: str,
+    details: Mapping[str, JsonValue] | None = None,
+) -> None:
+    """Write an event in the transaction of what it tells of."""
+    values = {
+        "run_pk": run_pk,
+        "sequence": sequence,
+        "time": time,
+        "kind": kind,
+        # PostgreSQL holds every character but one, and a message may quote what a program printed.
+        "message": message.replace("\x00", "\ufffd"),
+        "details": json.dumps(dict(details or {})),
+    }
+    connection.execute(insert(run_events), values)
+
+
+def events_of(connection: Connection, run_id: str, *, after: int) -> tuple[ServiceEvent, ...]:
+    """The events with a higher sequence than `after`, in order."""
+    chosen = (
+        select(*(column for column in run_events.c if column.name != "run_pk"))
+        .join(runs, runs.c.pk == run_events.c.run_pk)
+        .where(runs.c.id == run_id, run_events.c.sequence > after)
+        .order_by(run_events.c.sequence)
+    )
+    return tuple(map(_event, connection.execute(chosen)))
+
+
+def _event(row: Row[Any]) -> ServiceEvent:
+    return ServiceEvent.model_validate({**row._mapping, "details": json.loads(row.details)})

@@ -1,0 +1,101 @@
+"""A run as a row of its table, both ways."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row
+
+from tunix_rt.core.runs.run import Run, RunDetail
+from tunix_rt.core.runs.store_types import NewRun, OutsideRun
+from tunix_rt.db.schema import runs
+
+_OF_A_DETAIL = ("request", "recipe", "plan")
+_NOT_SHOWN = ("pk", "lease", "beats", "num_events")
+_JSON = (*_OF_A_DETAIL, "failure", "figures")
+
+DETAIL_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
+    column for column in runs.c if column.name not in _NOT_SHOWN
+)
+SUMMARY_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
+    column for column in runs.c if column.name not in (*_NOT_SHOWN, *_OF_A_DETAIL)
+)
+
+
+def run_of(row: Row[Any]) -> Run:
+    """The run in a row of `SUMMARY_COLUMNS`."""
+    return Run.model_validate(_values(row))
+
+
+def detail_of(row: Row[Any]) -> RunDetail:
+    """The run in a row of `DETAIL_COLUMNS`."""
+    return RunDetail.model_validate(_values(row))
+
+
+def queued_row(run: NewRun, now: datetime) -> dict[str, Any]:
+    """The row of a run that enters the queue."""
+    request = run.request
+    return {
+        **_row_of_new(run),
+        "created_at": now,
+        "queued_at": now,
+        "status": "queued",
+        "priority": request.priority,
+        "is_held": request.is_held,
+        "device": request.device,
+        "executor": request.executor,
+    }
+
+
+def outside_row(run: OutsideRun) -> dict[str, Any]:
+    """The row of a run that never was in the queue."""
+    return {
+        **_row_of_new(run.new),
+        "created_at": run.created_at,
+        "queued_at": run.created_at,
+        "started_at": run.created_at,
+        "status": run.status,
+        "priority": 0,
+        "is_held": False,
+        "device": run.device,
+        "executor": "direct",
+        **end_values(run),
+    }
+
+
+def end_values(run: OutsideRun) -> dict[str, Any]:
+    """What is known at the end of a run."""
+    return {
+        "finished_at": run.finished_at,
+        "exit_code": run.exit_code,
+        "failure": None if run.failure is None else run.failure.model_dump_json(),
+        "figures": None if run.figures is None else run.figures.model_dump_json(exclude_none=True),
+    }
+
+
+def _row_of_new(run: NewRun) -> dict[str, Any]:
+    return {
+        "id": run.run_id,
+        "recipe_name": run.recipe_name,
+        "model": run.model,
+        "dataset": run.dataset,
+        "mode": run.mode,
+        "engine": run.engine,
+        "sweep_id": run.sweep_id,
+        "request": run.request.model_dump_json(),
+        "recipe": json.dumps(run.recipe),
+        "plan": None if run.plan is None else json.dumps(run.plan),
+        "num_attempts": 0,
+        "num_failures": 0,
+        "beats": 0,
+        "num_events": 1,
+    }
+
+
+def _values(row: Row[Any]) -> dict[str, Any]:
+    values = dict(row._mapping)
+    values["run_id"] = values.pop("id")
+    for name in _JSON:
+        if values.get(name) is not None:
+            values[name] = json.loads(values[name])
+    return values

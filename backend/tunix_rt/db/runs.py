@@ -1,0 +1,248 @@
+"""The repository of runs: the queue itself."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import JsonValue
+from sqlalchemy import Connection, Engine, func, insert, or_, select
+
+from tunix_rt.core.errors import ConflictError
+from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
+from tunix_rt.core.runs.request import ExecutorName
+from tunix_rt.core.runs.run import Claim, Lease, RunDetail, ServiceEvent, ServiceEventKind
+from tunix_rt.core.runs.store_types import (
+    BeatAnswer,
+    LeaseBeat,
+    NewRun,
+    RunFilter,
+    RunPage,
+    RunStanding,
+)
+from tunix_rt.core.runs.worker import Slot
+from tunix_rt.db import run_control, run_leases
+from tunix_rt.db.engine import reading, writing
+from tunix_rt.db.run_events import events_of, insert_event
+from tunix_rt.db.run_filters import run_conditions
+from tunix_rt.db.run_rows import DETAIL_COLUMNS, SUMMARY_COLUMNS, detail_of, queued_row, run_of
+from tunix_rt.db.run_transitions import Change, Note, unknown_run
+from tunix_rt.db.schema import runs
+
+Details = Mapping[str, JsonValue]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class RunRepository:
+    """Runs in SQLite or PostgreSQL. Every method is one transaction.
+
+    What a worker writes carries its lease: each of those methods says False, and writes nothing, once the
+    lease does not hold any more.
+    """
+
+    def __init__(self, engine: Engine, *, now: Callable[[], datetime] = _utc_now) -> None:
+        self._engine = engine
+        self._now = now
+
+    @contextmanager
+    def _change(self) -> Iterator[Change]:
+        with writing(self._engine) as connection:
+            yield Change(connection, self._now())
+
+    def add(self, run: NewRun) -> RunDetail:
+        """Put a run into the queue; ConflictError when the id is taken."""
+        with self._change() as change:
+            taken = select(runs.c.pk).where(runs.c.id == run.run_id)
+            if change.connection.execute(taken).scalar() is not None:
+                raise ConflictError(
+                    f"There is a run {run.run_id} already.", next_step="Submit it under another name."
+                )
+            added = insert(runs).values(**queued_row(run, change.now)).returning(runs.c.pk)
+            pk = change.connection.execute(added).scalar_one()
+            message = "Submitted, to wait until it is resumed." if run.request.is_held else "Submitted."
+            insert_event(change.connection, pk, 0, change.now, "submitted", message)
+            return _detail(change.connection, run.run_id)
+
+    def get(self, run_id: str) -> RunDetail:
+        """The run with this id, or NotFoundError."""
+        with reading(self._engine) as connection:
+            return _detail(connection, run_id)
+
+    def list(self, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
+        """A page of runs, newest first, and how many fit in all."""
+        conditions = run_conditions(criteria)
+        page = (
+            select(*SUMMARY_COLUMNS)
+            .where(*conditions)
+            .order_by(runs.c.created_at.desc(), runs.c.pk.desc())
+            .limit(limit)
+            .offset(offset)
+        )
+        with reading(self._engine) as connection:
+            total = connection.execute(select(func.count()).select_from(runs).where(*conditions)).scalar_one()
+            return RunPage(data=tuple(map(run_of, connection.execute(page))), total=total)
+
+    def status_of(self, run_id: str) -> RunStanding:
+        """Where a run stands and how many events it has, cheaply; or NotFoundError."""
+        chosen = select(runs.c.status, runs.c.num_events).where(runs.c.id == run_id)
+        with reading(self._engine) as connection:
+            row = connection.execute(chosen).one_or_none()
+        if row is None:
+            raise unknown_run(run_id)
+        return RunStanding(*row)
+
+    def counts(self) -> dict[RunStatus, int]:
+        """How many runs there are of each status; those that there are none of are left out."""
+        counted = select(runs.c.status, func.count()).group_by(runs.c.status)
+        with reading(self._engine) as connection:
+            return {status: count for status, count in connection.execute(counted)}
+
+    def find_ids(self, part: str, *, limit: int = 10) -> tuple[str, ...]:
+        """Ids that begin with this or whose last word it is, newest first: `2025`, `3f2a`."""
+        begins = runs.c.id.startswith(part, autoescape=True)
+        ends = runs.c.id.endswith(f"-{part}", autoescape=True)
+        chosen = select(runs.c.id).where(or_(begins, ends)).order_by(runs.c.pk.desc()).limit(limit)
+        with reading(self._engine) as connection:
+            return tuple(connection.execute(chosen).scalars())
+
+    def events(self, run_id: str, *, after: int = -1) -> tuple[ServiceEvent, ...]:
+        """What queue and workers did with a run, in order; or NotFoundError."""
+        with reading(self._engine) as connection:
+            found = events_of(connection, run_id, after=after)
+        if not found:
+            self.status_of(run_id)
+        return found
+
+    def claim(self, worker_id: str, slots: Sequence[Slot], executor: ExecutorName = "local") -> Claim | None:
+        """Take the first run that one of these free slots may have; None when there is none."""
+        with self._change() as change:
+            lease = run_leases.claim(change, worker_id, slots, executor) if slots else None
+            if lease is None:
+                return None
+            run = _detail(change.connection, lease.run_id)
+        return Claim(lease=lease, run=run, attempt=run.num_attempts)
+
+    def beat(self, leases: Sequence[Lease]) -> tuple[BeatAnswer, ...]:
+        """Keep leases. Those that are not among the answers are lost."""
+        with writing(self._engine) as connection:
+            return run_leases.beat(connection, [lease.token for lease in leases])
+
+    def leases(self) -> tuple[LeaseBeat, ...]:
+        """Every lease that is given out, with its beats so far."""
+        with reading(self._engine) as connection:
+            return run_leases.leases(connection)
+
+    def event(
+        self, lease: Lease, kind: ServiceEventKind, message: str, details: Details | None = None
+    ) -> bool:
+        """Note something that the worker did."""
+        with self._change() as change:
+            return run_leases.note(change, lease, Note(kind, message, details))
+
+    def start(self, lease: Lease, message: str, details: Details | None = None) -> bool:
+        """Note that the engine was started."""
+        return self.event(lease, "started", message, details)
+
+    def finish(
+        self,
+        lease: Lease,
+        status: RunStatus,
+        message: str,
+        *,
+        exit_code: int | None = None,
+        failure: RunFailure | None = None,
+        figures: RunFigures | None = None,
+        details: Details | None = None,
+    ) -> bool:
+        """Write the end: `succeeded`, `failed` or, after it was asked for, `cancelled`."""
+        assert status in ("succeeded", "failed", "cancelled"), status
+        end = run_leases.End(status, exit_code, failure, figures)
+        with self._change() as change:
+            return run_leases.finish(change, lease, end, Note(status, message, details))
+
+    def requeue(
+        self,
+        lease: Lease,
+        kind: ServiceEventKind,
+        message: str,
+        *,
+        not_before: datetime | None = None,
+        num_failures: int | None = None,
+        details: Details | None = None,
+    ) -> bool:
+        """Put a run back. One that was told to stop meanwhile becomes cancelled instead.
+
+        Args:
+            lease: of the worker.
+            kind: `retry` after a failure, `paused` after a pause, and so on.
+            message: why.
+            not_before: no worker takes it earlier.
+            num_failures: in a row, with this one. None: as before.
+            details: for programs.
+        """
+        with self._change() as change:
+            return run_leases.requeue(
+                change, lease, Note(kind, message, details), not_before=not_before, num_failures=num_failures
+            )
+
+    def lose(
+        self,
+        run_id: str,
+        token: str,
+        message: str,
+        *,
+        not_before: datetime | None = None,
+        num_failures: int | None = None,
+        failure: RunFailure | None = None,
+    ) -> bool:
+        """Take a run from a worker that has gone: back into the queue, or to its end.
+
+        Args:
+            run_id: the run.
+            token: of the lease as it was observed; another by now: False, and nothing happens.
+            message: how it is known that the worker has gone.
+            not_before: no worker takes it earlier.
+            num_failures: in a row, with this one. None: as before.
+            failure: it has failed too often; say so instead of trying again.
+        """
+        lease, note = Lease(run_id=run_id, token=token), Note("lease-lost", message)
+        with self._change() as change:
+            return run_leases.lose(
+                change, lease, note, not_before=not_before, num_failures=num_failures, failure=failure
+            )
+
+    def cancel(self, run_id: str) -> RunDetail:
+        """Cancel a queued run at once, or ask a running one to stop. ConflictError when it has ended."""
+        return self._controlled(run_control.cancel, run_id)
+
+    def pause(self, run_id: str) -> RunDetail:
+        """Make a run wait until it is resumed; a running one stops with a checkpoint."""
+        return self._controlled(run_control.pause, run_id)
+
+    def resume(self, run_id: str) -> RunDetail:
+        """Let a paused run go on, or put a cancelled or failed one into the queue again."""
+        return self._controlled(run_control.resume, run_id)
+
+    def set_priority(self, run_id: str, priority: int) -> RunDetail:
+        """Higher is taken first. ConflictError when the run has ended."""
+        return self._controlled(run_control.set_priority, run_id, priority)
+
+    def _controlled(self, control: Callable[..., None], run_id: str, *values: Any) -> RunDetail:
+        with self._change() as change:
+            control(change, run_id, *values)
+            return _detail(change.connection, run_id)
+
+    def remove(self, run_id: str) -> None:
+        """Forget a run; its directories are not touched. ConflictError while it is active or needed."""
+        with self._change() as change:
+            run_control.remove(change, run_id)
+
+
+def _detail(connection: Connection, run_id: str) -> RunDetail:
+    row = connection.execute(select(*DETAIL_COLUMNS).where(runs.c.id == run_id)).one_or_none()
+    if row is None:
+        raise unknown_run(run_id)
+    return detail_of(row)
