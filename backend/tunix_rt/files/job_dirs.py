@@ -39,13 +39,16 @@ class ChildRecord(Record):
     process_start: str
     """When the supervisor began, as the operating system says it: a pid that is used again is another one."""
     mark: str
-    """What every process of the attempt has in its environment as `TUNIX_RT_JOB`."""
+    """What its processes have in their environment as `TUNIX_RT_JOB`: even those are found by it that left
+    their group and lost their supervisor."""
 
 
 class ExitRecord(Record):
     """How an attempt ended."""
 
     attempt: int
+    mark: str
+    """The same as in `child.json`."""
     code: int | None = None
     """The exit code of the engine; absent when a signal ended it."""
     signal: int | None = None
@@ -107,10 +110,10 @@ class JobDir:
         """The newest attempt; None before the first."""
         return _read(self.child, ChildRecord)
 
-    def read_exit(self, attempt: int) -> ExitRecord | None:
-        """How this attempt ended; None when nobody has written it down."""
+    def read_exit(self, mark: str) -> ExitRecord | None:
+        """How the processes with this mark ended; None when nobody has written it down."""
         record = _read(self.exit, ExitRecord)
-        return record if record is not None and record.attempt == attempt else None
+        return record if record is not None and record.mark == mark else None
 
     def open_output(self) -> BinaryIO:
         """The output, for one more attempt: what was printed before stays, on lines of its own.

@@ -23,15 +23,15 @@ def test_the_tail_of_a_binary_output_is_short_text(tmp_path: Path) -> None:
 
 def test_a_job_without_files_has_no_records(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path / "new")
-    assert (job_dir.read_child(), job_dir.read_exit(1), job_dir.read_attempt()) == (None, None, None)
+    assert (job_dir.read_child(), job_dir.read_exit("a"), job_dir.read_attempt()) == (None, None, None)
     assert job_dir.output_tail() == ""
 
 
-def test_an_exit_counts_for_its_own_attempt_only(tmp_path: Path) -> None:
+def test_an_exit_counts_for_its_own_processes_only(tmp_path: Path) -> None:
     job_dir = JobDir(tmp_path)
-    job_dir.exit.write_text('{"attempt": 1, "code": 0}')
-    assert job_dir.read_exit(2) is None
-    found = job_dir.read_exit(1)
+    job_dir.exit.write_text('{"attempt": 1, "mark": "a", "code": 0}')
+    assert job_dir.read_exit("b") is None
+    found = job_dir.read_exit("a")
     assert found is not None
     assert found.code == 0
 

@@ -7,9 +7,6 @@ from tunix_rt.config.recipe import Recipe
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
 
-JOB_VARIABLE = "TUNIX_RT_JOB"
-"""Every process of an attempt has it in its environment; by it even those are found that left their group."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -27,6 +24,8 @@ class Job:
     recipe: Recipe
     grace_s: float
     """How long a child that was asked to stop may take."""
+    device: str = "auto"
+    """What the run asked for: auto, cpu, gpu or tpu."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +74,9 @@ class Executor(Protocol):
 
     def adopt_or_clear(self, job_dir: JobDir) -> None:
         """Make sure that nothing of an earlier attempt is still running; waits for what is stopping."""
+
+    def newest_step(self, run_dir: RunDir) -> int:
+        """The step of the newest checkpoint that the next attempt can go on from; 0 when there is none."""
 
     def close(self) -> None:
         """Let go of everything."""

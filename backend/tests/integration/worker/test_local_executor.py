@@ -1,0 +1,195 @@
+"""Children of every kind of bad manners, each a real process under a real supervisor."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support.jobs import PATIENCE_S, ended, make_job, number_in, wait_for
+
+from tunix_rt.worker.executors.base import ChildExit, Job
+from tunix_rt.worker.executors.local import LocalChild, LocalExecutor
+from tunix_rt.worker.processes import is_gone, process_start
+
+EXECUTOR = LocalExecutor(grace_s=PATIENCE_S)
+# Says who it is when it is ready, in the run directory.
+READY = """
+import os, signal, sys, time
+def ready(name="ready"):
+    path = os.path.join(os.environ["RUN"], name)
+    with open(path, "w") as file:
+        file.write(f"{os.getpid()}\\n")
+"""
+STUBBORN = READY + "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nready()\ntime.sleep(600)"
+POLITE = READY + "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\nready()\ntime.sleep(600)"
+# A daemon: forked twice, in a session of its own, deaf to SIGTERM.
+FORKING = (
+    READY
+    + """
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        ready("grandchild")
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+ready()
+"""
+)
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a supervisor")
+
+
+@contextmanager
+def started(job: Job) -> Iterator[LocalChild]:
+    child = EXECUTOR.start(job)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.close()
+
+
+def pid_of(job: Job, name: str = "ready") -> tuple[int, str]:
+    """A process that has announced itself: its pid and its start."""
+    pid = wait_for(lambda: number_in(job.run_dir.path / name))
+    start = process_start(pid)
+    assert start is not None
+    return pid, start
+
+
+def run(job: Job) -> ChildExit:
+    with started(job) as child:
+        return ended(child)
+
+
+@pytest.mark.parametrize("code", [0, 3, 143])
+def test_an_exit_code_is_told(tmp_path: Path, code: int) -> None:
+    assert run(make_job(tmp_path, f"raise SystemExit({code})")) == ChildExit(code)
+
+
+def test_death_by_a_signal_is_told(tmp_path: Path) -> None:
+    job = make_job(tmp_path, "import os; os.kill(os.getpid(), 11)")
+    assert run(job) == ChildExit(None, signal.SIGSEGV)
+
+
+def test_a_child_that_is_asked_to_stop_has_time_to_save(tmp_path: Path) -> None:
+    job = make_job(tmp_path, POLITE)
+    with started(job) as child:
+        pid_of(job)
+        child.stop()
+        child.stop()
+        how = ended(child)
+    assert (how.code, how.was_killed) == (143, False)
+    assert "told to stop" in how.detail
+
+
+def test_a_child_that_ignores_sigterm_is_killed_after_the_grace(tmp_path: Path) -> None:
+    job = make_job(tmp_path, STUBBORN, grace_s=0.1)
+    with started(job) as child:
+        engine = pid_of(job)
+        child.stop()
+        how = ended(child)
+    assert (how.code, how.signal, how.was_killed) == (None, signal.SIGKILL, True)
+    assert is_gone(*engine)
+
+
+def test_a_kill_does_not_wait_for_the_grace(tmp_path: Path) -> None:
+    job = make_job(tmp_path, STUBBORN, grace_s=10_000.0)
+    with started(job) as child:
+        pid_of(job)
+        child.kill()
+        assert ended(child).was_killed
+
+
+@linux_only
+def test_a_daemon_that_the_child_left_behind_dies_with_it(tmp_path: Path) -> None:
+    job = make_job(tmp_path, FORKING)
+    with started(job) as child:
+        grandchild = pid_of(job, "grandchild")
+        assert ended(child) == ChildExit(0)
+    assert is_gone(*grandchild)
+
+
+@linux_only
+def test_a_killed_supervisor_takes_everything_with_it(tmp_path: Path) -> None:
+    job = make_job(tmp_path, FORKING + "time.sleep(600)")
+    with started(job) as child:
+        engine, grandchild = pid_of(job), pid_of(job, "grandchild")
+        record = job.job_dir.read_child()
+        assert record is not None
+        os.kill(record.pid, signal.SIGKILL)
+        how = ended(child)
+    assert how.is_infrastructure
+    assert "supervisor was killed by SIGKILL" in how.detail
+    assert is_gone(*engine)
+    assert is_gone(*grandchild)
+
+
+def test_binary_output_is_kept_byte_for_byte(tmp_path: Path) -> None:
+    job = make_job(tmp_path, "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)")
+    assert run(job) == ChildExit(0)
+    assert job.job_dir.output.read_bytes() == bytes(range(256)) * 1000
+
+
+def test_a_line_of_100_mb_passes_by_the_worker(tmp_path: Path) -> None:
+    chunk = "import sys\nfor _ in range(100): sys.stdout.write('x' * 1_000_000)"
+    job = make_job(tmp_path, chunk)
+    assert run(job) == ChildExit(0)
+    assert job.job_dir.output.stat().st_size == 100_000_000
+    assert len(job.job_dir.output_tail()) < 100_000
+
+
+def test_no_line_of_a_burst_is_lost(tmp_path: Path) -> None:
+    job = make_job(tmp_path, "for number in range(100_000): print('line', number)")
+    assert run(job) == ChildExit(0)
+    lines = job.job_dir.output.read_text().splitlines()
+    assert lines == [f"line {number}" for number in range(100_000)]
+
+
+def test_letting_go_of_a_child_stops_it(tmp_path: Path) -> None:
+    job = make_job(tmp_path, POLITE)
+    child = EXECUTOR.start(job)
+    engine = pid_of(job)
+    child.close()
+    how = child.poll()
+    assert how is not None
+    assert (how.code, "worker is gone" in how.detail) == (143, True)
+    assert is_gone(*engine)
+
+
+@linux_only
+def test_what_a_lost_supervisor_left_is_gone_before_the_next_attempt(tmp_path: Path) -> None:
+    job = make_job(tmp_path, FORKING + "time.sleep(600)")
+    with started(job):
+        grandchild = pid_of(job, "grandchild")
+        record = job.job_dir.read_child()
+        assert record is not None
+        os.kill(record.pid, signal.SIGKILL)
+        EXECUTOR.adopt_or_clear(job.job_dir)
+        assert is_gone(*grandchild)
+
+
+def test_an_earlier_attempt_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    job = make_job(tmp_path, STUBBORN, grace_s=10_000.0)
+    impatient = LocalExecutor(grace_s=-10.0)
+    with started(job) as child:
+        engine = pid_of(job)
+        impatient.adopt_or_clear(job.job_dir)
+        assert ended(child).is_infrastructure
+    assert is_gone(*engine)
+
+
+def test_a_pid_that_is_used_again_is_left_alone(tmp_path: Path) -> None:
+    job = make_job(tmp_path, "")
+    job.job_dir.path.mkdir(parents=True)
+    start = process_start(os.getpid())
+    assert start is not None
+    job.job_dir.child.write_text(
+        f'{{"attempt": 1, "pid": {os.getpid()}, "process_start": "{start}0", "mark": "earlier"}}'
+    )
+    EXECUTOR.adopt_or_clear(job.job_dir)  # would have ended this very process
