@@ -24,8 +24,6 @@ sweeps = Table(
     Column("best_run_id", String(128)),
     Column("failure", Text),
     Column("worker_id", String(64)),
-    Column("lease", String(32)),
-    Column("beats", Integer, nullable=False),
     Index("ix_sweeps_status", "status"),
     Index("ix_sweeps_created_at", "created_at"),
 )

@@ -192,8 +192,6 @@ def _create_sweeps() -> None:
         sa.Column("best_run_id", sa.String(128)),
         sa.Column("failure", sa.Text),
         sa.Column("worker_id", sa.String(64)),
-        sa.Column("lease", sa.String(32)),
-        sa.Column("beats", sa.Integer, nullable=False),
     )
     op.create_index("ix_sweeps_created_at", "sweeps", ["created_at"])
     op.create_index("ix_sweeps_status", "sweeps", ["status"])

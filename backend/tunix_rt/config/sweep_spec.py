@@ -1,0 +1,112 @@
+"""The YAML file of a sweep, and whether a recipe has the keys that it searches. docs/sweeps.md lists all."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from tunix_rt.config.recipe_errors import unknown_key
+from tunix_rt.config.recipe_keys import recipe_keys
+from tunix_rt.config.yaml_text import parse_yaml
+from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.core.sweeps.spec import SweepSpec
+
+_EXAMPLE = "docs/sweeps.md shows a sweep"
+_MAX_PROBLEMS = 5
+_DISCRIMINATORS = ("choice", "uniform", "loguniform", "randint", "lograndint")
+
+
+def load_sweep(path: Path) -> SweepSpec:
+    """Read a sweep's file. A recipe that it names by a file beside it is read as well.
+
+    Raises:
+        InvalidInputError: It says something that no sweep can say.
+    """
+    values = _mapping(path, "a sweep has at least name, recipe, search_space and budget")
+    recipe = values.get("recipe")
+    if isinstance(recipe, str) and recipe.endswith((".yaml", ".yml")):
+        values["recipe"] = _mapping(path.parent / recipe, "a recipe has sections")
+    return parse_sweep(values, what=path.name)
+
+
+def parse_sweep(values: Mapping[str, Any], *, what: str) -> SweepSpec:
+    """The sweep that these values spell, or an error in its own words."""
+    try:
+        spec = SweepSpec.model_validate(values)
+    except ValidationError as error:
+        problems = list(dict.fromkeys(map(_problem, error.errors(include_url=False))))
+        raise InvalidInputError(
+            f"{what} is not a sweep that can run: {'; '.join(problems[:_MAX_PROBLEMS])}.",
+            next_step=f"Correct it there; {_EXAMPLE} with every key.",
+        ) from error
+    require_recipe_keys(spec)
+    return spec
+
+
+def require_recipe_keys(spec: SweepSpec) -> None:
+    """Refuse what no recipe has, and what is both searched and fixed.
+
+    Raises:
+        InvalidInputError: With the key that may have been meant.
+    """
+    known = {key.path for key in recipe_keys()}
+    fixed = {text.partition("=")[0].strip() for text in spec.overrides}
+    for key in spec.search_space:
+        if key not in known:
+            raise InvalidInputError(
+                f"search_space: {unknown_key(key)}.", next_step="docs/recipes.md lists every key of a recipe."
+            )
+        if key in fixed or (key == "data.dataset" and spec.dataset is not None):
+            raise InvalidInputError(
+                f"{key} is searched and fixed at the same time.",
+                next_step="Remove it from search_space, or from dataset and overrides.",
+            )
+
+
+def as_override(key: str, value: JsonValue) -> str:
+    """A value as `--set` takes it.
+
+    Example:
+        "lora.targets", ["q", "v"] -> 'lora.targets=["q", "v"]'
+    """
+    return f"{key}={json.dumps(value, ensure_ascii=False)}"
+
+
+def probes(spec: SweepSpec) -> Iterator[dict[str, JsonValue]]:
+    """Combinations that the recipe must take: both ends of each range and every choice, one key at a time."""
+    for key, parameter in spec.search_space.items():
+        for value in parameter.ends():
+            yield {key: value}
+
+
+def _mapping(path: Path, expected: str) -> dict[str, Any]:
+    values = parse_yaml(_text(path), what=str(path), example=_EXAMPLE)
+    if not isinstance(values, dict):
+        raise InvalidInputError(f"{path} is no mapping of keys; {expected}.", next_step=f"{_EXAMPLE}.")
+    return values
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise NotFoundError(
+            f"There is no file {path}.", next_step="Give the path of a sweep's YAML; training/sweeps has one."
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error}.", next_step="Give the path of a YAML file in UTF-8."
+        ) from error
+
+
+def _problem(details: ErrorDetails) -> str:
+    place = [str(part) for part in details["loc"] if part not in _DISCRIMINATORS]
+    key = ": ".join([".".join(place[:-1]), place[-1]]) if "search_space" in place else ".".join(place)
+    if details["type"] == "extra_forbidden" and len(place) == 1:
+        return f"{key} is not a key. {did_you_mean(key, SweepSpec.model_fields).rstrip('.')}"
+    reason = details["msg"].removeprefix("Value error, ")
+    return f"{key}: {reason}" if key else reason

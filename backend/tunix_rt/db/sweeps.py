@@ -1,0 +1,195 @@
+"""The repository of sweeps, their trials, and the journal that the sampler keeps."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, select, update
+
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.core.run_record import RunFailure, RunStatus
+from tunix_rt.core.sweeps.states import require_sweep_transition
+from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail, SweepPage, Trial
+from tunix_rt.db.engine import reading, writing
+from tunix_rt.db.schema import sweep_journal, sweep_trials, sweeps, workers
+from tunix_rt.db.sweep_rows import sweep_of, sweep_row, trial_of, trial_row
+
+JournalRecord = dict[str, Any]
+Journal = list[JournalRecord]
+_ACTIVE = ("running", "cancelling")
+_WATCHFUL = ("active", "draining")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of trials, and what the sampler remembers of it: stored together or not at all."""
+
+    num_known: int
+    """Records that the journal had when it was decided. More by now: somebody else has decided meanwhile."""
+    records: Sequence[JournalRecord]
+    trials: Sequence[Trial]
+    """New ones, and those that have changed."""
+    best_run_id: str | None
+
+
+class SweepRepository:
+    """Sweeps in SQLite or PostgreSQL. Every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def add(self, sweep: Sweep) -> None:
+        """Store a new sweep."""
+        with writing(self._engine) as connection:
+            connection.execute(insert(sweeps).values(**sweep_row(sweep)))
+
+    def get(self, sweep_id: str) -> SweepDetail:
+        """The sweep with its trials, or NotFoundError."""
+        with reading(self._engine) as connection:
+            return _detail(connection, sweep_id)
+
+    def list(self, *, limit: int, offset: int) -> SweepPage:
+        """A page of sweeps, newest first, and how many there are."""
+        newest = _sweeps().order_by(sweeps.c.created_at.desc(), sweeps.c.pk.desc())
+        with reading(self._engine) as connection:
+            total = connection.execute(select(func.count()).select_from(sweeps)).scalar_one()
+            rows = connection.execute(newest.limit(limit).offset(offset)).all()
+        return SweepPage(data=tuple(Sweep.model_validate(sweep_of(row)) for row in rows), total=total)
+
+    def active(self) -> tuple[str, ...]:
+        """The ids of the sweeps that somebody must look after, oldest first."""
+        chosen = select(sweeps.c.id).where(sweeps.c.status.in_(_ACTIVE)).order_by(sweeps.c.pk)
+        with reading(self._engine) as connection:
+            return tuple(connection.execute(chosen).scalars())
+
+    def find_ids(self, part: str, *, limit: int = 10) -> tuple[str, ...]:
+        """Ids that begin with this, whose last word it is, or whose name it is, newest first."""
+        fits = (
+            sweeps.c.id.startswith(part, autoescape=True)
+            | sweeps.c.id.endswith(f"-{part}", autoescape=True)
+            | (sweeps.c.name == part)
+        )
+        with reading(self._engine) as connection:
+            chosen = select(sweeps.c.id).where(fits).order_by(sweeps.c.pk.desc()).limit(limit)
+            return tuple(connection.execute(chosen).scalars())
+
+    def take(self, sweep_id: str, worker_id: str) -> bool:
+        """Whether this worker looks after the sweep: nobody did, or whoever did has gone."""
+        is_watched = select(workers.c.id).where(workers.c.status.in_(_WATCHFUL))
+        is_free = sweeps.c.worker_id.is_(None) | sweeps.c.worker_id.not_in(is_watched)
+        with reading(self._engine) as connection:
+            holder = select(sweeps.c.worker_id).where(sweeps.c.id == sweep_id)
+            if connection.execute(holder).scalar_one_or_none() == worker_id:
+                return True
+        with writing(self._engine) as connection:
+            taken = update(sweeps).where(sweeps.c.id == sweep_id, is_free).values(worker_id=worker_id)
+            return connection.execute(taken).rowcount == 1
+
+    def move(self, sweep_id: str, after: RunStatus, now: datetime, failure: RunFailure | None = None) -> None:
+        """Give a sweep another status.
+
+        Raises:
+            NotFoundError: There is no such sweep.
+            ConflictError: It cannot go there from where it stands.
+        """
+        with writing(self._engine) as connection:
+            row = _locked(connection, sweep_id)
+            require_sweep_transition(sweep_id, row.status, after)
+            is_over = after in ("cancelled", "failed", "succeeded")
+            values: dict[str, Any] = {
+                "status": after,
+                "finished_at": now if is_over else None,
+                "failure": None if failure is None else failure.model_dump_json(),
+            }
+            if after == "running":
+                values["started_at"] = now
+            connection.execute(update(sweeps).where(sweeps.c.pk == row.pk).values(**values))
+
+    def journal(self, sweep_id: str) -> Journal:
+        """Everything that the sampler remembers, in order."""
+        chosen = (
+            select(sweep_journal.c.record)
+            .join(sweeps, sweeps.c.pk == sweep_journal.c.sweep_pk)
+            .where(sweeps.c.id == sweep_id)
+            .order_by(sweep_journal.c.sequence)
+        )
+        with reading(self._engine) as connection:
+            return [json.loads(record) for record in connection.execute(chosen).scalars()]
+
+    def commit(self, sweep_id: str, decision: Decision) -> bool:
+        """Store a decision; False, with nothing stored, when the sweep has moved on since it was read."""
+        with writing(self._engine) as connection:
+            row = _locked(connection, sweep_id)
+            counted = select(func.count()).where(sweep_journal.c.sweep_pk == row.pk)
+            if row.status not in _ACTIVE or connection.execute(counted).scalar_one() != decision.num_known:
+                return False
+            _append(connection, row.pk, decision)
+            for trial in decision.trials:
+                _put(connection, row.pk, trial)
+            best = update(sweeps).where(sweeps.c.pk == row.pk).values(best_run_id=decision.best_run_id)
+            connection.execute(best)
+        return True
+
+    def put_trials(self, sweep_id: str, trials: Sequence[Trial]) -> None:
+        """Change trials of which the sampler need not know."""
+        with writing(self._engine) as connection:
+            row = _locked(connection, sweep_id)
+            for trial in trials:
+                _put(connection, row.pk, trial)
+
+    def remove(self, sweep_id: str) -> None:
+        """Forget a sweep with its trials; the runs stay. ConflictError while it is active."""
+        with writing(self._engine) as connection:
+            row = _locked(connection, sweep_id)
+            if row.status in _ACTIVE:
+                require_sweep_transition(sweep_id, row.status, "cancelled")
+            connection.execute(delete(sweeps).where(sweeps.c.pk == row.pk))
+
+
+def _sweeps() -> Select[Any]:
+    num_trials = (
+        select(func.count())
+        .select_from(sweep_trials)
+        .where(sweep_trials.c.sweep_pk == sweeps.c.pk)
+        .scalar_subquery()
+    )
+    return select(sweeps, num_trials.label("num_trials"))
+
+
+def _detail(connection: Connection, sweep_id: str) -> SweepDetail:
+    row = connection.execute(_sweeps().where(sweeps.c.id == sweep_id)).one_or_none()
+    if row is None:
+        raise _unknown(sweep_id)
+    of_sweep = select(sweep_trials).where(sweep_trials.c.sweep_pk == row.pk)
+    trials = map(trial_of, connection.execute(of_sweep.order_by(sweep_trials.c.number)))
+    return SweepDetail.model_validate(sweep_of(row) | {"trials": tuple(trials)})
+
+
+def _locked(connection: Connection, sweep_id: str) -> Row[Any]:
+    chosen: Select[Any] = select(sweeps.c.pk, sweeps.c.status).where(sweeps.c.id == sweep_id)
+    row = connection.execute(chosen.with_for_update()).one_or_none()
+    if row is None:
+        raise _unknown(sweep_id)
+    return row
+
+
+def _append(connection: Connection, pk: int, decision: Decision) -> None:
+    rows = [
+        {"sweep_pk": pk, "sequence": decision.num_known + place, "record": json.dumps(record)}
+        for place, record in enumerate(decision.records)
+    ]
+    if rows:
+        connection.execute(insert(sweep_journal), rows)
+
+
+def _put(connection: Connection, pk: int, trial: Trial) -> None:
+    values = trial_row(trial)
+    same = (sweep_trials.c.sweep_pk == pk) & (sweep_trials.c.number == trial.number)
+    if not connection.execute(update(sweep_trials).where(same).values(**values)).rowcount:
+        connection.execute(insert(sweep_trials).values(sweep_pk=pk, **values))
+
+
+def _unknown(sweep_id: str) -> NotFoundError:
+    return NotFoundError(f"There is no sweep {sweep_id!r}.", next_step="List the sweeps: tunix-rt tune list")

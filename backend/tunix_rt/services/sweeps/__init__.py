@@ -1,0 +1,1 @@
+"""Sweeps: created, advanced one decision at a time, controlled, reported on, promoted."""

@@ -1,0 +1,159 @@
+"""Optuna's study of one sweep: which values to try next, which trial to stop, which key mattered."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.pruners import BasePruner, HyperbandPruner, MedianPruner, NopPruner
+from optuna.samplers import BaseSampler, GridSampler, RandomSampler, TPESampler
+from optuna.storages import JournalStorage
+from optuna.trial import TrialState
+from pydantic import JsonValue
+
+from tunix_rt.core.sweeps.search_space import Choice, LogRandInt, LogUniform, Parameter, RandInt
+from tunix_rt.core.sweeps.spec import SweepSpec
+from tunix_rt.db.sweeps import JournalRecord
+from tunix_rt.services.sweeps.journal import HeldJournal
+
+# What it would say about every trial is in the store already.
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+PERCENT = 100
+_SEED_STRIDE = 1_000_003
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Values that should be tried next."""
+
+    number: int
+    params: dict[str, JsonValue]
+
+
+class SweepStudy:
+    """The sampler's view of a sweep, replayed from its journal.
+
+    It changes nothing outside itself: `journal.new_records` is what must be stored.
+    """
+
+    def __init__(self, sweep_id: str, spec: SweepSpec, records: list[JournalRecord]) -> None:
+        self.journal = HeldJournal(records)
+        self._spec = spec
+        self._storage = JournalStorage(self.journal)
+        # Asking alone needs the real sampler; the grid's own would end the study from within.
+        self._study = optuna.create_study(
+            study_name=sweep_id,
+            storage=self._storage,
+            direction=spec.goal,
+            sampler=RandomSampler(seed=spec.seed),
+            pruner=_pruner(spec),
+            load_if_exists=True,
+        )
+
+    def ask(self) -> Suggestion:
+        """The next trial. The same seed, results and number always give the same values."""
+        number = len(self._study.get_trials(deepcopy=False))
+        asking = optuna.load_study(
+            study_name=self._study.study_name,
+            storage=self._storage,
+            sampler=_sampler(self._spec, number),
+            pruner=self._study.pruner,
+        )
+        is_grid = self._spec.sampler == "grid"
+        space = self._spec.search_space
+        trial = asking.ask({key: _distribution(parameter, is_grid) for key, parameter in space.items()})
+        params = {key: _value(space[key], trial.params[key], is_grid) for key in space}
+        return Suggestion(trial.number, params)
+
+    def report(self, number: int, points: Iterable[tuple[int, float]]) -> int | None:
+        """Tell how a trial has gone so far.
+
+        Args:
+            number: of the trial.
+            points: percent of its training, and the metric there.
+
+        Returns:
+            The percent at which it should be stopped; None: it should go on.
+        """
+        trial = optuna.trial.Trial(self._study, self._trial_id(number))
+        last = self._storage.get_trial(self._trial_id(number)).last_step or 0
+        for percent, value in points:
+            if percent > last:
+                trial.report(value, percent)
+                if trial.should_prune():
+                    return percent
+        return None
+
+    def is_open(self, number: int) -> bool:
+        """Whether the sampler still waits for this trial."""
+        return self._storage.get_trial(self._trial_id(number)).state == TrialState.RUNNING
+
+    def succeed(self, number: int, value: float) -> None:
+        """The trial ended with this value."""
+        self._study.tell(number, value)
+
+    def prune(self, number: int) -> None:
+        """The trial was stopped, or must be read as a bad one although it has no value."""
+        self._study.tell(number, state=TrialState.PRUNED)
+
+    def fail(self, number: int) -> None:
+        """Nothing can be learned from the trial."""
+        self._study.tell(number, state=TrialState.FAIL)
+
+    def importances(self) -> dict[str, float]:
+        """How much each key decided which trials were good, the most important first; they add up to 1.
+
+        PED-ANOVA: https://arxiv.org/abs/2304.10255
+        """
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+        return optuna.importance.get_param_importances(self._study, evaluator=evaluator)
+
+    def _trial_id(self, number: int) -> int:
+        return self._storage.get_trial_id_from_study_id_trial_number(self._study._study_id, number)
+
+
+def _sampler(spec: SweepSpec, number: int) -> BaseSampler:
+    # A sampler lives for one question only: its seed must differ from trial to trial.
+    seed = (spec.seed * _SEED_STRIDE + number) % 2**31
+    if spec.sampler == "random":
+        return RandomSampler(seed=seed)
+    if spec.sampler == "tpe":
+        # Keys are searched together, and away from where trials are running.
+        return TPESampler(seed=seed, multivariate=True, constant_liar=spec.max_concurrent > 1)
+    points = {key: _texts(parameter.points() or ()) for key, parameter in spec.search_space.items()}
+    return GridSampler(points, seed=spec.seed)
+
+
+def _pruner(spec: SweepSpec) -> BasePruner:
+    if spec.pruner == "median":
+        return MedianPruner(n_startup_trials=spec.prune_after_trials, n_warmup_steps=spec.prune_after_percent)
+    if spec.pruner == "hyperband":
+        return HyperbandPruner(min_resource=spec.prune_after_percent, max_resource=PERCENT)
+    return NopPruner()
+
+
+def _distribution(parameter: Parameter, is_grid: bool) -> BaseDistribution:
+    if isinstance(parameter, Choice) or is_grid:
+        return CategoricalDistribution(_texts(parameter.points() or ()))
+    if isinstance(parameter, RandInt | LogRandInt):
+        return IntDistribution(parameter.min, parameter.max, log=isinstance(parameter, LogRandInt))
+    return FloatDistribution(parameter.min, parameter.max, log=isinstance(parameter, LogUniform))
+
+
+def _texts(values: Iterable[JsonValue]) -> list[str]:
+    """Choices as text, which may also be lists: the sampler takes plain values only."""
+    return [json.dumps(value) for value in values]
+
+
+def _value(parameter: Parameter, suggested: JsonValue, is_grid: bool) -> JsonValue:
+    if isinstance(parameter, Choice) or is_grid:
+        value: JsonValue = json.loads(str(suggested))
+        return value
+    return suggested
