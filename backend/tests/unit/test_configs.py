@@ -10,7 +10,7 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import TARGET_NAMES
 from tunix_rt.engines.planning.this_machine import find_target
-from tunix_rt.files.assets import shipped_recipe_path
+from tunix_rt.files.assets import shipped_recipe_names, shipped_recipe_path
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 ROOT = Path(__file__).parents[3]
@@ -75,6 +75,10 @@ def test_a_recipe_has_time_to_warm_up_and_to_validate(path: Path, plans: dict[Pa
     assert (recipe.eval.every_steps or 0) <= num_steps
 
 
-def test_the_demo_recipe_of_the_package_is_the_one_that_people_see() -> None:
-    seen = ROOT / "training" / "configs" / "demo.yaml"
-    assert shipped_recipe_path("demo").read_bytes() == seen.read_bytes()
+@each_config
+def test_a_recipe_has_a_name_wherever_the_package_is_installed(path: Path) -> None:
+    assert shipped_recipe_path(path.stem).read_bytes() == path.read_bytes()
+
+
+def test_no_recipe_of_the_package_is_hidden_from_people() -> None:
+    assert shipped_recipe_names() == [path.stem for path in CONFIGS]

@@ -45,6 +45,8 @@ Force = Annotated[bool, typer.Option("--force", help="Run even though the plan s
 SmokeSteps = Annotated[
     int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
 ]
+# What a worker gives: its copy of a recipe has another name.
+RecipeName = Annotated[str | None, typer.Option(hidden=True)]
 # What `tunix-rt doctor --parity` gives to both engines.
 InitialAdapters = Annotated[Path | None, typer.Option(hidden=True)]
 
@@ -63,6 +65,7 @@ def train(
     coordinator: Coordinator = None,
     num_processes: NumProcesses = None,
     process_id: ProcessId = None,
+    recipe_name: RecipeName = None,
     initial_adapters: InitialAdapters = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -73,6 +76,7 @@ def train(
     request = TrainRequest(
         resolved=resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps"),
         recipe_path=recipe,
+        recipe_name=recipe_name,
         engine=engine,
         device=DeviceRequest(device),
         output=output,

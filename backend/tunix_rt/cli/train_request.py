@@ -27,6 +27,8 @@ class TrainRequest:
 
     resolved: ResolvedRecipe
     recipe_path: Path
+    recipe_name: str | None = None
+    """None: that of the file."""
     data_file: Path | None = None
     engine: AskedEngine = "auto"
     device: DeviceRequest = field(default_factory=DeviceRequest)
@@ -101,7 +103,7 @@ def _job(
         checkpoint_dir=checkpoint_dir,
         processes=processes,
         is_forced=request.is_forced,
-        recipe_name=request.recipe_path.stem,
+        recipe_name=request.recipe_name or request.recipe_path.stem,
         engine_choice=str(engine),
         initial_adapters=request.initial_adapters,
     )

@@ -58,13 +58,29 @@ def load_recipe(
     Raises:
         InvalidInputError: The file or a flag says something that no recipe can say.
     """
-    values = _read_values(path)
-    earlier = _earlier_overrides(values.pop("overrides", []), path)
+    return resolve_recipe(_read_values(path), what=path.name, sets=sets, flags=flags)
+
+
+def resolve_recipe(
+    values: Mapping[str, Any],
+    *,
+    what: str = "the recipe",
+    sets: Sequence[str] = (),
+    flags: Mapping[str, Flag] | None = None,
+) -> ResolvedRecipe:
+    """The same, of a recipe that was read already.
+
+    Raises:
+        InvalidInputError: The recipe or a flag says something that no recipe can say.
+    """
+    # `eval:` with nothing under it is how YAML spells a section of which every key is commented out.
+    file = _with_optimizer_as_section({key: value for key, value in values.items() if value is not None})
+    earlier = _earlier_overrides(file.pop("overrides", []), what)
     changes = _changes(sets, flags or {})
-    changed = _applied(changes, values)
-    recipe = validate_recipe(changed, what=f"{path.name} with {_reasons(changes)}" if changes else path.name)
+    changed = _applied(changes, file)
+    recipe = validate_recipe(changed, what=f"{what} with {_reasons(changes)}" if changes else what)
     used = recipe.model_dump(mode="json")
-    new = (_override(key, flag, values, used) for key, flag in changes.items())
+    new = (_override(key, flag, file, used) for key, flag in changes.items())
     return ResolvedRecipe(recipe=recipe, overrides=(*earlier, *(override for override in new if override)))
 
 
@@ -84,8 +100,7 @@ def _read_values(path: Path) -> dict[str, Any]:
             f"{path} is {found}; a recipe has at least the sections model and training.",
             next_step="Start from a file in training/configs; docs/recipes.md lists every key.",
         )
-    # `eval:` with nothing under it is how YAML spells a section of which every key is commented out.
-    return _with_optimizer_as_section({key: value for key, value in values.items() if value is not None})
+    return values
 
 
 def _read_text(path: Path) -> str:
@@ -113,12 +128,12 @@ def _with_optimizer_as_section(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _earlier_overrides(value: Any, path: Path) -> tuple[Override, ...]:
+def _earlier_overrides(value: Any, what: str) -> tuple[Override, ...]:
     try:
         return _OVERRIDES.validate_python(value)
     except ValidationError as error:
         raise InvalidInputError(
-            f"{path}: `overrides` is written by a run and is not a key of a recipe.",
+            f"{what}: `overrides` is written by a run and is not a key of a recipe.",
             next_step="Remove it; docs/recipes.md lists every key.",
         ) from error
 

@@ -85,6 +85,11 @@ class Settings(BaseSettings):
         return self.home_dir / "jobs"
 
     @property
+    def models_dir(self) -> Path:
+        """Where the weights of registered models live."""
+        return self.home_dir / "models"
+
+    @property
     def evaluations_dir(self) -> Path:
         """Where evaluation directories live."""
         return self.home_dir / "evaluations"
@@ -103,6 +108,11 @@ class Settings(BaseSettings):
     def parity_dir(self) -> Path:
         """Where certificates of parity are kept."""
         return self.home_dir / "parity"
+
+    @property
+    def recipes_dir(self) -> Path:
+        """Where a user's own recipes live; the shipped ones are inside the package."""
+        return self.home_dir / "recipes"
 
     @property
     def evalsets_dir(self) -> Path:

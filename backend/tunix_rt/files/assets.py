@@ -5,7 +5,7 @@ assets/evalsets/<name>.jsonl
 assets/tokenizers/<name>/{tokenizer.json,tokenizer_config.json}
 assets/models/<name>/config.json    the shape of a built-in model, which starts from random weights
 assets/models/known.json            the shapes of models on the hub, so that planning needs no network
-assets/recipes/<name>.yaml          recipes that commands run by themselves; training/configs has them too
+assets/recipes/<name>.yaml          the recipes of training/configs, so that they have a name everywhere
 assets/rubrics/<name>.yaml          what a judge model can be asked
 """
 
@@ -76,10 +76,14 @@ def known_model_configs() -> dict[str, dict[str, Any]]:
     return {hub_id: entry["config"] for entry in entries for hub_id in entry["hub_ids"]}
 
 
+def shipped_recipe_names() -> list[str]:
+    """The names of the shipped recipes, sorted."""
+    return sorted(path.stem for path in ASSETS_DIR.glob("recipes/*.yaml"))
+
+
 def shipped_recipe_path(name: str) -> Path:
     """The YAML file of a shipped recipe."""
-    names = sorted(path.stem for path in ASSETS_DIR.glob("recipes/*.yaml"))
-    return _known("recipe", name, names, f"recipes/{name}.yaml")
+    return _known("recipe", name, shipped_recipe_names(), f"recipes/{name}.yaml")
 
 
 def shipped_rubric_path(name: str) -> Path:
