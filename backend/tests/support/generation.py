@@ -11,8 +11,8 @@ from tunix_rt.config.recipe import ShardingSection
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Prompt, Written
+from tunix_rt.engines.generation_model import WritingModel
 from tunix_rt.engines.generation_tasks import Task, grouped
-from tunix_rt.engines.generation_writing import WritingModel
 from tunix_rt.engines.jax.devices import DeviceChoice
 from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights
@@ -54,7 +54,8 @@ def write(
     """What every prompt becomes, by key and sample."""
     asked = Decoding(**decoding)
     tasks = [
-        Task(prompt, min(len(prompt.token_ids) + asked.max_new_tokens, max_tokens)) for prompt in prompts
+        Task(prompt, min(len(prompt.token_ids) + asked.max_new_tokens, max_tokens), asked.seed)
+        for prompt in prompts
     ]
     results = [
         written

@@ -5,7 +5,7 @@ Control tokens count only where the template put them. Their text inside content
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tunix_rt.core.errors import DataError
@@ -78,6 +78,35 @@ class ConversationBuilder:
         """What generation is given for a prompt: the same text that training masks."""
         originals: list[str] = []
         return _restored(self._render_prompt(self._with_stand_ins(prompt, originals)), originals)
+
+    def build_messages(self, messages: Sequence[Mapping[str, str]]) -> TemplatedText:
+        """What generation is given for a conversation: one question is the same text as `build_prompt`'s.
+
+        Raises:
+            DataError: The template refuses the messages, or leaves out one that is not the model's own.
+        """
+        originals: list[str] = []
+        said = [
+            {
+                **message,
+                "content": self._with_stand_ins(
+                    message["content"],
+                    originals,
+                    # What the model wrote itself may hold the markup, which may well be control tokens.
+                    keep=MARKUPS[self.markup].reserved if message["role"] == "assistant" else (),
+                ),
+            }
+            for message in messages
+        ]
+        rendered = self.template.render(said, add_generation_prompt=True)
+        for number, message in enumerate(said):
+            if message["role"] != "assistant" and message["content"].strip() not in rendered:
+                raise DataError(
+                    f"The chat template {self.template.name!r} leaves out or changes message {number}, "
+                    f"which the {message['role']} wrote.",
+                    next_step="Put it into the first user message, or choose another template.",
+                )
+        return _restored(rendered, originals)
 
     def build_beginning(self, content: str) -> TemplatedText:
         """What stands between the prompt and the end of `content`, which begins a completion.

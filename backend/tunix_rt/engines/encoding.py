@@ -8,7 +8,7 @@ apart, because generation does so:
     \n                                                                    what follows it: dropped
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -78,6 +78,15 @@ class TraceEncoder:
     def encode_prompt(self, prompt: str) -> list[int]:
         """The ids that generation is given: those that training masks for the same prompt."""
         [tokenized] = self._tokenized([self._conversations.build_prompt(prompt)])
+        return [int(token_id) for token_id in tokenized.ids]
+
+    def encode_messages(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """The ids that generation is given for a conversation of `{"role", "content"}`.
+
+        Raises:
+            DataError: The template refuses the messages, or leaves something out.
+        """
+        [tokenized] = self._tokenized([self._conversations.build_messages(messages)])
         return [int(token_id) for token_id in tokenized.ids]
 
     def encode_beginning(self, content: str) -> list[int]:

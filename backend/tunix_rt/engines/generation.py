@@ -57,6 +57,33 @@ class Written:
     """Of the failure."""
 
 
+@dataclass(frozen=True)
+class Piece:
+    """What a completion has gained since the last look."""
+
+    prompt: Prompt
+    token_ids: tuple[int, ...] = ()
+    written: Written | None = None
+    """The whole completion, or its failure, once it has ended."""
+
+
+class LiveWriter(Protocol):
+    """A loaded model that writes while prompts come and go; a prompt is known by its identity."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is being written or waits for it."""
+
+    def add(self, prompt: Prompt, decoding: Decoding) -> None:
+        """Begin a completion with the next step, or as soon as a row is free."""
+
+    def drop(self, prompt: Prompt) -> None:
+        """Nobody wants this completion any more; no piece of it comes after this."""
+
+    def advance(self) -> list[Piece]:
+        """A few more tokens of everything that is being written. Does nothing when nothing is."""
+
+
 class Generator(Protocol):
     """A loaded model that writes."""
 
@@ -99,6 +126,13 @@ class Generator(Protocol):
             batch_size: Prompts that are written at a time. None: what suits the device.
             on_note: Is given a line for people when something is done otherwise than asked for, such as
                 smaller batches because the memory ran out.
+        """
+
+    def live(self, *, max_rows: int) -> LiveWriter:
+        """The same model for prompts that arrive one by one; each is written as `write` writes it.
+
+        Args:
+            max_rows: Completions that are written side by side, for each way of choosing tokens.
         """
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tunix_rt.engines.generation import Prompt, Written
+from tunix_rt.engines.generation import Piece, Prompt, Written
 from tunix_rt.engines.generation_tasks import Task, next_to_admit
 
 IDLE, NOT_FINITE = -1, -2
@@ -60,8 +60,14 @@ class _Draft:
     task: Task
     token_ids: list[int] = field(default_factory=list)
 
-    def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> Written | None:
-        """Take what the row has written since the last look; the result, if it has ended."""
+    def add(self, column: Sequence[int], stop_ids: frozenset[int]) -> Piece:
+        """Take what the row has written since the last look."""
+        num_before = len(self.token_ids)
+        written = self._read(column, stop_ids)
+        return Piece(self.task.prompt, tuple(self.token_ids[num_before:]), written)
+
+    def _read(self, column: Sequence[int], stop_ids: frozenset[int]) -> Written | None:
+        """The result, if the row has ended."""
         prompt = self.task.prompt
         for token_id in column:
             if token_id == NOT_FINITE:
@@ -80,7 +86,7 @@ class Batch:
     """Rows of a batch that are given prompts until there are none left."""
 
     def __init__(
-        self, rows: DeviceRows, *, num_rows: int, stop_ids: frozenset[int], seed: int, num_devices: int = 1
+        self, rows: DeviceRows, *, num_rows: int, stop_ids: frozenset[int], num_devices: int = 1
     ) -> None:
         """Take rows in which nobody writes.
 
@@ -88,24 +94,57 @@ class Batch:
             rows: Where the texts are computed.
             num_rows: How many there are; a multiple of the number of devices.
             stop_ids: Tokens that end a text.
-            seed: Of the noise.
             num_devices: Devices that share the rows.
         """
         self._rows = rows
         self._stop_ids = stop_ids
-        self._seed = seed
         self._num_devices = num_devices
         self._drafts: list[_Draft | None] = [None] * num_rows
 
     def write(self, tasks: Sequence[Task]) -> Iterator[list[Written]]:
         """Complete the prompts, in this order; each list is what ended between two looks."""
         waiting = list(tasks)
-        while waiting or any(self._drafts):
-            while admitted := self._next_to_admit(waiting):
-                self._admit(admitted)
-                del waiting[: len(admitted)]
-            if finished := self._advance():
+        while waiting or self.is_writing:
+            self.take(waiting)
+            if finished := [piece.written for piece in self.advance() if piece.written]:
                 yield finished
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether any row has a prompt."""
+        return any(self._drafts)
+
+    @property
+    def num_free(self) -> int:
+        """Rows that have none."""
+        return len(self._free_rows)
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """What is being completed."""
+        return [draft.task.prompt for draft in self._drafts if draft]
+
+    def take(self, waiting: list[Task]) -> None:
+        """Admit the first of those that wait, as many as come at a time, and strike them off the list."""
+        while admitted := self._next_to_admit(waiting):
+            self._admit(admitted)
+            del waiting[: len(admitted)]
+
+    def drop(self, prompt: Prompt) -> None:
+        """Free the row of a prompt. The device writes on until somebody else takes it; nobody looks."""
+        for row, draft in enumerate(self._drafts):
+            if draft and draft.task.prompt is prompt:
+                self._drafts[row] = None
+
+    def advance(self) -> list[Piece]:
+        """What every row that has a prompt has written until the next look."""
+        columns = self._rows.advance().T.tolist()
+        pieces = []
+        for row, (draft, column) in enumerate(zip(self._drafts, columns, strict=True)):
+            if draft:
+                pieces.append(piece := draft.add(column, self._stop_ids))
+                self._drafts[row] = None if piece.written else draft
+        return pieces
 
     @property
     def _free_rows(self) -> list[int]:
@@ -128,17 +167,7 @@ class Batch:
         rows = self._free_rows[: len(tasks)]
         for row, task in zip(rows, tasks, strict=True):
             self._drafts[row] = _Draft(task)
-        self._rows.admit(_newcomers(tasks, rows, self._seed), self._num_admitted(tasks[0]))
-
-    def _advance(self) -> list[Written]:
-        columns = self._rows.advance().T.tolist()
-        finished = []
-        for row, (draft, column) in enumerate(zip(self._drafts, columns, strict=True)):
-            result = draft.add(column, self._stop_ids) if draft else None
-            if result is not None:
-                finished.append(result)
-                self._drafts[row] = None
-        return finished
+        self._rows.admit(_newcomers(tasks, rows), self._num_admitted(tasks[0]))
 
 
 def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
@@ -147,14 +176,14 @@ def noise_key(prompt: Prompt, seed: int) -> NDArray[np.uint32]:
     return np.frombuffer(hashlib.sha256(name.encode("utf-8")).digest()[:8], np.uint32)
 
 
-def _newcomers(tasks: Sequence[Task], rows: Sequence[int], seed: int) -> Newcomers:
+def _newcomers(tasks: Sequence[Task], rows: Sequence[int]) -> Newcomers:
     return Newcomers(
         prompts=np.array([_filled_up(task) for task in tasks], np.int32),
         rows=np.array(rows, np.int32),
         tokens=np.array([task.prompt.token_ids[-1] for task in tasks], np.int32),
         positions=np.array([task.num_prompt_tokens - 1 for task in tasks], np.int32),
         lengths=np.array([task.length for task in tasks], np.int32),
-        keys=np.array([noise_key(task.prompt, seed) for task in tasks], np.uint32),
+        keys=np.array([noise_key(task.prompt, task.seed) for task in tasks], np.uint32),
     )
 
 

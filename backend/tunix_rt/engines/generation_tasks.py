@@ -19,6 +19,8 @@ class Task:
     prompt: Prompt
     length: int
     """Tokens of prompt and completion together, at most."""
+    seed: int = 0
+    """Of the noise."""
 
     @property
     def num_prompt_tokens(self) -> int:

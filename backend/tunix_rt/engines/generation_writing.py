@@ -2,35 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.evaluation.prediction import FailureCode
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import Prompt, Written
-from tunix_rt.engines.generation_batch import Batch
+from tunix_rt.engines.generation_live import LiveBatches
+from tunix_rt.engines.generation_model import WritingModel, whole_rows
+from tunix_rt.engines.generation_refusals import out_of_memory, refused
 from tunix_rt.engines.generation_tasks import Task, grouped, power_of_two_above
 from tunix_rt.engines.models import ModelSource
-
-
-class WritingModel(Protocol):
-    """A model on its devices, as an engine holds it."""
-
-    @property
-    def num_devices(self) -> int:
-        """Each of them has a copy of the weights, and its part of every batch."""
-
-    def default_rows(self, num_slots: int) -> int:
-        """Rows of a batch over all devices when nobody says how many."""
-
-    def batch(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> Batch:
-        """An empty batch, with room for `num_slots` tokens a row."""
-
-    def is_out_of_memory(self, error: RuntimeError) -> bool:
-        """Whether the error says that a device has no memory left."""
-
 
 ModelT = TypeVar("ModelT", bound=WritingModel)
 
@@ -64,30 +47,21 @@ class BatchGenerator(Generic[ModelT]):
                 f"A batch of {batch_size} prompts writes nothing.",
                 next_step="Choose 1 or more, or leave the batch size out.",
             )
-        refused = [failed for prompt in prompts if (failed := self._refused(prompt))]
-        if refused:
-            yield refused
-        refused_prompts = {id(failed.prompt) for failed in refused}
+        failures = [failed for prompt in prompts if (failed := refused(prompt, self.source.architecture))]
+        if failures:
+            yield failures
+        refused_prompts = {id(failed.prompt) for failed in failures}
         tasks = [
-            Task(prompt, min(len(prompt.token_ids) + decoding.max_new_tokens, self.max_tokens))
+            Task(prompt, min(len(prompt.token_ids) + decoding.max_new_tokens, self.max_tokens), decoding.seed)
             for prompt in prompts
             if id(prompt) not in refused_prompts
         ]
         for group in grouped(tasks):
             yield from self._write_group(group, decoding, batch_size, on_note)
 
-    def _refused(self, prompt: Prompt) -> Written | None:
-        """The failure of a prompt that the model cannot read."""
-        num_tokens, vocab_size = len(prompt.token_ids), self.source.architecture.vocab_size
-        if num_tokens == 0:
-            return _failure(prompt, "prompt-refused", "The prompt has no tokens.")
-        if max(prompt.token_ids) >= vocab_size:
-            detail = f"The prompt holds the id {max(prompt.token_ids)}; the model has {vocab_size} tokens."
-            return _failure(prompt, "prompt-refused", detail)
-        if num_tokens >= self.max_tokens:
-            detail = f"The prompt has {num_tokens} tokens; with an answer the model takes {self.max_tokens}."
-            return _failure(prompt, "prompt-too-long", detail)
-        return None
+    def live(self, *, max_rows: int) -> LiveBatches:
+        """The same model for prompts that arrive one by one."""
+        return LiveBatches(self.model, self.source.architecture, max_rows=max_rows)
 
     def _write_group(
         self,
@@ -109,10 +83,11 @@ class BatchGenerator(Generic[ModelT]):
                     raise
             # Outside of the handler: the error holds on to the arrays of the batch that did not fit.
             if num_rows > self.model.num_devices:
-                num_rows = self._whole_rows(num_rows // 2)
+                num_rows = whole_rows(self.model, num_rows // 2)
                 on_note(f"out of memory: going on with batches of {num_rows}")
             else:
-                yield [_out_of_memory(pending.pop(key)) for key in list(pending)[:num_rows]]
+                tasks = [pending.pop(key) for key in list(pending)[:num_rows]]
+                yield [out_of_memory(task.prompt, num_slots) for task in tasks]
 
     def _write_batch(
         self, pending: dict[int, Task], decoding: Decoding, num_rows: int, num_slots: int
@@ -127,17 +102,4 @@ class BatchGenerator(Generic[ModelT]):
     def _num_rows(self, group: Sequence[Task], batch_size: int | None) -> int:
         """Rows of the batches: as asked for or as fits, but not more than there are prompts."""
         most = self.model.default_rows(group[0].num_slots) if batch_size is None else batch_size
-        return self._whole_rows(min(most, power_of_two_above(len(group))))
-
-    def _whole_rows(self, num_rows: int) -> int:
-        """The same number of rows on every device."""
-        return -(-num_rows // self.model.num_devices) * self.model.num_devices
-
-
-def _failure(prompt: Prompt, code: FailureCode, detail: str) -> Written:
-    return Written(prompt, failure=code, detail=detail)
-
-
-def _out_of_memory(task: Task) -> Written:
-    detail = f"The device has no memory for one row of {task.num_slots} tokens; lower max_new_tokens."
-    return _failure(task.prompt, "out-of-memory", detail)
+        return whole_rows(self.model, min(most, power_of_two_above(len(group))))

@@ -50,13 +50,14 @@ class LoadedModel:
             room, self.decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
         )
 
-    def batch(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> Batch:
+    def batch(
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
+    ) -> Batch:
         """An empty batch, with room for `num_slots` tokens a row."""
         return Batch(
-            _JaxRows(self, Choice.of(decoding), num_rows, num_slots),
+            _JaxRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look),
             num_rows=num_rows,
             stop_ids=self.stop_ids,
-            seed=decoding.seed,
             num_devices=self.num_devices,
         )
 
@@ -68,8 +69,11 @@ class LoadedModel:
 class _JaxRows:
     """`DeviceRows` as two programs, compiled once each."""
 
-    def __init__(self, model: LoadedModel, choice: Choice, num_rows: int, num_slots: int) -> None:
+    def __init__(
+        self, model: LoadedModel, choice: Choice, num_rows: int, num_slots: int, num_steps: int
+    ) -> None:
         self._model = model
+        self._num_steps = num_steps
         self._choice = choice
         self._num_rows = num_rows
         self._rows: Rows = empty_rows(model.decoder, model.mesh, num_rows, num_slots)
@@ -91,7 +95,7 @@ class _JaxRows:
             self._rows,
             model.stops,
             choice=self._choice,
-            num_steps=STEPS_PER_LOOK,
+            num_steps=self._num_steps,
         )
         return np.asarray(written)
 

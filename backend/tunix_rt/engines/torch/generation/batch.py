@@ -52,10 +52,12 @@ class LoadedModel:
             room, decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
         )
 
-    def batch(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> Batch:
+    def batch(
+        self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
+    ) -> Batch:
         """An empty batch, with room for `num_slots` tokens a row."""
-        rows = _TorchRows(self, Choice.of(decoding), num_rows, num_slots)
-        return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids, seed=decoding.seed)
+        rows = _TorchRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look)
+        return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids)
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that the device has no memory left."""
@@ -66,10 +68,13 @@ class _TorchRows:
     """`DeviceRows` on one device; [B] each beside the cache, changed in place."""
 
     @torch.inference_mode()
-    def __init__(self, model: LoadedModel, choice: Choice, num_rows: int, num_slots: int) -> None:
+    def __init__(
+        self, model: LoadedModel, choice: Choice, num_rows: int, num_slots: int, num_steps: int
+    ) -> None:
         decoder, self._device = model.decoder, model.place.device
         self._model = model
         self._choice = choice
+        self._num_steps = num_steps
         self._cache = RowCache(
             decoder.architecture,
             num_rows=num_rows,
@@ -102,7 +107,7 @@ class _TorchRows:
     @torch.inference_mode()
     def advance(self) -> NDArray[Any]:
         """Some more tokens of every row."""
-        written = torch.stack([self._write_one() for _ in range(STEPS_PER_LOOK)])
+        written = torch.stack([self._write_one() for _ in range(self._num_steps)])
         numbers: NDArray[Any] = written.cpu().numpy()
         return numbers
 

@@ -1,0 +1,103 @@
+"""Reasoning and answer, told apart however the text is cut."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tunix_rt.core.completion_parts import CompletionSplitter, starts_in_reasoning
+from tunix_rt.core.rendering import MARKUP_STYLES, MARKUPS, MarkupStyle, render_completion
+from tunix_rt.core.stop_texts import StopFinder
+from tunix_rt.core.trace import trace_from_text_steps
+
+TRACE = trace_from_text_steps("What is 6 * 7?", ["six sevens", "6*7 = 42"], "42")
+FRAGMENTS = [mark for markup in MARKUPS.values() for mark in markup.reserved]
+FRAGMENTS += ["<", ">", "</", "<ans", "answer>", "\\", "{", "}", "#", "##", " ", "\n", "a", "\\}", "é", "x y"]
+TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
+
+
+def cut(text: str, places: Sequence[int]) -> list[str]:
+    bounds = [0, *sorted(place % (len(text) + 1) for place in places), len(text)]
+    return [text[start:end] for start, end in pairwise(bounds)]
+
+
+def parts(pieces: Sequence[str], style: MarkupStyle, *, is_in_reasoning: bool = False) -> tuple[str, str]:
+    splitter = CompletionSplitter(style, is_in_reasoning=is_in_reasoning)
+    given_out = [part for piece in pieces for part in splitter.feed(piece)] + splitter.finish()
+    assert all(part.text for part in given_out)
+    reasoning = "".join(part.text for part in given_out if part.kind == "reasoning")
+    return reasoning, "".join(part.text for part in given_out if part.kind == "content")
+
+
+@pytest.mark.parametrize("style", MARKUP_STYLES)
+def test_a_rendered_trace_comes_apart_into_its_steps_and_its_answer(style: MarkupStyle) -> None:
+    text = render_completion(TRACE, style).text
+    assert parts([text], style) == ("six sevens\n6*7 = 42", "42")
+    assert parts(list(text), style) == ("six sevens\n6*7 = 42", "42")
+
+
+@given(text=TEXTS, places=st.lists(st.integers(0, 200), max_size=8), style=st.sampled_from(MARKUP_STYLES))
+def test_any_cutting_gives_the_same_parts(text: str, places: list[int], style: MarkupStyle) -> None:
+    assert parts(cut(text, places), style) == parts([text], style)
+
+
+@given(text=st.text(alphabet="ab <>/{}\\#\n"), style=st.sampled_from(["reasoning", "think"]))
+def test_a_text_without_marks_is_content_to_the_letter(text: str, style: MarkupStyle) -> None:
+    assert parts(list(text), style) == ("", text)
+
+
+def test_a_completion_that_was_cut_off_is_reasoning_so_far() -> None:
+    assert parts(["<reason", "ing>\n6*7", " = 4"], "reasoning") == ("6*7 = 4", "")
+
+
+def test_an_answer_tag_ends_reasoning_that_was_not_closed() -> None:
+    assert parts(["<reasoning>6*7<answer>42"], "reasoning") == ("6*7", "42")
+
+
+def test_half_a_tag_at_the_end_is_text() -> None:
+    assert parts(["<answer>42</ans"], "reasoning") == ("", "42</ans")
+
+
+def test_braces_in_a_boxed_answer_may_nest() -> None:
+    assert parts(list(r"so \boxed{\frac{1}{2}\}} done"), "boxed") == ("so", r"\frac{1}{2}\}done")
+
+
+def test_a_template_that_opens_the_tag_starts_in_reasoning() -> None:
+    assert starts_in_reasoning("<|im_start|>assistant\n<think>\n", "think")
+    assert not starts_in_reasoning("<|im_start|>assistant\n", "think")
+    assert not starts_in_reasoning("anything", "hash")
+    assert parts(["\n6*7</think>\n\n42"], "think", is_in_reasoning=True) == ("6*7", "42")
+
+
+def through(pieces: Sequence[str], stops: Sequence[str]) -> tuple[str, bool]:
+    finder = StopFinder(stops)
+    text = "".join([finder.feed(piece) for piece in pieces])
+    return text + finder.finish(), finder.has_stopped
+
+
+@pytest.mark.parametrize(
+    ("text", "stops", "expected"),
+    [
+        ("one two", [], ("one two", False)),
+        ("one two", ["tw"], ("one ", True)),
+        ("one two", ["twos"], ("one two", False)),
+        ("abcd", ["abcd", "bc"], ("a", True)),
+        ("aab", ["ab"], ("a", True)),
+    ],
+)
+def test_a_text_ends_before_the_stop_that_is_complete_first(
+    text: str, stops: list[str], expected: tuple[str, bool]
+) -> None:
+    assert through([text], stops) == expected
+    assert through(list(text), stops) == expected
+
+
+@given(
+    text=st.text(alphabet="ab", max_size=20),
+    stops=st.lists(st.text(alphabet="ab", min_size=1, max_size=4), max_size=4),
+    places=st.lists(st.integers(0, 20), max_size=6),
+)
+def test_stops_are_found_however_the_text_is_cut(text: str, stops: list[str], places: list[int]) -> None:
+    assert through(cut(text, places), stops) == through([text], stops)

@@ -1,0 +1,78 @@
+"""Conversations to ids, and ids to text while they are being written."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.encoders import an_encoder
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.engines.chat_template import builtin_template_names
+from tunix_rt.engines.generation_prompts import decode
+from tunix_rt.engines.generation_texts import TextStream
+
+USER = {"role": "user", "content": "What is 6 * 7?"}
+SYSTEM = {"role": "system", "content": "Think first."}
+MODEL = {"role": "assistant", "content": "<reasoning>\n42\n</reasoning>\n<answer>42</answer>"}
+
+
+def text_in_pieces(token_ids: list[int]) -> str:
+    stream = TextStream(an_encoder())
+    pieces = [stream.add([token_id]) for token_id in token_ids] + [stream.finish()]
+    assert None not in pieces
+    return "".join(filter(None, pieces))
+
+
+@given(st.text(max_size=30))
+def test_the_pieces_of_a_text_are_the_text(text: str) -> None:
+    encoder = an_encoder()
+    token_ids = list(encoder.tokenizer.encode_as_content(text).ids)
+    assert text_in_pieces(token_ids) == decode(encoder, token_ids)
+
+
+@given(st.lists(st.integers(0, 319), max_size=30))
+def test_nonsense_is_the_same_text_whole_and_in_pieces(token_ids: list[int]) -> None:
+    encoder = an_encoder()
+    known = [token_id for token_id in token_ids if encoder.tokenizer.fast.id_to_token(token_id) is not None]
+    assert text_in_pieces(known) == decode(encoder, known)
+
+
+def test_half_a_character_waits_for_the_rest() -> None:
+    encoder = an_encoder()
+    first, *rest = encoder.tokenizer.encode_as_content("é").ids
+    stream = TextStream(encoder)
+    assert stream.add([first]) == ""
+    assert stream.add(rest) == "é"
+
+
+def test_a_token_that_does_not_exist_is_no_text() -> None:
+    assert TextStream(an_encoder()).add([10**6]) is None
+
+
+@pytest.mark.parametrize("template", builtin_template_names())
+def test_one_question_has_the_ids_that_training_masks(template: str) -> None:
+    encoder = an_encoder(template)
+    assert encoder.encode_messages([USER]) == encoder.encode_prompt(USER["content"])
+
+
+@pytest.mark.parametrize("template", ["chatml", "tunix-rt"])
+def test_every_turn_of_a_conversation_is_in_its_ids(template: str) -> None:
+    encoder = an_encoder(template)
+    token_ids = encoder.encode_messages([SYSTEM, USER, MODEL, USER])
+    text = encoder.tokenizer.fast.decode(token_ids, skip_special_tokens=False)
+    assert text.count(USER["content"]) == 2
+    assert text.index(SYSTEM["content"]) < text.index(MODEL["content"])
+
+
+def test_a_system_message_that_the_template_refuses_or_drops_is_an_error() -> None:
+    with pytest.raises(DataError, match="no system role"):
+        an_encoder("gemma").encode_messages([SYSTEM, USER])
+    dropping = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}"
+    with pytest.raises(DataError, match="leaves out or changes message 0"):
+        an_encoder(dropping).encode_messages([SYSTEM, USER])
+
+
+def test_a_quoted_control_token_stays_letters() -> None:
+    encoder = an_encoder("gemma")
+    quoted = {"role": "user", "content": "What does <end_of_turn> mean?"}
+    end_id = encoder.tokenizer.token_id("<end_of_turn>")
+    assert encoder.encode_messages([quoted]).count(end_id or -1) == 1
