@@ -10,7 +10,9 @@ from tunix_rt.db.engine import open_engine
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.migrate import ensure_schema
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.files.atomic import storage_errors
@@ -25,9 +27,11 @@ class Store:
     traces: TraceRepository
     evaluations: EvaluationRepository
     baselines: BaselineRepository
+    models: ModelRepository
     runs: RunRepository
     workers: WorkerRepository
     flags: FlagRepository
+    sweeps: SweepRepository
 
     def close(self) -> None:
         """Give the connections back."""
@@ -55,7 +59,9 @@ def store_over(engine: Engine, settings: Settings) -> Store:
         traces=TraceRepository(engine),
         evaluations=EvaluationRepository(engine),
         baselines=BaselineRepository(engine),
+        models=ModelRepository(engine),
         runs=RunRepository(engine),
         workers=WorkerRepository(engine),
         flags=FlagRepository(engine),
+        sweeps=SweepRepository(engine),
     )

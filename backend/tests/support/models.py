@@ -1,0 +1,50 @@
+"""Things to register, made without a training."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from support.run_dirs import finished_run
+from tunix_rt.core.models.version import Lineage, ModelVersion, NewVersion
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.registry.registering import register_run
+from tunix_rt.services.store import Store
+
+
+def new_version(content: str = "a", **values: Any) -> NewVersion:
+    """A version whose content is that of no files."""
+    defaults: dict[str, Any] = {
+        "kind": "model",
+        "content_hash": content * 64,
+        "size_bytes": 7_000_000_000,
+        "num_files": 3,
+        "lineage": Lineage(dataset="demo-v1"),
+    }
+    return NewVersion(**defaults | values)
+
+
+def succeeded_run(store: Store, run_id: str = "first", *, weights: str = "weights", **values: Any) -> RunDir:
+    """A run of the home directory whose `model/` looks like one."""
+    run_dir = finished_run(store.settings.runs_dir / run_id, **values)
+    if (run_dir.model / "model.safetensors").exists():
+        (run_dir.model / "config.json").write_text('{"model_type": "llama"}')
+        (run_dir.model / "model.safetensors").write_text(weights)
+    else:
+        (run_dir.model / "adapter_model.safetensors").write_text(weights)
+    manifest = json.loads(run_dir.manifest.read_text())
+    run_dir.manifest.write_text(json.dumps(manifest | {"files": run_dir.file_hashes()}))
+    return run_dir
+
+
+def registered(store: Store, name: str = "demo", run_id: str = "first", **values: Any) -> ModelVersion:
+    """A version of a run that has just been made."""
+    succeeded_run(store, run_id, **{"weights": f"weights of {run_id}"} | values)
+    return register_run(store, name, run_id).version
+
+
+def plain_model(path: Path, weights: str = "weights") -> Path:
+    """A directory that looks like a model from elsewhere."""
+    path.mkdir(parents=True)
+    (path / "config.json").write_text('{"model_type": "llama"}')
+    (path / "model.safetensors").write_text(weights)
+    return path

@@ -1,0 +1,69 @@
+"""How people name a registered model."""
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.core.models.reference import Label, ModelName, ModelReference, is_reference, parse_reference
+from tunix_rt.core.models.tree import ModelFile, tree_of
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("demo", ModelReference("demo")),
+        ("demo@champion", ModelReference("demo", alias="champion")),
+        ("demo:3", ModelReference("demo", version=3)),
+        ("demo:spring", ModelReference("demo", label="spring")),
+    ],
+)
+def test_a_reference_says_model_and_version(text: str, meant: ModelReference) -> None:
+    assert parse_reference(text) == meant
+    assert str(meant) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "@a", "demo@", "demo:", "de mo", "../demo", "demo@a@b", "demo:1@a", "a/b:1"]
+)
+def test_anything_else_is_refused_with_the_right_form(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="NAME@ALIAS"):
+        parse_reference(text)
+
+
+def test_a_bare_name_may_mean_something_else() -> None:
+    assert [is_reference(text) for text in ("demo", "demo@a", "demo:1", "owner/name:1")] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("name", ["versions", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", ".hidden", "a" * 129])
+def test_names_that_the_paths_of_the_api_need_are_taken(name: str) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(ModelName).validate_python(name)
+
+
+def test_a_label_cannot_look_like_a_number() -> None:
+    with pytest.raises(ValidationError, match="add a letter"):
+        TypeAdapter(Label).validate_python("7")
+
+
+def test_the_hash_of_a_tree_covers_paths_sizes_and_bytes() -> None:
+    first = ModelFile(path="a", size_bytes=1, sha256="0" * 64)
+    variants = [
+        [first],
+        [first.model_copy(update={"path": "b"})],
+        [first.model_copy(update={"size_bytes": 2})],
+        [first.model_copy(update={"sha256": "1" * 64})],
+        [first, first.model_copy(update={"path": "b"})],
+    ]
+    assert len({tree_of(files).content_hash for files in variants}) == len(variants)
+    assert tree_of(variants[4]).content_hash == tree_of(variants[4][::-1]).content_hash
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../b", "", "a\\b"])
+def test_no_path_of_a_tree_leads_out_of_its_directory(path: str) -> None:
+    with pytest.raises(ValidationError):
+        ModelFile(path=path, size_bytes=1, sha256="0" * 64)

@@ -1,0 +1,136 @@
+"""The store of registered weights: every file once, whole, and checked when it is read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.files.model_garbage import remove_garbage
+from tunix_rt.files.model_store import ModelStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ModelStore:
+    return ModelStore(tmp_path / "models")
+
+
+def written(path: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(content)
+    return path
+
+
+def added(store: ModelStore, directory: Path) -> str:
+    with store.adding():
+        return store.add(directory).content_hash
+
+
+def test_a_checkout_holds_what_was_added(store: ModelStore, tmp_path: Path) -> None:
+    files = {
+        "config.json": "{}",
+        "model.safetensors": "weights",
+        "onnx/model.bin": "more",
+        ".lock": "not this",
+    }
+    checkout = store.checkout(added(store, written(tmp_path / "m", files)))
+    found = {
+        path.relative_to(checkout).as_posix(): path.read_text()
+        for path in checkout.rglob("*")
+        if path.is_file()
+    }
+    assert found == {name: text for name, text in files.items() if name != ".lock"}
+
+
+def test_the_same_bytes_are_kept_once(store: ModelStore, tmp_path: Path) -> None:
+    first = added(store, written(tmp_path / "a", {"config.json": "{}", "model.safetensors": "same"}))
+    second = added(store, written(tmp_path / "b", {"config.json": "{1}", "model.safetensors": "same"}))
+    assert first != second
+    assert len(list(store.blobs.glob("*/*"))) == 3
+    assert added(store, tmp_path / "a") == first
+    assert os.path.samefile(
+        store.checkout(first) / "model.safetensors", store.checkout(second) / "model.safetensors"
+    )
+
+
+def test_a_later_change_of_the_source_does_not_reach_the_store(store: ModelStore, tmp_path: Path) -> None:
+    content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
+    (tmp_path / "m" / "weights").write_text("after!")
+    assert (store.checkout(content_hash) / "weights").read_text() == "before"
+
+
+def damage(path: Path, content: str) -> None:
+    path.chmod(0o644)
+    path.write_text(content)
+
+
+def test_a_damaged_file_is_named_and_never_served(store: ModelStore, tmp_path: Path) -> None:
+    content_hash = added(store, written(tmp_path / "m", {"config.json": "{}", "weights": "before"}))
+    damage(store.checkout(content_hash) / "weights", "affer!")
+    with pytest.raises(DataError, match=r"weights is not what was registered.*Register the same model again"):
+        store.checkout(content_hash)
+    assert store.problems(store.tree(content_hash)) == [
+        "weights: is not what was registered: its hash is another"
+    ]
+
+
+def test_a_missing_blob_is_named(store: ModelStore, tmp_path: Path) -> None:
+    content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
+    store.blob(store.tree(content_hash).files[0].sha256).unlink()
+    with pytest.raises(DataError, match=r"weights\) is missing"):
+        store.checkout(content_hash)
+    with pytest.raises(DataError, match="weights"):
+        store.require_blobs(store.tree(content_hash))
+
+
+def test_registering_again_heals_a_damaged_store(store: ModelStore, tmp_path: Path) -> None:
+    content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
+    damage(store.checkout(content_hash) / "weights", "affer!")
+    assert added(store, tmp_path / "m") == content_hash
+    assert (store.checkout(content_hash) / "weights").read_text() == "before"
+
+
+def test_a_foreign_file_in_a_checkout_is_refused(store: ModelStore, tmp_path: Path) -> None:
+    checkout = store.checkout(added(store, written(tmp_path / "m", {"weights": "before"})))
+    (checkout / "model-2.safetensors").write_text("smuggled")
+    with pytest.raises(DataError, match="does not belong to the model"):
+        store.checkout(checkout.name)
+
+
+def test_a_damaged_tree_is_refused(store: ModelStore, tmp_path: Path) -> None:
+    content_hash = added(store, written(tmp_path / "m", {"weights": "before"}))
+    tree = store.trees / f"{content_hash}.json"
+    tree.write_text(tree.read_text().replace("weights", "weightz"))
+    with pytest.raises(DataError, match="is not what was registered"):
+        store.tree(content_hash)
+
+
+def test_an_empty_directory_is_no_model(store: ModelStore, tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    with store.adding(), pytest.raises(InvalidInputError, match="no files"):
+        store.add(tmp_path / "m")
+
+
+def test_garbage_is_what_no_kept_model_needs(store: ModelStore, tmp_path: Path) -> None:
+    kept = added(store, written(tmp_path / "a", {"shared": "same", "own": "a"}))
+    gone = added(store, written(tmp_path / "b", {"shared": "same", "own": "bb"}))
+    store.checkout(gone)
+    (store.incoming / "left-by-a-killed-process").write_text("x")
+    with store.alone():
+        removed = remove_garbage(store, {kept})
+    assert (removed.num_blobs, removed.num_bytes) == (1, 2)
+    assert (store.checkout(kept) / "shared").read_text() == "same"
+    assert not list(store.incoming.iterdir())
+    with pytest.raises(DataError, match="is missing"):
+        store.checkout(gone)
+
+
+def test_nothing_is_removed_while_the_tree_of_a_kept_model_is_damaged(
+    store: ModelStore, tmp_path: Path
+) -> None:
+    kept = added(store, written(tmp_path / "a", {"own": "a"}))
+    (store.trees / f"{kept}.json").unlink()
+    with store.alone(), pytest.raises(DataError, match="is missing"):
+        remove_garbage(store, {kept})
+    assert len(list(store.blobs.glob("*/*"))) == 1

@@ -1,0 +1,289 @@
+"""The repository of registered models and their versions."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+
+from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.core.models.reference import ModelReference
+from tunix_rt.core.models.version import ModelVersion, NewModel, NewVersion, RegisteredModel
+from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.db.engine import reading, writing
+from tunix_rt.db.model_rows import VersionRecord, named_by, read_models, read_versions, select_versions
+from tunix_rt.db.schema import model_aliases, model_tags, model_versions, models
+from tunix_rt.db.upserts import insert_or_ignore, insert_or_update
+
+_LIST = "List what is registered: tunix-rt models list"
+
+
+class ModelRepository:
+    """Registered models in SQLite or PostgreSQL. Every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def create(self, model: NewModel) -> RegisteredModel:
+        """A model without versions; ConflictError where the name is taken."""
+        with writing(self._engine) as connection:
+            if not _insert_model(connection, model):
+                raise ConflictError(
+                    f"There is a model {model.name!r} already.",
+                    next_step=f"Look at it: tunix-rt models show {model.name}",
+                )
+            return _model(connection, model.name)
+
+    def get(self, name: str | UUID) -> RegisteredModel:
+        """The model of this name or id, or NotFoundError with the nearest names."""
+        with reading(self._engine) as connection:
+            return _model(connection, name)
+
+    def list(self, *, limit: int, offset: int) -> tuple[tuple[RegisteredModel, ...], int]:
+        """A page of models by name, and how many there are."""
+        page = select(models).order_by(models.c.name).limit(limit).offset(offset)
+        with reading(self._engine) as connection:
+            total = connection.execute(select(func.count()).select_from(models)).scalar_one()
+            return read_models(connection, page), total
+
+    def names(self) -> tuple[str, ...]:
+        """Of every model, sorted."""
+        with reading(self._engine) as connection:
+            return _names(connection)
+
+    def add_version(self, name: str, version: NewVersion) -> tuple[ModelVersion, bool]:
+        """Register a version; a model that is not there is made. False: the same content is there already.
+
+        Raises:
+            ConflictError: Another version has the label.
+        """
+        with writing(self._engine) as connection:
+            _insert_model(connection, NewModel(name=name))
+            # Locked: two that register at once get two numbers, or one version if they bring the same.
+            model = connection.execute(
+                select(models.c.pk, models.c.last_version).where(models.c.name == name).with_for_update()
+            ).one()
+            of_model = model_versions.c.model_pk == model.pk
+            same = select_versions().where(of_model, model_versions.c.content_hash == version.content_hash)
+            if found := read_versions(connection, same):
+                return found[0], False
+            _refuse_label(connection, name, version.label)
+            number = model.last_version + 1
+            pk = _insert_version(connection, model.pk, number, version)
+            _touch(connection, model.pk, last_version=number)
+            return read_versions(connection, select_versions().where(model_versions.c.pk == pk))[0], True
+
+    def versions(self, name: str) -> tuple[ModelVersion, ...]:
+        """All versions of a model, newest first, or NotFoundError."""
+        chosen = select_versions().where(models.c.name == name).order_by(model_versions.c.version.desc())
+        with reading(self._engine) as connection:
+            _model(connection, name)
+            return read_versions(connection, chosen)
+
+    def all_versions(self) -> tuple[ModelVersion, ...]:
+        """Every version of every model."""
+        with reading(self._engine) as connection:
+            return read_versions(connection, select_versions().order_by(model_versions.c.pk))
+
+    def version(self, version_id: UUID) -> ModelVersion:
+        """The version with this id, or NotFoundError."""
+        with reading(self._engine) as connection:
+            return _version(connection, version_id)
+
+    def find(self, reference: ModelReference) -> ModelVersion:
+        """The version that a reference means, or NotFoundError that says what there is."""
+        with reading(self._engine) as connection:
+            return _find(connection, reference)
+
+    def set_alias(self, reference: ModelReference, alias: str) -> ModelVersion:
+        """Let the alias mean this version from now on: at no moment does it mean none."""
+
+        def move(connection: Connection, pk: int, model_pk: int) -> None:
+            values = {"version_pk": pk, "moved_at": datetime.now(UTC)}
+            row = {"model_pk": model_pk, "alias": alias, **values}
+            insert_or_update(connection, model_aliases, row, ["model_pk", "alias"], values)
+
+        return self._change(reference, move)
+
+    def remove_alias(self, name: str, alias: str) -> None:
+        """Forget an alias, or NotFoundError; the version stays."""
+        with writing(self._engine) as connection:
+            found = _find(connection, ModelReference(name, alias=alias))
+            model_pk = select(model_versions.c.model_pk).where(model_versions.c.id == found.id)
+            ours = model_aliases.c.model_pk == model_pk.scalar_subquery()
+            connection.execute(delete(model_aliases).where(ours, model_aliases.c.alias == alias))
+
+    def set_tag(self, reference: ModelReference, name: str, value: str) -> ModelVersion:
+        """Put a tag on a version, in place of the one of this name."""
+
+        def put(connection: Connection, pk: int, _model_pk: int) -> None:
+            row = {"version_pk": pk, "name": name, "value": value}
+            insert_or_update(connection, model_tags, row, ["version_pk", "name"], {"value": value})
+
+        return self._change(reference, put)
+
+    def remove_tag(self, reference: ModelReference, name: str) -> ModelVersion:
+        """Take a tag off a version, or NotFoundError."""
+
+        def take(connection: Connection, pk: int, _model_pk: int) -> None:
+            chosen = delete(model_tags).where(model_tags.c.version_pk == pk, model_tags.c.name == name)
+            if not connection.execute(chosen).rowcount:
+                raise NotFoundError(
+                    f"{reference} has no tag {name!r}.",
+                    next_step=f"Look at its tags: tunix-rt models show {reference}",
+                )
+
+        return self._change(reference, take)
+
+    def set_notes(self, reference: ModelReference, notes: str) -> ModelVersion:
+        """Write what people say about a version, in place of what they said before."""
+
+        def write(connection: Connection, pk: int, _model_pk: int) -> None:
+            of_version = model_versions.c.pk == pk
+            connection.execute(update(model_versions).where(of_version).values(notes=notes))
+
+        return self._change(reference, write)
+
+    def _change(
+        self, reference: ModelReference, change: Callable[[Connection, int, int], None]
+    ) -> ModelVersion:
+        with writing(self._engine) as connection:
+            version_id = _find(connection, reference).id
+            # Locked: it cannot be removed meanwhile.
+            keys = select(model_versions.c.pk, model_versions.c.model_pk)
+            row = connection.execute(
+                keys.where(model_versions.c.id == version_id).with_for_update()
+            ).one_or_none()
+            if row is not None:
+                change(connection, row.pk, row.model_pk)
+                _touch(connection, row.model_pk)
+            return _version(connection, version_id)
+
+    def remove_version(self, version_id: UUID) -> None:
+        """Forget a version; its files stay until the garbage is collected.
+
+        Raises:
+            NotFoundError: There is none with this id.
+            ConflictError: An alias means it.
+        """
+        with writing(self._engine) as connection:
+            locked = select(model_versions.c.pk).where(model_versions.c.id == version_id).with_for_update()
+            pk = connection.execute(locked).scalar_one_or_none()
+            version = _version(connection, version_id)
+            if version.aliases:
+                raise _still_named(version)
+            connection.execute(delete(model_versions).where(model_versions.c.pk == pk))
+
+    def remove_model(self, name: str) -> None:
+        """Forget a model; ConflictError while it has versions."""
+        with writing(self._engine) as connection:
+            locked = select(models.c.pk).where(models.c.name == name).with_for_update()
+            pk = connection.execute(locked).scalar_one_or_none()
+            model = _model(connection, name)
+            if model.num_versions:
+                raise ConflictError(
+                    f"The model {name} has {model.num_versions} versions.",
+                    next_step=f"Remove them first: tunix-rt models rm {name}:{model.latest_version}",
+                )
+            connection.execute(delete(models).where(models.c.pk == pk))
+
+    def content_hashes(self) -> frozenset[str]:
+        """Of every version: what the files must be kept for."""
+        with reading(self._engine) as connection:
+            return frozenset(connection.execute(select(model_versions.c.content_hash)).scalars())
+
+
+def _still_named(version: ModelVersion) -> ConflictError:
+    named = ", ".join(f"@{alias}" for alias in version.aliases)
+    return ConflictError(
+        f"{version.reference} is {named}.",
+        next_step=f"Move the alias to another version, or release it: "
+        f"tunix-rt models unalias {version.model}@{version.aliases[0]}",
+    )
+
+
+def _insert_model(connection: Connection, model: NewModel) -> bool:
+    now = datetime.now(UTC)
+    times = {"created_at": now, "updated_at": now}
+    row = {"id": uuid4(), "last_version": 0, **model.model_dump(), **times}
+    return insert_or_ignore(connection, models, row, ["name"])
+
+
+def _insert_version(connection: Connection, model_pk: int, number: int, version: NewVersion) -> int:
+    lineage = version.lineage
+    row = {
+        "id": uuid4(),
+        "model_pk": model_pk,
+        "version": number,
+        "source_run_id": lineage.run_id,
+        "source_step": lineage.step,
+        "base_model": None if lineage.base is None else lineage.base.name,
+        "dataset": lineage.dataset,
+        "record": VersionRecord(markup=version.markup, lineage=lineage).model_dump_json(exclude_none=True),
+        "created_at": datetime.now(UTC),
+        **version.model_dump(exclude={"markup", "lineage", "tags"}),
+    }
+    pk = connection.execute(insert(model_versions).values(row).returning(model_versions.c.pk)).scalar_one()
+    tags = [{"version_pk": pk, "name": name, "value": value} for name, value in version.tags.items()]
+    if tags:
+        connection.execute(insert(model_tags), tags)
+    return int(pk)
+
+
+def _refuse_label(connection: Connection, name: str, label: str | None) -> None:
+    if label is None:
+        return
+    taken = read_versions(connection, named_by(select_versions(), ModelReference(name, label=label)))
+    if taken:
+        raise ConflictError(
+            f"{taken[0].reference} has the label {label!r} and other weights.",
+            next_step="Choose another label; a label never moves. What moves is an alias.",
+        )
+
+
+def _touch(connection: Connection, model_pk: int, **values: Any) -> None:
+    changed = {"updated_at": datetime.now(UTC), **values}
+    connection.execute(update(models).where(models.c.pk == model_pk).values(**changed))
+
+
+def _model(connection: Connection, name: str | UUID) -> RegisteredModel:
+    column = models.c.id if isinstance(name, UUID) else models.c.name
+    found = read_models(connection, select(models).where(column == name))
+    if not found:
+        raise _unknown_model(connection, str(name))
+    return found[0]
+
+
+def _version(connection: Connection, version_id: UUID) -> ModelVersion:
+    found = read_versions(connection, select_versions().where(model_versions.c.id == version_id))
+    if not found:
+        raise NotFoundError(f"There is no model version {version_id}.", next_step=_LIST)
+    return found[0]
+
+
+def _find(connection: Connection, reference: ModelReference) -> ModelVersion:
+    found = read_versions(connection, named_by(select_versions(), reference))
+    if found:
+        return found[0]
+    model = _model(connection, reference.name)
+    if not model.num_versions:
+        raise NotFoundError(
+            f"The model {reference.name} has no versions.",
+            next_step=f"Register one: tunix-rt models register {reference.name} --run RUN",
+        )
+    aliases = ", ".join(f"@{alias}" for alias in model.aliases) or "none"
+    raise NotFoundError(
+        f"There is no {reference}.",
+        next_step=f"Its newest version is {model.latest_version}; its aliases: {aliases}.",
+    )
+
+
+def _unknown_model(connection: Connection, name: str) -> NotFoundError:
+    known = _names(connection)
+    hint = did_you_mean(name, known) if known else "Register one: tunix-rt models register NAME --run RUN"
+    return NotFoundError(f"There is no registered model {name!r}.", next_step=hint)
+
+
+def _names(connection: Connection) -> tuple[str, ...]:
+    return tuple(connection.execute(select(models.c.name).order_by(models.c.name)).scalars())

@@ -1,0 +1,228 @@
+"""The store of registered weights: every file once, named by its hash.
+
+models/blobs/ab/<sha256>             the bytes of a file; never written again
+models/trees/<content_hash>.json     the paths, sizes and hashes of a model
+models/checkouts/<content_hash>/…    a model as a directory: links to its blobs
+models/incoming/                     what is being written; what a killed process left there is garbage
+
+Whoever adds shares a lock; whoever removes has it alone. A blob that is on the disk before its version is in
+the database is therefore never taken for garbage.
+"""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.core.models.tree import ModelFile, ModelTree, tree_of
+from tunix_rt.files.atomic import storage_errors, sync_directory, write_atomically
+from tunix_rt.files.file_copies import copy_file, file_digest, link_file
+
+_READ_ONLY = 0o444
+
+
+@dataclass(frozen=True)
+class ModelStore:
+    """The files of the registry."""
+
+    root: Path
+
+    @property
+    def blobs(self) -> Path:
+        """The bytes."""
+        return self.root / "blobs"
+
+    @property
+    def trees(self) -> Path:
+        """Which bytes make a model."""
+        return self.root / "trees"
+
+    @property
+    def checkouts(self) -> Path:
+        """Models as directories."""
+        return self.root / "checkouts"
+
+    @property
+    def incoming(self) -> Path:
+        """What is not whole yet."""
+        return self.root / "incoming"
+
+    def blob(self, sha256: str) -> Path:
+        """Where the bytes with this hash are, if they are."""
+        return self.blobs / sha256[:2] / sha256
+
+    @contextmanager
+    def adding(self) -> Iterator[None]:
+        """Keep what is added from being taken for garbage until the database knows of it."""
+        with self._locked(fcntl.LOCK_SH):
+            yield
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until nobody adds, and keep everybody from it."""
+        with self._locked(fcntl.LOCK_EX):
+            yield
+
+    @contextmanager
+    def _locked(self, how: int) -> Iterator[None]:
+        with storage_errors("opening the model store"):
+            self.incoming.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, how)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def add(self, directory: Path) -> ModelTree:
+        """Take a copy of every file in the directory. Call it while `adding`.
+
+        Raises:
+            InvalidInputError: There are no files.
+            DataError: A file changed while it was read.
+        """
+        paths = sorted(_files_below(directory))
+        if not paths:
+            raise InvalidInputError(
+                f"There are no files in {directory}.", next_step="Name the directory of a model."
+            )
+        with storage_errors("registering the model"):
+            tree = tree_of([self._add_file(directory, path) for path in paths])
+        with write_atomically(self._tree_path(tree.content_hash), what="registering the model") as file:
+            file.write(tree.canonical.encode())
+        return tree
+
+    def _add_file(self, directory: Path, path: Path) -> ModelFile:
+        digest = file_digest(path)
+        blob = self.blob(digest)
+        # One that is there but damaged is replaced: registering again heals.
+        if not (blob.is_file() and file_digest(blob) == digest):
+            self._write_blob(path, blob)
+        name = path.relative_to(directory).as_posix()
+        return ModelFile(path=name, size_bytes=blob.stat().st_size, sha256=digest)
+
+    def _write_blob(self, source: Path, blob: Path) -> None:
+        blob.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=self.incoming, delete=False) as file:
+            temporary = Path(file.name)
+            try:
+                copy_file(source, file)
+                file.flush()
+                os.fsync(file.fileno())
+                if file_digest(temporary) != blob.name:
+                    raise DataError(
+                        f"{source} changed while it was being registered.",
+                        next_step="Wait until nothing writes it any more, then register it again.",
+                    )
+                os.chmod(temporary, _READ_ONLY)
+                os.replace(temporary, blob)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+        sync_directory(blob.parent)
+
+    def tree(self, content_hash: str) -> ModelTree:
+        """The tree with this hash.
+
+        Raises:
+            DataError: It is not in this store, or it is damaged.
+        """
+        path = self._tree_path(content_hash)
+        try:
+            tree = ModelTree.model_validate_json(path.read_bytes())
+        except FileNotFoundError as error:
+            raise _damaged(path, "is missing") from error
+        except ValidationError as error:
+            raise _damaged(path, "cannot be read") from error
+        if tree.content_hash != content_hash:
+            raise _damaged(path, "is not what was registered")
+        return tree
+
+    def require_blobs(self, tree: ModelTree) -> None:
+        """Refuse a tree of which a file is missing or has another size; nothing is read."""
+        for file in tree.files:
+            blob = self.blob(file.sha256)
+            if not blob.is_file() or blob.stat().st_size != file.size_bytes:
+                raise _damaged(blob, f"({file.path}) is missing or has another size")
+
+    def problems(self, tree: ModelTree) -> list[str]:
+        """What is wrong with the files of a tree, read to the last byte; empty when nothing is."""
+        return [
+            f"{file.path}: {problem}"
+            for file in tree.files
+            if (problem := _problem(self.blob(file.sha256), file)) is not None
+        ]
+
+    def checkout(self, content_hash: str) -> Path:
+        """The model as a directory, to be read and never written; every byte of it has just been checked.
+
+        Raises:
+            DataError: A file is missing or is not what was registered.
+        """
+        tree = self.tree(content_hash)
+        directory = self.checkouts / content_hash
+        with self.adding(), storage_errors("opening the registered model"):
+            for file in tree.files:
+                self._place(file, directory / file.path)
+        expected = {directory / file.path: file for file in tree.files}
+        for path in _files_below(directory):
+            if path not in expected:
+                raise _damaged(path, "does not belong to the model")
+        for path, file in expected.items():
+            self._require_whole(path, file)
+        return directory
+
+    def _require_whole(self, path: Path, file: ModelFile) -> None:
+        """Check a file of a checkout; one that only the checkout has damaged is put back."""
+        if _problem(path, file) is None:
+            return
+        with self.adding(), storage_errors("opening the registered model"):
+            path.unlink(missing_ok=True)
+            self._place(file, path)
+        if (problem := _problem(path, file)) is not None:
+            raise _damaged(path, problem)
+
+    def _place(self, file: ModelFile, target: Path) -> None:
+        blob = self.blob(file.sha256)
+        if target.exists():
+            return
+        if not blob.is_file():
+            raise _damaged(blob, f"({file.path}) is missing")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not link_file(blob, target):
+            with write_atomically(target, what="opening the registered model") as copy:
+                copy_file(blob, copy)
+
+    def _tree_path(self, content_hash: str) -> Path:
+        return self.trees / f"{content_hash}.json"
+
+
+def _files_below(directory: Path) -> Iterator[Path]:
+    """Every file, however deep; what is hidden is some program's own business."""
+    for folder, folders, names in os.walk(directory):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(folder) / name
+            if not name.startswith(".") and path.is_file():
+                yield path
+
+
+def _problem(path: Path, file: ModelFile) -> str | None:
+    if not path.is_file():
+        return "is missing"
+    if path.stat().st_size != file.size_bytes:
+        return f"has {path.stat().st_size:,} bytes instead of {file.size_bytes:,}"
+    return None if file_digest(path) == file.sha256 else "is not what was registered: its hash is another"
+
+
+def _damaged(path: Path, problem: str) -> DataError:
+    return DataError(
+        f"The model store is damaged: {path} {problem}.",
+        next_step="Register the same model again, which puts back its files, or restore them from a backup.",
+    )

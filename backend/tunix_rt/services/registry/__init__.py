@@ -1,0 +1,1 @@
+"""The model registry: one function a use case."""
