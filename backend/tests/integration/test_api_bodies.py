@@ -58,7 +58,7 @@ def answer(connection: socket.socket) -> tuple[int, dict[str, str]]:
 
 
 def request_head(path: str, *headers: str) -> bytes:
-    lines = [f"POST {path} HTTP/1.1", "Host: here", "Content-Type: application/json", *headers, "", ""]
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers, "", ""]
     return "\r\n".join(lines).encode()
 
 

@@ -74,7 +74,7 @@ def test_every_documented_error_has_the_one_shape(app: FastAPI) -> None:
 def test_every_route_documents_what_any_request_may_meet(app: FastAPI) -> None:
     for path, operations in app.openapi()["paths"].items():
         for method, operation in operations.items():
-            expected = {"413", "422", "503"} | ({"400"} if "requestBody" in operation else set())
+            expected = {"401", "403", "413", "422", "429", "503"} | ({"400"} if "requestBody" in operation else set())
             assert expected <= operation["responses"].keys(), (method, path)
 
 

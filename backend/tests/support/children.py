@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -52,14 +53,24 @@ def start_program(
 class LiveServer:
     """`tunix-rt up` on a port of its own."""
 
-    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
+    def __init__(self, process: subprocess.Popen[str], port: int, log: Path) -> None:
         self._process = process
+        self._log = log
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
 
     def connect(self) -> socket.socket:
         """A bare connection, for requests that no client would send."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+
+    def log(self) -> str:
+        """What it has said on standard error."""
+        return self._log.read_text(encoding="utf-8")
+
+    def stop(self) -> int:
+        """Tell it to end, as a service manager would; its exit code."""
+        self._process.terminate()
+        return self._process.wait(timeout=60)
 
     def peak_memory_mib(self) -> float:
         """The most memory that the server has used since its start; 0 where the system does not tell."""
@@ -72,20 +83,25 @@ class LiveServer:
 
 
 @contextmanager
-def live_server(settings: Settings, **more: str) -> Iterator[LiveServer]:
+def live_server(settings: Settings, *arguments: str, **more: str) -> Iterator[LiveServer]:
     """A server that lives as long as the context."""
     port = free_port()
-    process = start_program("up", "--port", str(port), environ=environment(settings, **more))
-    with process:
-        try:
-            _wait_until_it_listens(process, port)
-            yield LiveServer(process, port)
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
+    # Its log goes to a file: a pipe that nobody empties would stop it one day.
+    with tempfile.TemporaryDirectory() as directory:
+        log = Path(directory) / "server.log"
+        with log.open("w") as file:
+            command = [*PROGRAM, "up", "--port", str(port), *arguments]
+            process = subprocess.Popen(command, env=environment(settings, **more), stderr=file, text=True)
+        with process:
+            try:
+                _wait_until_it_listens(process, port, log)
+                yield LiveServer(process, port, log)
+            finally:
+                process.terminate()
+                process.wait(timeout=60)
 
 
-def _wait_until_it_listens(process: subprocess.Popen[str], port: int) -> None:
+def _wait_until_it_listens(process: subprocess.Popen[str], port: int, log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
@@ -94,8 +110,7 @@ def _wait_until_it_listens(process: subprocess.Popen[str], port: int) -> None:
         except OSError:
             time.sleep(0.05)
     process.kill()
-    assert process.stderr is not None
-    raise RuntimeError(f"the server did not start:\n{process.stderr.read()[-2000:]}")
+    raise RuntimeError(f"the server did not start:\n{log.read_text()[-2000:]}")
 
 
 def free_port() -> int:

@@ -1,5 +1,6 @@
 """The application: routes, limits and errors around one open store."""
 
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -8,35 +9,61 @@ from fastapi.responses import RedirectResponse
 from fastapi_offline import FastAPIOffline
 
 from tunix_rt import __version__
+from tunix_rt.api.access import Access, TokenCheck, access_to
 from tunix_rt.api.errors import install_error_handlers
+from tunix_rt.api.hosts import OwnHostOnly
 from tunix_rt.api.limits import BodyLimit
+from tunix_rt.api.live_runs import LiveRuns
+from tunix_rt.api.metrics import Measurements
+from tunix_rt.api.request_log import RequestLog
 from tunix_rt.api.routes import (
     datasets,
     evalsets,
     evaluations,
     health,
+    metrics,
     regression,
+    run_artifacts,
     run_evaluations,
+    run_streams,
     traces,
     xray,
 )
-from tunix_rt.config.settings import Settings, load_settings
+from tunix_rt.config.settings import Settings
 from tunix_rt.services.store import Store, open_store
 
-ROUTES = (health, traces, datasets, xray, evalsets, evaluations, run_evaluations, regression)
+ROUTES = (
+    health,
+    metrics,
+    traces,
+    datasets,
+    xray,
+    evalsets,
+    evaluations,
+    run_evaluations,
+    regression,
+    run_streams,
+    run_artifacts,
+)
 
 
-def app_from_environment() -> FastAPI:
-    """The HTTP surface over the store that the environment names."""
-    return create_app(open_store(load_settings()))
+def app_to_serve(settings: Settings, host: str) -> FastAPI:
+    """The HTTP surface for a server that listens on `host`: it checks whom it answers."""
+    return create_app(open_store(settings), access_to(settings, host))
 
 
-def create_app(store: Store) -> FastAPI:
-    """The HTTP surface over `store`, which is closed when the server stops."""
+def create_app(store: Store, access: Access | None = None) -> FastAPI:
+    """The HTTP surface over `store`, which is closed when the server stops.
+
+    Args:
+        store: What is served.
+        access: Whom it answers. None: everybody, for use within one process.
+    """
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        await app.state.live.close()
         store.close()
 
     # The API's description at /docs loads nothing from elsewhere.
@@ -48,12 +75,25 @@ def create_app(store: Store) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.store = store
-    app.add_middleware(BodyLimit, limit_of=body_limit_of(store.settings))
+    # Set when the server is told to stop: whatever streams ends.
+    app.state.stopping = threading.Event()
+    app.state.live = LiveRuns(store, app.state.stopping)
+    app.state.measurements = Measurements(store)
+    _add_checks(app, store, access)
     install_error_handlers(app)
     for routes in ROUTES:
         app.include_router(routes.router)
     app.add_api_route("/", _to_the_description, include_in_schema=False)
     return app
+
+
+def _add_checks(app: FastAPI, store: Store, access: Access | None) -> None:
+    # The one that is added last sees a request first.
+    app.add_middleware(BodyLimit, limit_of=body_limit_of(store.settings))
+    if access is not None:
+        app.add_middleware(TokenCheck, tokens=store.tokens, access=access)
+        app.add_middleware(OwnHostOnly, hosts=access.hosts)
+    app.add_middleware(RequestLog, measurements=app.state.measurements)
 
 
 def _to_the_description() -> RedirectResponse:

@@ -40,6 +40,10 @@ STATUS_OF: dict[type[TunixRTError], int] = {
 }
 
 MAX_PROBLEMS_SHOWN = 5
+REQUEST_ID = "request_id"
+"""Where the state of a request keeps its id."""
+ANY_REQUEST = (401, 403, 413, 422, 429, 503)
+"""What any request may meet, whatever it asks for."""
 
 
 class ErrorBody(BaseModel):
@@ -52,7 +56,7 @@ class ErrorBody(BaseModel):
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """OpenAPI's description of the statuses that a caller must handle."""
-    return {status: {"model": ErrorBody} for status in (*statuses, 413, 422, 503)}
+    return {status: {"model": ErrorBody} for status in (*statuses, *ANY_REQUEST)}
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -70,6 +74,11 @@ def error_response(status: int, detail: str, next_step: str, code: str) -> JSONR
 
 async def _ours(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TunixRTError)
+    return response_to(error)
+
+
+def response_to(error: TunixRTError) -> JSONResponse:
+    """The answer to a request that met this error."""
     return error_response(status_of(error), error.detail, error.next_step, error.code)
 
 
@@ -131,10 +140,14 @@ def _explain_http(request: Request, error: HTTPException) -> tuple[str, str, str
     )
 
 
-async def _bug(_request: Request, _error: Exception) -> JSONResponse:
-    return error_response(
+async def _bug(request: Request, _error: Exception) -> JSONResponse:
+    response = error_response(
         500,
         "Tunix RT failed to handle this request; nothing was half-stored.",
         "This is a bug: please report it with the server's log.",
         "internal",
     )
+    # This answer leaves outside of everything that would mark it.
+    if request_id := getattr(request.state, REQUEST_ID, None):
+        response.headers["x-request-id"] = request_id
+    return response

@@ -25,6 +25,7 @@ from tunix_rt.cli import (
     leaderboard,
     plan,
     server,
+    tokens,
     traces,
     train,
 )
@@ -90,6 +91,7 @@ app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("up")(server.up)
+app.add_typer(tokens.app, name="tokens", help="Who may ask over the network.")
 
 
 def _version(value: bool) -> None:

@@ -1,44 +1,92 @@
 """`tunix-rt up`: the server."""
 
-import ipaddress
-from typing import Annotated
+import logging
+import signal
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tunix_rt.cli.output import note
-from tunix_rt.config.settings import load_settings
+from tunix_rt.config.logs import configure_logs
+from tunix_rt.config.settings import Settings, load_settings
+from tunix_rt.core.access import is_loopback
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.services.store import open_store
+from tunix_rt.services.tokens import has_valid_token
 
-
-def up(
-    host: Annotated[str | None, typer.Option(help="Loopback address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")] = None,
-) -> None:
-    """Start the server; its address is printed, its API described at /docs."""
-    # Imported here: every other command would wait for the web framework too.
+if TYPE_CHECKING:
     import uvicorn
 
+logger = logging.getLogger(__name__)
+
+_GRACE_S = 10
+"""How long answers that have begun may take to end; streams end by themselves."""
+# By name: the command line and the API do not import each other.
+_APPLICATION = "tunix_rt.api.app:app_to_serve"
+
+Host = Annotated[
+    str | None, typer.Option(help="Address to listen on; one that others can reach needs an access token.")
+]
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")]
+LogFormat = Annotated[
+    Literal["text", "json"] | None, typer.Option(help="Of the log on standard error. Default: text.")
+]
+
+
+def up(host: Host = None, port: Port = None, log_format: LogFormat = None) -> None:
+    """Start the server; its address is printed, its API described at /docs."""
     settings = load_settings()
-    chosen_host, chosen_port = host or settings.host, port or settings.port
-    require_loopback(chosen_host)
-    open_store(settings).close()
-    note(f"Tunix RT on http://{chosen_host}:{chosen_port}   API: /docs   home: {settings.home_dir}")
-    # By name: the command line and the API do not import each other.
-    application = "tunix_rt.api.app:app_from_environment"
-    uvicorn.run(application, factory=True, host=chosen_host, port=chosen_port, log_level="warning")
+    changes = {"host": host, "port": port, "log_format": log_format}
+    settings = settings.model_copy(update={key: value for key, value in changes.items() if value is not None})
+    _require_token_beyond_loopback(settings)
+    configure_logs(settings)
+    signal.signal(signal.SIGTERM, _end)
+    note(f"Tunix RT on http://{settings.host}:{settings.port}   API: /docs   home: {settings.home_dir}")
+    _server(settings).run()
 
 
-def require_loopback(host: str) -> None:
-    """Refuse an address that others can reach: there is no access control to protect the data."""
-    if host == "localhost":
-        return
-    try:
-        if ipaddress.ip_address(host).is_loopback:
-            return
-    except ValueError:
-        pass
-    raise InvalidInputError(
-        f"{host!r} is not a loopback address, and without access tokens anyone who reaches it owns the data.",
-        next_step="Use --host 127.0.0.1 and, from elsewhere, an SSH tunnel: ssh -L 8000:127.0.0.1:8000 HOST",
+def _server(settings: Settings) -> "uvicorn.Server":
+    # Imported here: every other command would wait for the web framework too.
+    import uvicorn
+    from uvicorn.importer import import_from_string
+
+    application = import_from_string(_APPLICATION)(settings, settings.host)
+
+    class Server(uvicorn.Server):
+        """Tells the application that it stops, so that streams end instead of being waited for."""
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            application.state.stopping.set()
+            super().handle_exit(sig, frame)
+
+    config = uvicorn.Config(
+        application,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_S,
     )
+    return Server(config)
+
+
+def _end(_signal_number: int, _frame: Any) -> None:
+    # The server has finished its answers when this is called: being told to stop is no failure.
+    raise SystemExit(0)
+
+
+def _require_token_beyond_loopback(settings: Settings) -> None:
+    store = open_store(settings)
+    try:
+        is_safe = is_loopback(settings.host) or has_valid_token(store.tokens)
+    finally:
+        store.close()
+    if not is_safe:
+        raise InvalidInputError(
+            f"{settings.host!r} is not a loopback address, and without access tokens anyone who reaches it "
+            "owns the data.",
+            next_step="Make a token first: tunix-rt tokens create NAME --scope admin; "
+            "or use --host 127.0.0.1 and, from elsewhere, an SSH tunnel.",
+        )

@@ -13,9 +13,11 @@ from tunix_rt.db.migrate import ensure_schema
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.files.atomic import storage_errors
+from tunix_rt.services.runs.outside import OutsideRuns
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,10 @@ class Store:
     baselines: BaselineRepository
     models: ModelRepository
     runs: RunRepository
+    outside: OutsideRuns
     workers: WorkerRepository
     flags: FlagRepository
+    tokens: TokenRepository
     sweeps: SweepRepository
 
     def close(self) -> None:
@@ -60,8 +64,10 @@ def store_over(engine: Engine, settings: Settings) -> Store:
         evaluations=EvaluationRepository(engine),
         baselines=BaselineRepository(engine),
         models=ModelRepository(engine),
-        runs=RunRepository(engine),
+        runs=(runs := RunRepository(engine)),
+        outside=OutsideRuns(settings.runs_dir, runs),
         workers=WorkerRepository(engine),
         flags=FlagRepository(engine),
+        tokens=TokenRepository(engine),
         sweeps=SweepRepository(engine),
     )

@@ -1,0 +1,71 @@
+"""What whoever watches over the service wants to know, read at most once a second."""
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tunix_rt.db.queue_figures import QueueFigures, queue_figures
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.store import Store
+
+FRESH_FOR_S = 1.0
+_TAIL_BYTES = 16 * 1024
+"""Holds the last lines of metrics of a run, however long they are."""
+
+
+@dataclass(frozen=True)
+class ServiceFigures:
+    """The queue, and how fast what is running runs."""
+
+    queue: QueueFigures
+    tokens_per_s: dict[str, float]
+    """By the id of the run; one that has logged no speed yet is left out."""
+
+
+class FiguresReader:
+    """Reads the figures of a store; whoever asks again within a second gets the same ones."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._read_at_s = -FRESH_FOR_S
+        self._figures: ServiceFigures | None = None
+
+    def read(self) -> ServiceFigures:
+        """The figures. StorageError when the database does not answer."""
+        with self._lock:
+            now_s = time.monotonic()
+            if self._figures is None or now_s - self._read_at_s >= FRESH_FOR_S:
+                self._figures, self._read_at_s = read_figures(self._store), now_s
+            return self._figures
+
+
+def read_figures(store: Store) -> ServiceFigures:
+    """The figures at this moment."""
+    queue = queue_figures(store.engine, datetime.now(UTC))
+    speeds = {
+        run_id: last_tokens_per_s(RunDir(store.settings.runs_dir / run_id).metrics)
+        for run_id in queue.running
+    }
+    return ServiceFigures(queue, {run_id: speed for run_id, speed in speeds.items() if speed is not None})
+
+
+def last_tokens_per_s(metrics: Path) -> float | None:
+    """The newest speed in a file of metrics, which may be growing; None while there is none."""
+    try:
+        with metrics.open("rb") as file:
+            file.seek(max(metrics.stat().st_size - _TAIL_BYTES, 0))
+            lines = file.read().split(b"\n")
+    except FileNotFoundError:
+        return None
+    for line in reversed(lines[:-1]):
+        try:
+            value = json.loads(line).get("tokens_per_s")
+        except ValueError:
+            return None  # the cut-off beginning of the tail
+        if value is not None:
+            return float(value)
+    return None
