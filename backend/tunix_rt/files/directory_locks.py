@@ -12,6 +12,8 @@ from tunix_rt.files.atomic import storage_errors
 
 LOCK_FILE = ".lock"
 _RETRY_S = 0.02
+_GLANCE_S = 0.2
+"""Whoever only asks whether a directory is held has its lock for a moment: it is not in anybody's way."""
 
 
 @contextmanager
@@ -30,8 +32,20 @@ def held_directory(path: Path, what: str, *, wait_s: float = 0.0) -> Iterator[No
         path.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        _lock(descriptor, path, what, time.monotonic() + wait_s)
+        _lock(descriptor, path, what, time.monotonic() + max(wait_s, _GLANCE_S))
         yield
+    finally:
+        os.close(descriptor)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process is writing into the directory."""
+    try:
+        descriptor = os.open(path / LOCK_FILE, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _try_lock(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
 
@@ -58,9 +72,9 @@ def _lock(descriptor: int, path: Path, what: str, deadline_s: float) -> None:
         time.sleep(_RETRY_S)
 
 
-def _try_lock(descriptor: int) -> bool:
+def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -1,0 +1,269 @@
+"""What a viewer of a run reads: every message of every source, once, in order, from wherever it was."""
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from support.live_runs import Viewer, WrittenRun, read_all
+from support.run_dirs import finished_run
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.runs.cursors import Cursor, parse_cursor
+from tunix_rt.services.runs.following import RunWatch
+from tunix_rt.services.runs.live import CHUNK_BYTES, RunReader
+from tunix_rt.services.store import Store
+
+on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def run(store: Store) -> WrittenRun:
+    return WrittenRun(store)
+
+
+@pytest.fixture
+def watch(store: Store, run: WrittenRun) -> Iterator[RunWatch]:
+    with closing(RunWatch(store, run.run_id)) as opened:
+        yield opened
+
+
+def chunks(watch: RunWatch, cursor: Cursor | None = None) -> list[tuple[str, bool]]:
+    told = [json.loads(one.data) for one in read_all(watch, cursor) if one.kind == "log"]
+    return [(value["chunk"], value["is_partial"]) for value in told]
+
+
+def test_a_viewer_gets_every_source_and_at_last_the_status(run: WrittenRun, watch: RunWatch) -> None:
+    run.event("started", "here we go")
+    run.log_step(1)
+    run.print("step 1\n")
+    viewer, reader = Viewer(), RunReader(watch)
+    watch.look()
+    viewer.take_all(reader.read())
+    assert reader.read() == []
+    run.log_step(2)
+    run.print("step 2\n")
+    run.finish()
+    assert watch.look()
+    viewer.take_all(reader.read())
+    assert viewer.status is None, "the status is sent when nothing else is left"
+    viewer.take_all(reader.read())
+    assert (viewer.status, reader.is_finished, reader.read()) == ("succeeded", True, [])
+    assert viewer.log == "step 1\nstep 2\n"
+    assert viewer.metrics == run.metrics()
+    assert [event["message"] for event in viewer.events] == ["here we go"]
+    assert [event["kind"] for event in viewer.service] == ["submitted", "claimed", "succeeded"]
+
+
+def test_whoever_comes_back_with_any_id_gets_exactly_the_rest(run: WrittenRun, watch: RunWatch) -> None:
+    for step in range(1, 6):
+        run.event("checkpoint", f"{step}")
+        run.log_step(step)
+        run.print(f"line {step}\n" * 3)
+        run.note(f"note {step}")
+        watch.look()
+    run.finish()
+    watch.look()
+    messages = read_all(watch)
+    assert messages[-1].kind == "status"
+    for place, message in enumerate(messages[:-1]):
+        again = read_all(watch, parse_cursor(str(message.cursor)))
+        for kind in ("service", "event", "metrics", "log"):
+            missed = "".join(one.data for one in messages[place + 1 :] if one.kind == kind)
+            assert "".join(one.data for one in again if one.kind == kind) == missed
+
+
+@on_sqlite
+def test_a_torn_line_waits_for_its_end(run: WrittenRun, watch: RunWatch) -> None:
+    run.print("whole\nto")
+    watch.look()
+    assert chunks(watch) == [("whole\n", False)]
+    run.print("rn\n")
+    watch.look()
+    assert chunks(watch) == [("whole\ntorn\n", False)]
+
+
+@on_sqlite
+def test_a_torn_line_is_sent_when_the_run_has_ended_in_it(run: WrittenRun, watch: RunWatch) -> None:
+    run.print("whole\nto")
+    run.finish("failed")
+    watch.look()
+    assert chunks(watch) == [("whole\n", False), ("to", True)]
+    assert chunks(watch, Cursor(log=8)) == []
+
+
+@on_sqlite
+def test_a_very_long_line_comes_in_parts_of_whole_characters(run: WrittenRun, watch: RunWatch) -> None:
+    line = "é€𝄞" * 50_000
+    run.print(f"before\n{line}\nafter\n")
+    watch.look()
+    told = chunks(watch)
+    assert "".join(chunk for chunk, _ in told) == f"before\n{line}\nafter\n"
+    assert told[0] == ("before\n", False)
+    assert [is_partial for _, is_partial in told] == [False] + [True] * (len(told) - 2) + [False]
+    assert max(len(chunk.encode()) for chunk, _ in told) <= CHUNK_BYTES
+
+
+@on_sqlite
+def test_a_long_line_whose_character_is_half_written_waits_for_the_other_half(
+    run: WrittenRun, watch: RunWatch
+) -> None:
+    run.print(b"x" * (CHUNK_BYTES - 1) + "€".encode()[:1])
+    watch.look()
+    assert chunks(watch) == [("x" * (CHUNK_BYTES - 1), True)]
+    run.print("€".encode()[1:] + b"\n")
+    watch.look()
+    assert chunks(watch, Cursor(log=CHUNK_BYTES - 1)) == [("€\n", False)]
+
+
+@on_sqlite
+def test_bytes_that_are_no_text_are_replaced(run: WrittenRun, watch: RunWatch) -> None:
+    run.print(b"\xff\xfe\x00 binary\r\n\x80")
+    run.finish()
+    watch.look()
+    assert chunks(watch) == [("\ufffd\ufffd\x00 binary\r\n", False), ("\ufffd", True)]
+
+
+@on_sqlite
+def test_a_cursor_from_beyond_the_end_goes_on_at_the_end(run: WrittenRun, watch: RunWatch) -> None:
+    run.print("one\n")
+    watch.look()
+    assert chunks(watch, Cursor(log=10**9)) == []
+
+
+def test_a_viewer_forgets_what_a_resumed_run_writes_again(run: WrittenRun, watch: RunWatch) -> None:
+    viewer, reader = Viewer(), RunReader(watch)
+    run.event("started")
+    for step in range(1, 9):
+        run.log_step(step)
+    watch.look()
+    viewer.take_all(reader.read())
+    run.resume_after(5)
+    run.event("resumed")
+    run.log_step(6, loss=0.5)
+    watch.look()
+    viewer.take_all(reader.read())
+    assert viewer.metrics == run.metrics()
+    assert [line["step"] for line in viewer.metrics] == [1, 2, 3, 4, 5, 6]
+    assert [event["kind"] for event in viewer.events] == ["started", "resumed"]
+    assert viewer.kinds.count("rewind") == 1
+
+
+def test_a_viewer_that_was_away_while_a_run_was_resumed_is_told(run: WrittenRun, watch: RunWatch) -> None:
+    viewer = Viewer()
+    for step in range(1, 9):
+        run.log_step(step)
+    watch.look()
+    viewer.take_all(read_all(watch))
+    run.resume_after(5)
+    for step in range(6, 12):
+        run.log_step(step, loss=0.5)
+    watch.look()
+    viewer.take_all(read_all(watch, parse_cursor(viewer.last_id)))
+    assert viewer.metrics == run.metrics()
+    run.log_step(12)
+    watch.look()
+    viewer.take_all(read_all(watch, parse_cursor(viewer.last_id)))
+    assert (viewer.metrics, viewer.kinds.count("rewind")) == (run.metrics(), 1)
+
+
+@on_sqlite
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_happens_a_viewer_holds_what_the_files_hold(
+    run: WrittenRun, watch: RunWatch, seed: int
+) -> None:
+    """Writes, resumes, looks, reads and reconnects in any order."""
+    chance = random.Random(seed)
+    viewer, reader, step, printed = Viewer(), RunReader(watch), 0, ""
+    for _ in range(400):
+        action = chance.choice(["step", "step", "print", "event", "resume", "look", "read", "reconnect"])
+        if action == "step":
+            step += 1
+            run.log_step(step, loss=chance.random())
+        elif action == "print":
+            text = chance.choice(["line\n", "a ", "€\n", "x" * 70_000, "\n"])
+            run.print(text)
+            printed += text
+        elif action == "event":
+            run.event("warning", str(chance.random()))
+        elif action == "resume":
+            step = chance.randint(0, step)
+            if run.run_dir.metrics.exists() and run.run_dir.events.exists():
+                run.resume_after(step)
+        elif action == "look":
+            watch.look()
+        elif action == "read":
+            viewer.take_all(reader.read())
+        else:
+            reader = RunReader(watch, parse_cursor(viewer.last_id) if viewer.last_id else None)
+    run.log_step(step + 1)
+    run.finish()
+    watch.look()
+    while batch := reader.read():
+        viewer.take_all(batch)
+    assert viewer.metrics == run.metrics()
+    assert viewer.log == printed
+    sequences = [event["sequence"] for event in viewer.events]
+    assert sequences == list(range(len(run.run_dir.events.read_text().splitlines())))
+
+
+def test_a_run_outside_the_queue_is_read_from_its_directory(store: Store) -> None:
+    run_dir = finished_run(store.settings.runs_dir / "by-hand")
+    run_dir.log.write_text("step 1\ndone\n")
+    with closing(RunWatch(store, "by-hand")) as watch:
+        viewer = Viewer()
+        viewer.take_all(read_all(watch))
+    assert (viewer.log, viewer.status, viewer.service) == ("step 1\ndone\n", "succeeded", [])
+
+
+@on_sqlite
+def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: Store) -> None:
+    run_dir = RunDir(store.settings.runs_dir / "by-hand")
+    with run_dir.held():
+        watch = RunWatch(store, "by-hand")
+        assert (watch.status, watch.is_over) == ("running", False)
+        with pytest.raises(BlockingIOError):  # the glance let go of it, and its holder still has it
+            _lock(run_dir.path)
+    assert watch.look()
+    watch.close()
+    assert (watch.status, watch.is_over) == ("failed", True)
+
+
+def _lock(directory: Path) -> None:
+    import fcntl
+
+    with (directory / ".lock").open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_run_that_does_not_exist_cannot_be_watched(store: Store) -> None:
+    with pytest.raises(NotFoundError, match="ghost"):
+        RunWatch(store, "ghost")
+
+
+def test_the_stream_of_a_run_that_is_removed_ends(store: Store, run: WrittenRun, watch: RunWatch) -> None:
+    run.print("one\n")
+    watch.look()
+    run.finish("failed")
+    store.runs.remove(run.run_id)
+    assert watch.look()
+    assert [message.kind for message in read_all(watch)][-2:] == ["log", "status"]
+
+
+@pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
+def test_while_the_database_is_away_the_files_are_still_followed(
+    run: WrittenRun, watch: RunWatch, settings: Settings
+) -> None:
+    assert settings.database_url is not None
+    server, _, name = settings.database_url.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    run.print("still here\n")
+    assert watch.look()
+    assert chunks(watch) == [("still here\n", False)]
+    assert not watch.is_over

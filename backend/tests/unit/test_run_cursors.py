@@ -1,0 +1,31 @@
+"""Places in a run's stream, as text that travels."""
+
+import pytest
+
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.services.runs.cursors import Cursor, LinePlace, mark_of, parse_cursor
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        Cursor(),
+        Cursor(num_service_events=3, log=120),
+        Cursor(1, LinePlace(77, mark_of(b"an event\n")), LinePlace(10**14, mark_of(b"a step\n")), 5 * 10**9),
+    ],
+)
+def test_a_cursor_is_read_as_it_was_written(cursor: Cursor) -> None:
+    assert parse_cursor(str(cursor)) == cursor
+
+
+@pytest.mark.parametrize(
+    "text", ["1", "x", "1-2.-3.-4 ", "-1-0.-0.-0", "1-2.zz-3.-4", "1-2.-3.-" + "9" * 16, "٣-0.-0.-0", "\x00"]
+)
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="no place"):
+        parse_cursor(text)
+
+
+def test_lines_that_differ_have_other_marks_and_no_line_has_none() -> None:
+    assert mark_of(b"") == ""
+    assert len({mark_of(b"a\n"), mark_of(b"b\n"), mark_of(b"")}) == 3

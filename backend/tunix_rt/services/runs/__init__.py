@@ -1,0 +1,1 @@
+"""Runs as a service: submit, list, control, follow."""

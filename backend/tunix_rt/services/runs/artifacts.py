@@ -1,0 +1,112 @@
+"""The files of a run, for whoever wants to see or take them: those in its own directory and no others."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.core.record import Record
+from tunix_rt.core.run_record import Count
+from tunix_rt.files.atomic import storage_errors
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.run_manifests import read_manifest
+from tunix_rt.services.runs.following import find_standing
+from tunix_rt.services.store import Store
+
+
+class Artifact(Record):
+    """A file of a run."""
+
+    name: str
+    path: str
+    """Inside the run's directory: `checkpoints/20/state.pt`."""
+    size: Count
+    """In bytes."""
+    modified_at: datetime
+    sha256: str | None = None
+    """As the manifest of the finished run has it."""
+
+
+class ArtifactList(Record):
+    """The files of a run, by path."""
+
+    run_id: str
+    artifacts: tuple[Artifact, ...]
+    total_bytes: Count
+
+
+def list_artifacts(store: Store, run_id: str) -> ArtifactList:
+    """Every file in the directory of a run and below it; none while the run has not begun.
+
+    Raises:
+        NotFoundError: There is no such run.
+    """
+    run_dir = _directory(store, run_id)
+    manifest = read_manifest(run_dir)
+    hashes = {} if manifest is None else manifest.files
+    files = sorted(_artifacts(run_dir.path, hashes), key=lambda artifact: artifact.path)
+    return ArtifactList(
+        run_id=run_id, artifacts=tuple(files), total_bytes=sum(artifact.size for artifact in files)
+    )
+
+
+def open_artifact(store: Store, run_id: str, path: str) -> BinaryIO:
+    """A file of a run, open for reading.
+
+    Raises:
+        NotFoundError: There is no such run, or no such file in its directory. What lies elsewhere is not told
+            from what does not exist.
+    """
+    run_dir = _directory(store, run_id)
+    found = _inside(run_dir.path, path)
+    if found is None:
+        raise NotFoundError(
+            f"The run {run_id} has no file {path!r}.",
+            next_step=f"List its files: GET /api/tunix/runs/{run_id}/artifacts",
+        )
+    with storage_errors(f"opening {found.name}"):
+        return found.open("rb")
+
+
+def _directory(store: Store, run_id: str) -> RunDir:
+    find_standing(store, run_id)
+    return RunDir(store.settings.runs_dir / run_id)
+
+
+def _artifacts(directory: Path, hashes: dict[str, str]) -> Iterator[Artifact]:
+    for folder, folders, names in os.walk(directory):
+        folders[:] = [name for name in folders if not _is_hidden(name)]
+        for name in names:
+            path = (Path(folder) / name).relative_to(directory).as_posix()
+            # What a run writes and removes while it is listed is left out.
+            with suppress(FileNotFoundError):
+                if (found := _inside(directory, path)) is not None:
+                    yield _artifact(path, found.stat(), hashes.get(path))
+
+
+def _artifact(path: str, status: os.stat_result, sha256: str | None) -> Artifact:
+    return Artifact(
+        name=PurePosixPath(path).name,
+        path=path,
+        size=status.st_size,
+        modified_at=datetime.fromtimestamp(status.st_mtime, UTC),
+        sha256=sha256,
+    )
+
+
+def _inside(directory: Path, path: str) -> Path | None:
+    """The file that `path` names, when it is one and lies in the directory after every link was followed."""
+    parts = PurePosixPath(path).parts
+    if "\x00" in path or not parts or path.startswith("/") or any(map(_is_hidden, parts)):
+        return None
+    root = directory.resolve()
+    found = (root / Path(*parts)).resolve()
+    return found if found.is_relative_to(root) and found.is_file() else None
+
+
+def _is_hidden(name: str) -> bool:
+    # Locks, files that are being written, and `..`.
+    return name.startswith(".")

@@ -1,0 +1,43 @@
+"""The metrics of a run as one JSON array, as its file has them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tunix_rt.files.atomic import storage_errors
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.runs.following import find_standing
+from tunix_rt.services.store import Store
+
+_BLOCK_BYTES = 1 << 18
+
+
+def metrics_array(store: Store, run_id: str) -> Iterator[bytes]:
+    """The lines of `metrics.jsonl` as the text of a JSON array, in pieces; empty before the first line.
+
+    The lines are passed on as they are, and a last one without its end is left out.
+
+    Raises:
+        NotFoundError: There is no such run.
+    """
+    find_standing(store, run_id)
+    return _array(RunDir(store.settings.runs_dir / run_id).metrics)
+
+
+def _array(path: Path) -> Iterator[bytes]:
+    separator, torn = b"[", b""
+    for block in _blocks(path):
+        whole, newline, torn = (torn + block).rpartition(b"\n")
+        if newline:
+            yield separator + whole.replace(b"\n", b",\n")
+            separator = b",\n"
+    yield b"[]" if separator == b"[" else b"]"
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with storage_errors("reading the metrics"):
+        try:
+            with path.open("rb") as file:
+                while block := file.read(_BLOCK_BYTES):
+                    yield block
+        except FileNotFoundError:
+            return  # the run has not begun
