@@ -56,6 +56,14 @@ class Settings(BaseSettings):
     """How long a run that is told to stop may take to save; then it is killed."""
     run_max_failures: Annotated[int, Field(ge=1)] = 3
     """How often in a row a run may break down for reasons outside of it, without a new checkpoint between."""
+    ray_address: str = "auto"
+    """The Ray cluster of `tunix-rt worker --executor ray`, e.g. `10.0.0.1:6379`; auto: this machine's."""
+    ray_cpus_per_run: Annotated[float, Field(gt=0)] = 1.0
+    """CPUs that a run takes of a node of the cluster."""
+    ray_devices_per_run: Annotated[int, Field(ge=1)] = 1
+    """GPUs or TPU chips that a run takes of a node when an axis of its mesh is `auto`."""
+    checkpoint_url: str | None = None
+    """Where nodes keep checkpoints for each other, e.g. `file:///shared/checkpoints` or `s3://bucket/path`."""
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod
