@@ -57,7 +57,7 @@ def outside_row(run: OutsideRun) -> dict[str, Any]:
         "status": run.status,
         "priority": 0,
         "is_held": False,
-        "device": run.device,
+        "device": run.new.request.device,
         "executor": "direct",
         **end_values(run),
     }

@@ -16,12 +16,13 @@ from tunix_rt.core.runs.store_types import (
     BeatAnswer,
     LeaseBeat,
     NewRun,
+    OutsideRun,
     RunFilter,
     RunPage,
     RunStanding,
 )
 from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db import run_control, run_leases
+from tunix_rt.db import run_control, run_imports, run_leases
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.run_events import events_of, insert_event
 from tunix_rt.db.run_filters import run_conditions
@@ -55,16 +56,17 @@ class RunRepository:
     def add(self, run: NewRun) -> RunDetail:
         """Put a run into the queue; ConflictError when the id is taken."""
         with self._change() as change:
-            taken = select(runs.c.pk).where(runs.c.id == run.run_id)
-            if change.connection.execute(taken).scalar() is not None:
-                raise ConflictError(
-                    f"There is a run {run.run_id} already.", next_step="Submit it under another name."
-                )
+            _require_free(change.connection, run.run_id)
             added = insert(runs).values(**queued_row(run, change.now)).returning(runs.c.pk)
             pk = change.connection.execute(added).scalar_one()
             message = "Submitted, to wait until it is resumed." if run.request.is_held else "Submitted."
             insert_event(change.connection, pk, 0, change.now, "submitted", message)
             return _detail(change.connection, run.run_id)
+
+    def require_free(self, run_id: str) -> None:
+        """Raises ConflictError when there is a run with this id."""
+        with reading(self._engine) as connection:
+            _require_free(connection, run_id)
 
     def get(self, run_id: str) -> RunDetail:
         """The run with this id, or NotFoundError."""
@@ -100,6 +102,12 @@ class RunRepository:
         with reading(self._engine) as connection:
             return {status: count for status, count in connection.execute(counted)}
 
+    def num_held(self) -> int:
+        """How many queued runs wait until somebody resumes them."""
+        held = select(func.count()).where(runs.c.status == "queued", runs.c.is_held.is_(True))
+        with reading(self._engine) as connection:
+            return int(connection.execute(held).scalar_one())
+
     def find_ids(self, part: str, *, limit: int = 10) -> tuple[str, ...]:
         """Ids that begin with this or whose last word it is, newest first: `2025`, `3f2a`."""
         begins = runs.c.id.startswith(part, autoescape=True)
@@ -115,6 +123,28 @@ class RunRepository:
         if not found:
             self.status_of(run_id)
         return found
+
+    def ids(self) -> set[str]:
+        """The ids of all runs."""
+        with reading(self._engine) as connection:
+            return set(connection.execute(select(runs.c.id)).scalars())
+
+    def outside_ids(self, status: RunStatus) -> tuple[str, ...]:
+        """The ids of the runs outside the queue that stand there."""
+        chosen = select(runs.c.id).where(runs.c.status == status, runs.c.executor == "direct")
+        with reading(self._engine) as connection:
+            return tuple(connection.execute(chosen).scalars())
+
+    def add_outside(self, found: Sequence[OutsideRun]) -> None:
+        """Make runs of `tunix-rt train` known; those that are known already stay as they are."""
+        with self._change() as change:
+            for run in found:
+                run_imports.add_outside(change, run)
+
+    def follow_outside(self, run: OutsideRun) -> None:
+        """Let such a run stand where its directory says it does."""
+        with self._change() as change:
+            run_imports.follow_outside(change, run)
 
     def claim(self, worker_id: str, slots: Sequence[Slot], executor: ExecutorName = "local") -> Claim | None:
         """Take the first run that one of these free slots may have; None when there is none."""
@@ -239,6 +269,12 @@ class RunRepository:
         """Forget a run; its directories are not touched. ConflictError while it is active or needed."""
         with self._change() as change:
             run_control.remove(change, run_id)
+
+
+def _require_free(connection: Connection, run_id: str) -> None:
+    taken = select(runs.c.pk).where(runs.c.id == run_id)
+    if connection.execute(taken).scalar() is not None:
+        raise ConflictError(f"There is a run {run_id} already.", next_step="Submit it under another name.")
 
 
 def _detail(connection: Connection, run_id: str) -> RunDetail:

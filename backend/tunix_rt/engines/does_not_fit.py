@@ -27,12 +27,16 @@ def require_fit(plan: Plan, *, is_forced: bool) -> None:
 
 def does_not_fit(plan: Plan, problem: str) -> DoesNotFitError:
     """The error with the advice of the plan."""
-    advice = [f"{fix.change} ({_gib(fix.per_device_bytes)}: {fix.cost})" for fix in plan.fixes[:3]]
     return DoesNotFitError(
         problem,
-        next_step=(f"Any of these would make it fit: {'; '.join(advice)}. " if advice else "")
-        + "plan.json has the figures by component; --force runs it all the same.",
+        next_step=f"{advice_of(plan)}plan.json has the figures by component; --force runs it all the same.",
     )
+
+
+def advice_of(plan: Plan) -> str:
+    """The cheapest changes as a sentence, with a space after it; nothing when none would help."""
+    advice = [f"{fix.change} ({_gib(fix.per_device_bytes)}: {fix.cost})" for fix in plan.fixes[:3]]
+    return f"Any of these would make it fit: {'; '.join(advice)}. " if advice else ""
 
 
 def out_of_memory_error(

@@ -150,6 +150,17 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in whole]
 
 
+def first_json_line(path: Path) -> dict[str, Any] | None:
+    """The first line of such a file; None while there is none."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline()
+    except FileNotFoundError:
+        return None
+    first: dict[str, Any] | None = json.loads(line) if line.endswith(b"\n") else None
+    return first
+
+
 def keep_json_lines(path: Path, is_kept: Callable[[dict[str, Any]], bool]) -> None:
     """Rewrite the file with the lines that are kept, whole or not at all."""
     kept = [line for line in read_json_lines(path) if is_kept(line)]

@@ -19,6 +19,7 @@ ServiceEventKind = Literal[
     "started",
     "lease-lost",
     "retry",
+    "requeued",
     "paused",
     "resumed",
     "priority",

@@ -37,3 +37,20 @@ def require_transition(run_id: str, before: RunStatus, after: RunStatus) -> None
             f"The run {run_id} is {before}; it cannot become {after}.",
             next_step=f"Look at it first: tunix-rt runs show {run_id}",
         )
+
+
+def steps_between(before: RunStatus, after: RunStatus) -> tuple[RunStatus, ...]:
+    """The shortest way, for a run that went it where nobody watched.
+
+    Example:
+        running, cancelled -> cancelling, cancelled
+    """
+    ways: list[tuple[RunStatus, ...]] = [(before,)]
+    while ways:
+        way = ways.pop(0)
+        if way[-1] == after:
+            return way[1:]
+        ways += [(*way, status) for status in sorted(ALLOWED[way[-1]]) if status not in way]
+    raise ConflictError(
+        f"A run that is {before} cannot become {after}.", next_step="Submit it as a new run instead."
+    )

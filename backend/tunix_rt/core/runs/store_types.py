@@ -34,7 +34,6 @@ class OutsideRun(Record):
     """A run that `tunix-rt train` wrote without the queue, as its directory tells of it."""
 
     new: NewRun
-    device: str
     status: RunStatus
     created_at: datetime
     finished_at: datetime | None = None

@@ -1,0 +1,44 @@
+"""Runs that went on outside the queue, brought into its table."""
+
+from sqlalchemy import update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tunix_rt.core.run_record import RunStatus
+from tunix_rt.core.runs.run import ServiceEventKind
+from tunix_rt.core.runs.states import steps_between
+from tunix_rt.core.runs.store_types import OutsideRun
+from tunix_rt.db.run_events import insert_event
+from tunix_rt.db.run_rows import end_values, outside_row
+from tunix_rt.db.run_transitions import Change, Note
+from tunix_rt.db.schema import runs
+
+_KINDS: dict[RunStatus, ServiceEventKind] = {
+    "queued": "resumed",
+    "running": "started",
+    "cancelling": "cancel-asked",
+    "cancelled": "cancelled",
+    "failed": "failed",
+    "succeeded": "succeeded",
+}
+_MESSAGE = "By tunix-rt train, outside the queue."
+
+
+def add_outside(change: Change, run: OutsideRun) -> None:
+    """Make a run known, unless its id is in the table already."""
+    dialect = sqlite if change.connection.dialect.name == "sqlite" else postgresql
+    adding = dialect.insert(runs).values(**outside_row(run)).on_conflict_do_nothing(index_elements=["id"])
+    pk = change.connection.execute(adding.returning(runs.c.pk)).scalar_one_or_none()
+    if pk is not None:
+        details = {"status": run.status}
+        insert_event(change.connection, pk, 0, change.now, "imported", f"Found. {_MESSAGE}", details)
+
+
+def follow_outside(change: Change, run: OutsideRun) -> None:
+    """Let a run that is outside the queue stand where its directory says."""
+    row = change.locked(run.new.run_id)
+    if row.executor != "direct" or row.status == run.status:
+        return
+    for status in steps_between(row.status, run.status):
+        change.move(row, status, Note(_KINDS[status], _MESSAGE))
+        row = change.locked(run.new.run_id)
+    change.connection.execute(update(runs).where(runs.c.pk == row.pk).values(**end_values(run)))

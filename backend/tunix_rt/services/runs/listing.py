@@ -1,0 +1,102 @@
+"""Use cases around the list of runs: all of the home's, whoever started them."""
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.core.run_record import RunStatus
+from tunix_rt.core.runs.run import Run, RunDetail, ServiceEvent
+from tunix_rt.core.runs.store_types import RunFilter
+from tunix_rt.core.runs.worker import Worker
+from tunix_rt.services.pages import Pagination, pagination
+from tunix_rt.services.store import Store
+
+_MAX_SHOWN = 5
+
+
+class RunList(BaseModel):
+    """A page of runs."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[Run, ...]
+    pagination: Pagination
+
+
+class RunEventList(BaseModel):
+    """What queue and workers did with a run, in order."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[ServiceEvent, ...]
+
+
+class WorkerList(BaseModel):
+    """Every worker that is known, the newest first."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[Worker, ...]
+
+
+class QueueState(BaseModel):
+    """How the queue stands."""
+
+    model_config = ConfigDict(frozen=True)
+    is_paused: bool
+    num_runs: dict[RunStatus, int]
+    """By status; those that there are none of are left out."""
+    num_held: int
+    """Of the queued ones: they wait until somebody resumes them."""
+    workers: tuple[Worker, ...]
+
+
+def list_runs(store: Store, criteria: RunFilter, *, limit: int, offset: int) -> RunList:
+    """A page of runs, newest first, with the total."""
+    store.outside.refresh()
+    page = store.runs.list(criteria, limit=limit, offset=offset)
+    return RunList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
+
+
+def get_run(store: Store, run_id: str) -> RunDetail:
+    """A run by its whole id, or NotFoundError."""
+    store.outside.refresh()
+    return store.runs.get(run_id)
+
+
+def find_run_id(store: Store, part: str) -> str:
+    """The id that somebody meant who typed its beginning, or its last word.
+
+    Raises:
+        NotFoundError: No run's id begins or ends so.
+        InvalidInputError: Several do.
+
+    Example:
+        "3f2a" -> "20250131-142907-demo-3f2a"
+    """
+    store.outside.refresh()
+    found = store.runs.find_ids(part, limit=_MAX_SHOWN + 1) if part else ()
+    if part in found or len(found) == 1:
+        return part if part in found else found[0]
+    if not found:
+        raise NotFoundError(f"There is no run {part!r}.", next_step="List the runs: tunix-rt runs list")
+    shown = ", ".join(found[:_MAX_SHOWN]) + (", …" if len(found) > _MAX_SHOWN else "")
+    raise InvalidInputError(f"{part!r} stands for several runs: {shown}.", next_step="Type more of the id.")
+
+
+def list_events(store: Store, run_id: str, *, after: int = -1) -> RunEventList:
+    """The events of a run with a higher sequence than `after`, or NotFoundError."""
+    store.outside.refresh()
+    return RunEventList(data=store.runs.events(run_id, after=after))
+
+
+def list_workers(store: Store) -> WorkerList:
+    """Who takes runs."""
+    return WorkerList(data=store.workers.list())
+
+
+def queue_state(store: Store) -> QueueState:
+    """How the queue stands."""
+    store.outside.refresh()
+    return QueueState(
+        is_paused=store.flags.is_queue_paused(),
+        num_runs=store.runs.counts(),
+        num_held=store.runs.num_held(),
+        workers=store.workers.list(),
+    )

@@ -1,0 +1,196 @@
+"""Runs of `tunix-rt train`: the queue did not start them, and they are runs all the same.
+
+Whoever lists runs sees every run of the home. A directory among the runs that the table does not know is read
+once; one whose process still runs is read again until it has ended.
+"""
+
+import json
+import os
+import re
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.core.run_record import RunFailure, RunManifest, RunStatus
+from tunix_rt.core.runs.request import RunRequest
+from tunix_rt.core.runs.store_types import NewRun, OutsideRun
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.files.directory_locks import is_held
+from tunix_rt.files.run_dirs import RunDir, first_json_line
+from tunix_rt.services.run_manifests import read_manifest
+
+LOOK_EVERY_S = 2.0
+"""A look at 10,000 directories takes some milliseconds: not for every request."""
+_RUNS_AT_ONCE = 500
+_MAX_ID_CHARS = 128
+_OF_ANOTHER_PROCESS = re.compile(r"(.+)-process-\d+")
+
+
+class _Model(BaseModel):
+    name: str
+
+
+class _Data(BaseModel):
+    dataset: str | None = None
+
+
+class _Training(BaseModel):
+    mode: str
+
+
+class _Recipe(BaseModel):
+    """The little of a resolved recipe that the table shows, whichever version wrote it."""
+
+    model: _Model
+    data: _Data
+    training: _Training
+
+
+class OutsideRuns:
+    """Brings the runs that lie in the home into the table."""
+
+    def __init__(self, runs_dir: Path, runs: RunRepository) -> None:
+        self._runs_dir = runs_dir
+        self._runs = runs
+        self._known: set[str] = set()
+        self._next_look_s = 0.0
+        self._looking = threading.Lock()
+
+    def refresh(self) -> None:
+        """Look for new runs, and whether those outside the queue still run; at most every few seconds."""
+        if time.monotonic() < self._next_look_s or not self._looking.acquire(blocking=False):
+            return
+        try:
+            self._add_new()
+            for run_id in self._runs.outside_ids("running"):
+                self._follow(run_id)
+            self._next_look_s = time.monotonic() + LOOK_EVERY_S
+        finally:
+            self._looking.release()
+
+    def _add_new(self) -> None:
+        names = _run_names(self._runs_dir)
+        if not names - self._known:
+            return
+        self._known |= names & self._runs.ids()
+        new = sorted(names - self._known)
+        for start in range(0, len(new), _RUNS_AT_ONCE):
+            self._add(new[start : start + _RUNS_AT_ONCE])
+
+    def _add(self, names: list[str]) -> None:
+        read = (read_outside_run(RunDir(self._runs_dir / name)) for name in names)
+        found = [run for run in read if run is not None]
+        self._runs.add_outside(found)
+        self._known |= {run.new.run_id for run in found}
+
+    def _follow(self, run_id: str) -> None:
+        found = read_outside_run(RunDir(self._runs_dir / run_id))
+        if found is not None:
+            self._runs.follow_outside(found)
+
+
+def read_outside_run(run_dir: RunDir) -> OutsideRun | None:
+    """What a run directory tells of its run; None when no run has begun there."""
+    try:
+        return _read(run_dir)
+    except ValidationError:
+        return None  # not a run, or not one of ours
+
+
+def _read(run_dir: RunDir) -> OutsideRun | None:
+    # The lock first: a run that ends between the two looks is a finished one, not an abandoned one.
+    is_running = is_held(run_dir.path)
+    recipe = _json(run_dir.recipe)
+    if not recipe:
+        return None
+    try:
+        manifest = read_manifest(run_dir)
+    except DataError as error:
+        failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
+        return _outside(run_dir, recipe, "failed", failure=failure)
+    if manifest is not None:
+        return _outside(run_dir, recipe, manifest.status, manifest, failure=manifest.failure)
+    if is_running:
+        return _outside(run_dir, recipe, "running")
+    return _outside(run_dir, recipe, "failed", failure=_abandoned(run_dir.run_id))
+
+
+def _outside(
+    run_dir: RunDir,
+    recipe: dict[str, Any],
+    status: RunStatus,
+    manifest: RunManifest | None = None,
+    *,
+    failure: RunFailure | None = None,
+) -> OutsideRun:
+    return OutsideRun(
+        new=_new_run(run_dir, recipe, manifest),
+        status=status,
+        created_at=_began_at(run_dir),
+        finished_at=None if manifest is None else manifest.finished_at,
+        exit_code=None if manifest is None else manifest.exit_code,
+        failure=failure,
+        figures=None if manifest is None else manifest.figures,
+    )
+
+
+def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None) -> NewRun:
+    read = _Recipe.model_validate(recipe)
+    engine = _json(run_dir.environment).get("engine", "auto")
+    name = manifest.recipe if manifest is not None and manifest.recipe else run_dir.run_id
+    is_forced = manifest is not None and manifest.is_forced
+    return NewRun(
+        run_id=run_dir.run_id,
+        request=RunRequest.model_validate({"recipe": recipe, "engine": engine, "is_forced": is_forced}),
+        recipe_name=name,
+        model=read.model.name,
+        dataset=manifest.dataset if manifest is not None else read.data.dataset or "",
+        mode=read.training.mode,
+        engine=engine,
+        recipe=recipe,
+        plan=_json(run_dir.plan) or None,
+    )
+
+
+def _began_at(run_dir: RunDir) -> datetime:
+    first = first_json_line(run_dir.events)
+    if first is not None:
+        return datetime.fromisoformat(first["time"])
+    return datetime.fromtimestamp(run_dir.recipe.stat().st_mtime, UTC)
+
+
+def _abandoned(run_id: str) -> RunFailure:
+    return RunFailure(
+        code="interrupted",
+        detail="Its process ended without a last word: it was killed, or the machine stopped.",
+        next_step=f"Go on from its last checkpoint: tunix-rt runs resume {run_id}",
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _run_names(runs_dir: Path) -> set[str]:
+    try:
+        with os.scandir(runs_dir) as entries:
+            names = {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)}
+    except FileNotFoundError:
+        return set()
+    return {name for name in names if _is_run_name(name, names)}
+
+
+def _is_run_name(name: str, all_names: set[str]) -> bool:
+    other = _OF_ANOTHER_PROCESS.fullmatch(name)
+    if other is not None and other[1] in all_names:
+        return False
+    return name.isprintable() and not name.startswith(".") and len(name) <= _MAX_ID_CHARS

@@ -1,0 +1,102 @@
+"""Everything about a request that can be checked before it waits in a queue."""
+
+from dataclasses import dataclass
+
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import DoesNotFitError, NotFoundError
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.runs.preview import RunPreview
+from tunix_rt.core.runs.request import RunRequest
+from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.core.targets import CPU, LOCAL, Target
+from tunix_rt.engines.base import EngineName
+from tunix_rt.engines.choice import choose_engine
+from tunix_rt.engines.does_not_fit import advice_of
+from tunix_rt.engines.installed import this_machine
+from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.files.assets import shipped_dataset_names
+from tunix_rt.files.dataset_dirs import dataset_keys
+from tunix_rt.services.evalsets import named_evalset
+from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.services.runs.recipes import asked_recipe
+from tunix_rt.services.training import dataset_rows
+
+
+@dataclass(frozen=True)
+class _Hardware:
+    target: Target | None
+    note: str = ""
+
+
+def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = False) -> RunPreview:
+    """Resolve, check and plan a request; nothing is queued.
+
+    Args:
+        settings: where recipes, datasets and eval sets are.
+        request: what was asked for.
+        allows_paths: whether the model may be a directory of this machine: never for a client's request.
+
+    Raises:
+        NotFoundError: The recipe, the dataset, a split of it or the eval set does not exist.
+        InvalidInputError: The recipe says something that no recipe can say.
+        MissingExtraError: The engine that must run it is not installed.
+        DoesNotFitError: The plan says no, with its advice, and nobody insists.
+    """
+    asked = asked_recipe(settings, request, allows_paths=allows_paths)
+    recipe = asked.resolved.recipe
+    _require_data(settings, recipe, request.eval_set)
+    engine = choose_engine(request.engine, request.device, this_machine())
+    hardware = _hardware(request)
+    plan = None if hardware.target is None else _plan(settings, recipe, hardware.target, engine.name)
+    if plan is not None and not plan.fits and not request.is_forced:
+        raise _refused(plan)
+    return RunPreview(
+        recipe_name=asked.name,
+        model=recipe.model.name,
+        dataset=recipe.data.dataset or "",
+        mode=recipe.training.mode,
+        engine=engine.name,
+        engine_reason=engine.reason,
+        recipe=asked.resolved.to_json(),
+        plan=plan,
+        notes=(hardware.note,) if hardware.note else (),
+    )
+
+
+def _require_data(settings: Settings, recipe: Recipe, eval_set: str | None) -> None:
+    try:
+        dataset_rows(settings, recipe)
+    except NotFoundError as error:
+        known = [*dataset_keys(settings.datasets_dir), *shipped_dataset_names()]
+        if recipe.data.dataset is not None and recipe.data.dataset not in known:
+            error.next_step = f"{did_you_mean(recipe.data.dataset, known)} {error.next_step}"
+        raise
+    if eval_set is not None:
+        named_evalset(settings, eval_set)
+
+
+def _hardware(request: RunRequest) -> _Hardware:
+    if request.target is not None:
+        return _Hardware(find_target(request.target))
+    if request.device == "cpu":
+        return _Hardware(find_target(CPU))
+    unknown = "Not planned: say for which hardware, with target."
+    if request.device == "tpu" or request.executor == "ray":
+        return _Hardware(None, unknown)
+    local = find_target(LOCAL)
+    if request.device == "gpu" and local.platform != "gpu":
+        return _Hardware(None, unknown)
+    return _Hardware(local)
+
+
+def _plan(settings: Settings, recipe: Recipe, target: Target, engine: EngineName) -> Plan:
+    return plan_recipe(settings, recipe, target, PlanOptions(is_fast=True, engine=engine), PlanProgress())
+
+
+def _refused(plan: Plan) -> DoesNotFitError:
+    return DoesNotFitError(
+        plan.reason,
+        next_step=f"{advice_of(plan)}`tunix-rt plan` shows the figures by component; --force (is_forced) "
+        "queues it all the same.",
+    )
