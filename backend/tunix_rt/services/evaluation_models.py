@@ -1,4 +1,4 @@
-"""The model that an evaluation names: a run, a directory, an adapter, a hub id, something built in."""
+"""The model that somebody names: registered, a run, a directory, an adapter, a hub id, something built in."""
 
 import json
 from dataclasses import dataclass, replace
@@ -19,6 +19,7 @@ from tunix_rt.engines.models import KAGGLE_PREFIX, ModelSource, resolve_model, t
 from tunix_rt.engines.tokenizer import load_tokenizer
 from tunix_rt.files.assets import shipped_model_names
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.registry.loading import LoadableVersion, find_registered
 from tunix_rt.services.run_manifests import read_manifest
 from tunix_rt.services.weight_hashing import OnFraction, weights_hash
 
@@ -85,8 +86,8 @@ def find_model(
 
     Args:
         settings: where the runs are.
-        name: id or directory of a run, directory of a model or an adapter, hub id, `kaggle:` handle, or a
-            built-in model.
+        name: id or directory of a run, directory of a model or an adapter, a built-in model, a registered
+            one (`name`, `name@alias`, `name:version`), a `kaggle:` handle or a hub id.
         weights: `random` for a model as training from random weights finds it.
         seed: of random weights.
         revision: branch, tag or commit of a hub id.
@@ -94,6 +95,7 @@ def find_model(
     Raises:
         NotFoundError: Nothing has this name.
         ConflictError: The run has no model.
+        DataError: The files of the registered model are damaged.
     """
     run_dir = _run_dir(settings, name)
     if run_dir is not None:
@@ -101,6 +103,9 @@ def find_model(
         return _of_run(run_dir)
     if (Path(name) / _ADAPTER_CONFIG).is_file():
         return _of_adapter(Path(name), weights=weights, seed=seed)
+    if _may_be_registered(name) and (found := find_registered(settings, name)) is not None:
+        _refuse_random(weights, f"The registered model {found.version.reference}")
+        return _of_version(found)
     origin = _origin(settings, name)
     section = ModelSection(name=name, revision=revision, weights=weights)
     if origin == "built-in" and weights == "pretrained":
@@ -164,6 +169,34 @@ def _complete_run(run_dir: RunDir) -> RunManifest:
     return manifest
 
 
+def _may_be_registered(name: str) -> bool:
+    is_other = name in shipped_model_names() or name.startswith(KAGGLE_PREFIX) or Path(name).is_dir()
+    return not is_other and not is_hub_id(name)
+
+
+def _of_version(found: LoadableVersion) -> ModelToEvaluate:
+    version, lineage = found.version, found.version.lineage
+    model = EvaluatedModel(
+        name=version.reference,
+        origin="registry",
+        # Another step of the run has other weights: what is said of these is not said of the run.
+        run_id=None if lineage.is_checkpoint else lineage.run_id,
+        base_model=None if lineage.base is None else lineage.base.name,
+        dataset=lineage.dataset,
+        dataset_hash=lineage.dataset_hash,
+        recipe=lineage.recipe,
+        is_adapter=version.kind == "adapter",
+    )
+    return ModelToEvaluate(
+        found.section,
+        model,
+        adapter=found.adapter,
+        seed=found.seed,
+        markup=version.markup,
+        drawn_by=found.drawn_by,
+    )
+
+
 def _of_adapter(directory: Path, *, weights: Weights, seed: int) -> ModelToEvaluate:
     config = _adapter_config(directory / _ADAPTER_CONFIG)
     base, revision = config.get("base_model_name_or_path"), config.get("revision")
@@ -203,7 +236,7 @@ def _origin(settings: Settings, name: str) -> ModelOrigin:
         return "hub"
     runs = [path.parent.name for path in settings.runs_dir.glob("*/recipe.resolved.json")]
     raise NotFoundError(
-        f"There is no model {name!r}: it is no run, no directory, no hub id and not built in.",
+        f"There is no model {name!r}: it is no run, no directory, no hub id, no registered or built-in one.",
         next_step=did_you_mean(name, [*runs, *shipped_model_names()]),
     )
 

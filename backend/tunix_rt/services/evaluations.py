@@ -12,7 +12,9 @@ from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, EvaluationOrder, PredictionFilter
+from tunix_rt.core.models.reference import is_reference, parse_reference
 from tunix_rt.db.evaluations import MIN_PREFIX_CHARS
+from tunix_rt.db.model_uses import evaluations_of
 from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.dataset_dirs import file_sha256
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
@@ -54,8 +56,9 @@ def find_evaluation(store: Store, reference: str) -> Evaluation:
 
     Args:
         store: where it is looked up, and where one that is only on disk is added.
-        reference: its id, the first 6 or more characters of it, the id of a run (its newest evaluation), or
-            the path of an evaluation directory or of its `evaluation.json`.
+        reference: its id, the first 6 or more characters of it, the id of a run or a registered model as
+            `name@alias` or `name:version` (its newest evaluation), or the path of an evaluation directory or
+            of its `evaluation.json`.
 
     Raises:
         NotFoundError: nothing is called that; the error names what comes close.
@@ -70,7 +73,20 @@ def find_evaluation(store: Store, reference: str) -> Evaluation:
         return add_directory(store, Path(reference).parent)
     if os.path.isdir(reference):
         return add_directory(store, Path(reference))
+    if is_reference(reference):
+        return _newest_of_version(store, reference)
     raise _nothing_called(store, reference)
+
+
+def _newest_of_version(store: Store, reference: str) -> Evaluation:
+    version = store.models.find(parse_reference(reference))
+    found = evaluations_of(store.engine, version)
+    if not found:
+        raise NotFoundError(
+            f"{version.reference} has not been evaluated.",
+            next_step=f"Evaluate it: tunix-rt eval {version.reference} --eval-set eval_v2",
+        )
+    return get_evaluation(store, found[0].evaluation_id)
 
 
 def get_evaluation(store: Store, evaluation_id: UUID) -> Evaluation:

@@ -11,14 +11,14 @@ from tunix_rt.core.evaluation.protocol import Protocol
 from tunix_rt.core.evaluation.scores import Scores
 from tunix_rt.core.record import Record
 
-ModelOrigin = Literal["run", "directory", "hub", "kaggle", "built-in", "predictions"]
+ModelOrigin = Literal["run", "registry", "directory", "hub", "kaggle", "built-in", "predictions"]
 
 
 class EvaluatedModel(Record):
     """What was evaluated, and where it comes from."""
 
     name: str
-    """As it was asked for: a run id, a directory's name, a hub id."""
+    """As it was asked for: a run id, a directory's name, a hub id; of a registered model `name:version`."""
     origin: ModelOrigin
     """`predictions`: texts that something else wrote; no model of ours ran."""
     weights: Literal["pretrained", "random"] = "pretrained"
