@@ -23,7 +23,7 @@ def redacted(text: str, secrets: Sequence[str] | None = None) -> str:
         secrets: Values to look for. Default: those of this process' environment.
 
     Example:
-        "postgresql://me:hush@db/x does not answer" -> "postgresql://me:***@db/x does not answer"
+        "401 for Bearer 0123456789abcdef" -> "401 for Bearer ***"
     """
     for secret in secret_values(os.environ) if secrets is None else secrets:
         text = text.replace(secret, HIDDEN)

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,8 +29,9 @@ class ServiceFigures:
 class FiguresReader:
     """Reads the figures of a store; whoever asks again within a second gets the same ones."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
+        self._clock = clock
         self._lock = threading.Lock()
         self._read_at_s = -FRESH_FOR_S
         self._figures: ServiceFigures | None = None
@@ -37,7 +39,7 @@ class FiguresReader:
     def read(self) -> ServiceFigures:
         """The figures. StorageError when the database does not answer."""
         with self._lock:
-            now_s = time.monotonic()
+            now_s = self._clock()
             if self._figures is None or now_s - self._read_at_s >= FRESH_FOR_S:
                 self._figures, self._read_at_s = read_figures(self._store), now_s
             return self._figures

@@ -1,0 +1,188 @@
+"""What whoever watches over the service sees: figures for Prometheus, request ids, lines in the log."""
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import update
+from support.queue import NOON, claimed, make_worker, queued
+
+from tunix_rt.api.app import create_app
+from tunix_rt.config.logs import JsonLines, TextLines, request_id
+from tunix_rt.config.settings import Settings
+from tunix_rt.db.engine import writing
+from tunix_rt.db.schema import runs
+from tunix_rt.services.metrics import FiguresReader, last_tokens_per_s
+from tunix_rt.services.store import Store, open_store
+
+Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def scraped(client: TestClient) -> Figures:
+    response = client.get("/metrics")
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/plain")
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(response.text)
+        for sample in family.samples
+    }
+
+
+def test_metrics_tell_the_state_of_the_queue(store: Store, client: TestClient) -> None:
+    run_id = claimed(store, "taken").run.run_id
+    queued(store, "waiting")
+    queued(store, "held", is_held=True)
+    store.workers.register(make_worker())
+    run_dir = store.settings.runs_dir / run_id
+    run_dir.mkdir(parents=True)
+    (run_dir / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "tokens_per_s": 250.5}\n{"st')
+    figures = scraped(client)
+    assert figures[("tunix_rt_runs", (("status", "queued"),))] == 2
+    assert figures[("tunix_rt_runs", (("status", "running"),))] == 1
+    assert figures[("tunix_rt_runs", (("status", "failed"),))] == 0
+    assert figures[("tunix_rt_queue_length", ())] == 1
+    assert 0 <= figures[("tunix_rt_queue_oldest_wait_seconds", ())] < 300
+    assert figures[("tunix_rt_workers", (("status", "active"),))] == 1
+    assert figures[("tunix_rt_running_tokens_per_second", (("run_id", run_id),))] == 250.5
+    assert figures[("tunix_rt_database_up", ())] == 1
+
+
+def test_metrics_count_lease_losses_and_waits_from_the_database(store: Store, client: TestClient) -> None:
+    claims = {run_id: claimed(store, run_id) for run_id in ("quick", "slow")}
+    for run_id, wait_s in (("quick", 4), ("slow", 1_000)):
+        assert store.runs.lose(run_id, claims[run_id].lease.token, "nobody beats")
+        values = {"created_at": NOON, "started_at": NOON + timedelta(seconds=wait_s)}
+        with writing(store.engine) as connection:
+            connection.execute(update(runs).where(runs.c.id == run_id).values(values))
+    figures = scraped(client)
+    assert figures[("tunix_rt_lease_losses_total", ())] == 2
+    within = {
+        labels[0][1]: value
+        for (name, labels), value in figures.items()
+        if name == "tunix_rt_queue_wait_seconds_bucket"
+    }
+    assert (within["1.0"], within["5.0"], within["900.0"], within["3600.0"], within["+Inf"]) == (
+        0,
+        1,
+        1,
+        2,
+        2,
+    )
+    assert figures[("tunix_rt_queue_wait_seconds_sum", ())] == 1_004
+    assert figures[("tunix_rt_queue_length", ())] == 2
+
+
+def test_metrics_measure_requests_by_the_template_of_their_route(client: TestClient) -> None:
+    for number in range(3):
+        client.get(f"/api/traces/{number}")
+    client.get("/nowhere/42")
+    figures = scraped(client)
+    name = "tunix_rt_request_duration_seconds_count"
+    assert figures[(name, (("method", "GET"), ("route", "/api/traces/{trace_id}"), ("status", "422")))] == 3
+    assert figures[(name, (("method", "GET"), ("route", "other"), ("status", "404")))] == 1
+    assert figures[("tunix_rt_requests_in_flight", ())] == 1
+    assert figures[("process_resident_memory_bytes", ())] > 0
+
+
+def test_figures_are_read_once_a_second_at_most(store: Store) -> None:
+    now_s = [100.0]
+    reader = FiguresReader(store, clock=lambda: now_s[0])
+    assert reader.read().queue.num_waiting == 0
+    queued(store)
+    now_s[0] += 0.9
+    assert reader.read().queue.num_waiting == 0
+    now_s[0] += 0.2
+    assert reader.read().queue.num_waiting == 1
+
+
+def test_metrics_without_a_database_say_so_and_go_on(tmp_path: Path) -> None:
+    store = open_store(Settings(home=tmp_path))
+    http = TestClient(create_app(store))
+    store.close()
+    (tmp_path / "tunix_rt.db").unlink()
+    figures = scraped(http)
+    assert figures[("tunix_rt_database_up", ())] == 0
+    assert ("tunix_rt_queue_length", ()) not in figures
+    assert ("process_cpu_seconds_total", ()) in figures
+
+
+def test_the_speed_of_a_run_is_its_newest_and_torn_lines_are_no_news(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    assert last_tokens_per_s(file) is None
+    file.write_text("")
+    assert last_tokens_per_s(file) is None
+    lines = [json.dumps({"step": n, "tokens_per_s": n, "pad": "x" * 900}) for n in range(100)]
+    file.write_text("\n".join(lines) + '\n{"step": 100, "validation_loss": 1}\n{"tokens_per_s": 7')
+    assert last_tokens_per_s(file) == 99
+
+
+@pytest.mark.parametrize("sent", ["abc-123", "A.b_c", "x" * 64])
+def test_a_request_id_that_is_harmless_comes_back(client: TestClient, sent: str) -> None:
+    assert client.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"] == sent
+
+
+@pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\tb", '"}{"', "é".encode()])
+def test_any_other_request_id_is_replaced(client: TestClient, sent: str | bytes) -> None:
+    answered = client.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"]
+    assert len(answered) == 16
+    assert answered.isalnum()
+
+
+def test_even_a_bug_is_answered_with_its_request_id(store: Store) -> None:
+    app = create_app(store)
+
+    @app.get("/bug")
+    def bug() -> None:
+        raise RuntimeError("a bug")
+
+    http = TestClient(app, raise_server_exceptions=False)
+    assert http.get("/bug", headers={"x-request-id": "find-me"}).headers["x-request-id"] == "find-me"
+
+
+def test_every_request_leaves_one_line(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "tunix_rt.requests")
+    client.get("/api/traces?token=of-no-concern")
+    client.get("/api/health")
+    (record,) = caplog.records
+    fields = vars(record)["fields"]
+    assert fields["path"] == "/api/traces"
+    assert (fields["method"], fields["route"], fields["status"]) == ("GET", "/api/traces", 200)
+    assert "of-no-concern" not in record.getMessage()
+
+
+@pytest.fixture
+def record() -> Iterator[logging.LogRecord]:
+    token = request_id.set("req-1")
+    url = "postgresql://u:pw@h/x"  # pragma: allowlist secret
+    made = logging.LogRecord("a.b", logging.WARNING, __file__, 1, "lost %s\n{", (url,), None)
+    made.fields = {"status": 503, "note": 'quote " me'}
+    yield made
+    request_id.reset(token)
+
+
+def test_a_line_of_the_log_is_one_json_object_without_secrets(record: logging.LogRecord) -> None:
+    text = JsonLines().format(record)
+    assert "\n" not in text
+    line = json.loads(text)
+    assert line.pop("time").endswith("+00:00")
+    assert line == {
+        "level": "warning",
+        "logger": "a.b",
+        "message": "lost postgresql://u:***@h/x\n{",
+        "request_id": "req-1",
+        "status": 503,
+        "note": 'quote " me',
+    }
+
+
+def test_a_secret_of_the_environment_is_taken_out_of_both_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", 'my "odd\\ secret')
+    record = logging.LogRecord("a", logging.INFO, __file__, 1, 'it is my "odd\\ secret!', (), None)
+    assert json.loads(JsonLines().format(record))["message"] == "it is ***!"
+    assert TextLines().format(record).endswith("a: it is ***!")
