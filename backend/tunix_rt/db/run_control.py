@@ -76,21 +76,27 @@ def set_priority(change: Change, run_id: str, priority: int) -> None:
     change.write(row, Note("priority", f"Priority {priority}."), priority=priority)
 
 
-def remove(change: Change, run_id: str) -> None:
-    """Forget a run and its events.
+def require_removable(change: Change, run_id: str) -> int:
+    """The key of a run that nobody needs.
 
     Raises:
         NotFoundError: There is no such run.
         ConflictError: It is running, or something needs it: which, and how to let go of it.
     """
     row = change.locked(run_id)
+    _refuse_outside(row, "removed")
     if row.status in ACTIVE:
         raise ConflictError(
             f"The run {run_id} is {row.status}.",
             next_step=f"Stop it first: tunix-rt runs cancel {run_id}",
         )
     _refuse_needed(change, row)
-    change.connection.execute(delete(runs).where(runs.c.pk == row.pk))
+    return int(row.pk)
+
+
+def remove(change: Change, run_id: str) -> None:
+    """Forget a run and its events, if nobody needs it."""
+    change.connection.execute(delete(runs).where(runs.c.pk == require_removable(change, run_id)))
 
 
 _ENDED = {"succeeded": "succeeded", "failed": "failed", "cancelled": "was cancelled"}

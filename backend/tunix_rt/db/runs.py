@@ -265,6 +265,11 @@ class RunRepository:
             control(change, run_id, *values)
             return _detail(change.connection, run_id)
 
+    def require_removable(self, run_id: str) -> None:
+        """Raises ConflictError while a run is active or needed, and says by what."""
+        with self._change() as change:
+            run_control.require_removable(change, run_id)
+
     def remove(self, run_id: str) -> None:
         """Forget a run; its directories are not touched. ConflictError while it is active or needed."""
         with self._change() as change:

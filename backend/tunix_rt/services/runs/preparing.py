@@ -79,11 +79,11 @@ def _require_data(settings: Settings, recipe: Recipe, eval_set: str | None) -> N
 def _hardware(request: RunRequest) -> _Hardware:
     if request.target is not None:
         return _Hardware(find_target(request.target))
-    if request.device == "cpu":
-        return _Hardware(find_target(CPU))
     unknown = "Not planned: say for which hardware, with target."
     if request.device == "tpu" or request.executor == "ray":
         return _Hardware(None, unknown)
+    if request.device == "cpu":
+        return _Hardware(find_target(CPU))
     local = find_target(LOCAL)
     if request.device == "gpu" and local.platform != "gpu":
         return _Hardware(None, unknown)

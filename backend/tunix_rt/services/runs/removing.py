@@ -24,7 +24,7 @@ def remove(store: Store, run_id: str) -> None:
     store.outside.refresh()
     settings = store.settings
     run_path, job_path = settings.runs_dir / run_id, settings.jobs_dir / run_id
-    store.runs.status_of(run_id)  # only the id of a run becomes a path
+    store.runs.require_removable(run_id)  # and only the id of a run becomes a path
     if run_path.is_dir():
         with held_directory(run_path, "run"):  # an evaluation may be joining it, a process may write it
             store.runs.remove(run_id)

@@ -1,0 +1,142 @@
+"""Runs of `tunix-rt train` are in the list too, and stand where their directories say."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support.queue import ANY_SLOT, kinds, queued
+from support.run_dirs import NOON, finished_run
+
+from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.core.runs.store_types import RunFilter
+from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.runs import controlling, removing
+from tunix_rt.services.runs.outside import OutsideRuns
+from tunix_rt.services.store import Store
+
+
+def look(store: Store) -> dict[str, str]:
+    """The status of each run, after a fresh look at the home."""
+    OutsideRuns(store.settings.runs_dir, store.runs).refresh()
+    return {run.run_id: run.status for run in store.runs.list(RunFilter(), limit=100, offset=0).data}
+
+
+def outside(store: Store, run_id: str = "by-hand", **manifest: object) -> RunDir:
+    return finished_run(store.settings.runs_dir / run_id, **manifest)
+
+
+@contextmanager
+def running(store: Store, run_id: str = "by-hand") -> Iterator[RunDir]:
+    """A run whose process is this one."""
+    run_dir = outside(store, run_id)
+    run_dir.manifest.unlink()
+    event = {"sequence": 0, "time": NOON.isoformat(), "kind": "started", "message": "started"}
+    run_dir.events.write_text(json.dumps(event) + "\n")
+    with run_dir.held():
+        yield run_dir
+
+
+def test_a_finished_run_is_listed_as_it_ended(store: Store) -> None:
+    outside(store)
+    queued(store, "in-the-queue")
+    assert look(store) == look(store) == {"in-the-queue": "queued", "by-hand": "succeeded"}
+    run = store.runs.get("by-hand")
+    assert (run.executor, run.num_attempts, run.finished_at) == ("direct", 0, NOON)
+    assert (run.recipe_name, run.model, run.dataset, run.mode) == ("tiny", "tiny-llama", "demo-v1", "full")
+    assert kinds(store, "by-hand") == ["imported"]
+
+
+def test_a_run_is_running_while_its_process_has_the_directory(store: Store) -> None:
+    with running(store) as run_dir:
+        assert look(store) == {"by-hand": "running"}
+        assert store.runs.get("by-hand").created_at == NOON
+        assert store.runs.leases() == ()
+        with pytest.raises(ConflictError, match="outside the queue"):
+            controlling.cancel(store, "by-hand")
+        with pytest.raises(ConflictError, match="Ctrl-C"):
+            removing.remove(store, "by-hand")
+    assert look(store) == {"by-hand": "failed"}
+    failure = store.runs.get("by-hand").failure
+    assert failure is not None
+    assert "runs resume by-hand" in failure.next_step
+    assert kinds(store, "by-hand") == ["imported", "failed"]
+    assert run_dir.recipe.is_file()
+
+
+def test_an_interrupted_run_goes_the_way_of_the_cancelled(store: Store, tmp_path: Path) -> None:
+    with running(store) as run_dir:
+        look(store)
+        other = finished_run(tmp_path / "by-hand", status="cancelled", exit_code=130)
+        run_dir.manifest.write_bytes(other.manifest.read_bytes())
+    assert look(store) == {"by-hand": "cancelled"}
+    assert store.runs.get("by-hand").exit_code == 130
+    assert kinds(store, "by-hand") == ["imported", "cancel-asked", "cancelled"]
+
+
+def test_a_failed_run_of_the_command_line_goes_on_in_the_queue(store: Store) -> None:
+    with running(store):
+        pass
+    look(store)
+    assert controlling.resume(store, "by-hand").status == "queued"
+    recipe = json.loads(JobDir(store.settings.jobs_dir / "by-hand").recipe.read_bytes())
+    assert recipe["data"]["dataset"] == "demo-v1"
+    claim = store.runs.claim("worker-a", ANY_SLOT)
+    assert claim is not None
+    assert look(store) == {"by-hand": "running"}, "the queue's word counts from now on"
+
+
+def test_a_run_that_was_trained_on_a_file_cannot_go_on_in_the_queue(store: Store) -> None:
+    with running(store) as run_dir:
+        recipe = json.loads(run_dir.recipe.read_bytes())
+        run_dir.recipe.write_text(json.dumps(recipe | {"data": {"dataset": None}}))
+    look(store)
+    with pytest.raises(ConflictError, match="--resume"):
+        controlling.resume(store, "by-hand")
+
+
+def test_what_is_no_run_is_left_alone(store: Store) -> None:
+    runs_dir = store.settings.runs_dir
+    outside(store, "one")
+    outside(store, "one-process-1")
+    outside(store, ".removing-1")
+    for name, recipe in [("empty", None), ("torn", b'{"model"'), ("other", b'{"a": 1}'), ("list", b"[1]")]:
+        (runs_dir / name).mkdir()
+        if recipe is not None:
+            (runs_dir / name / "recipe.resolved.json").write_bytes(recipe)
+    (runs_dir / "file").write_text("no directory")
+    (runs_dir / "link").symlink_to(runs_dir / "one")
+    assert look(store) == {"one": "succeeded"}
+
+
+def test_a_damaged_manifest_is_a_failure_that_says_so(store: Store) -> None:
+    outside(store).manifest.write_text("{}")
+    assert look(store) == {"by-hand": "failed"}
+    failure = store.runs.get("by-hand").failure
+    assert failure is not None
+    assert "cannot be read" in failure.detail
+
+
+def test_a_removed_run_takes_its_directories_with_it(store: Store) -> None:
+    outside(store)
+    outside(store, "another")
+    job = store.settings.jobs_dir / "by-hand"
+    job.mkdir(parents=True)
+    left_behind = store.settings.runs_dir / ".removing-1"
+    left_behind.mkdir()
+    removing.remove(store, "by-hand")
+    assert look(store) == {"another": "succeeded"}
+    assert not job.exists()
+    assert [path.name for path in store.settings.runs_dir.iterdir()] == ["another"]
+    with pytest.raises(NotFoundError):
+        removing.remove(store, "by-hand")
+
+
+def test_a_run_that_another_process_writes_is_not_removed(store: Store) -> None:
+    run_dir = outside(store)
+    look(store)
+    with run_dir.held(), pytest.raises(ConflictError, match="Another process"):
+        removing.remove(store, "by-hand")
+    assert look(store) == {"by-hand": "succeeded"}

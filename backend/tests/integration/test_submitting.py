@@ -1,0 +1,157 @@
+"""A request is checked and planned before it waits in the queue."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.submitting import SMALL_RECIPE, build_demo, small_request
+
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import (
+    ConflictError,
+    DoesNotFitError,
+    InvalidInputError,
+    NotFoundError,
+    StorageError,
+    TunixRTError,
+)
+from tunix_rt.core.runs.request import RunRequest
+from tunix_rt.core.runs.store_types import RunFilter
+from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.services.runs.preparing import prepare
+from tunix_rt.services.runs.submitting import submit
+from tunix_rt.services.store import Store
+
+TOO_LARGE = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
+             "overrides": ("training.batch_size=512", "training.remat=none", "eval={}")}  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Settings:
+    settings = Settings(home=tmp_path / "home")
+    build_demo(settings)
+    return settings
+
+
+def refusal(settings: Settings, **values: Any) -> TunixRTError:
+    with pytest.raises(TunixRTError) as refused:
+        prepare(settings, small_request(**values))
+    return refused.value
+
+
+def test_a_submitted_run_waits_with_its_recipe_and_its_plan(store: Store) -> None:
+    build_demo(store.settings)
+    request = small_request(overrides=("training.learning_rate=1e-5",), num_smoke_steps=1, priority=3)
+    run = submit(store, request, sweep_id="sweep-a")
+    assert (run.status, run.priority, run.sweep_id, run.device) == ("queued", 3, "sweep-a", "cpu")
+    assert (run.model, run.dataset, run.mode, run.engine) == ("tiny-llama", "demo-v1", "full", "jax")
+    assert "-small-" in run.run_id
+    assert run.plan is not None
+    assert run.plan["fits"] is True
+    resolved = load_recipe(JobDir(store.settings.jobs_dir / run.run_id).recipe)
+    assert resolved.recipe.training.num_steps == 1
+    assert resolved.recipe.training.learning_rate == 1e-5
+    assert [override.reason for override in resolved.overrides] == ["--set", "--smoke-steps"]
+    assert run.recipe == json.loads(json.dumps(resolved.to_json()))
+
+
+def test_a_dry_run_says_what_would_run_and_leaves_nothing(home: Settings) -> None:
+    preview = prepare(home, small_request())
+    assert preview.plan is not None
+    assert preview.plan.num_steps == 2
+    assert preview.engine == "jax"
+    assert not home.jobs_dir.exists()
+
+
+def test_a_shipped_recipe_is_found_by_name(home: Settings) -> None:
+    preview = prepare(home, RunRequest(recipe="smoke_tiny", dataset="demo-v1", overrides=("eval={}",)))
+    assert (preview.recipe_name, preview.model, preview.dataset) == ("smoke_tiny", "tiny-gemma", "demo-v1")
+
+
+def test_a_recipe_of_ones_own_stands_before_a_shipped_one(home: Settings) -> None:
+    home.recipes_dir.mkdir()
+    (home.recipes_dir / "demo.yaml").write_text(json.dumps(SMALL_RECIPE))
+    assert prepare(home, RunRequest(recipe="demo.yaml")).model == "tiny-llama"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"recipe": "smoke_tinny"}, "Did you mean 'smoke_tiny'"),
+        ({"recipe": "../../etc/passwd"}, "There is no recipe"),
+        ({"dataset": "demo-v2"}, "Did you mean 'demo-v1'"),
+        ({"eval_set": "eval_v3"}, "Did you mean 'eval_v"),
+        ({"overrides": ("training.num_stepz=3",)}, "did you mean training.num_steps"),
+        ({"recipe": SMALL_RECIPE | {"trainin": {}}}, "did you mean training"),
+        ({"overrides": ("data.split=tran",)}, "tran"),
+        ({"target": "h2000"}, "Did you mean 'h200'"),
+        ({"overrides": ("data.dataset=null",)}, "--dataset"),
+        ({"overrides": ("nothing",)}, "has no value"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_refused_with_what_was_meant(
+    home: Settings, values: dict[str, Any], said: str
+) -> None:
+    error = refusal(home, **values)
+    assert isinstance(error, InvalidInputError | NotFoundError)
+    assert said in str(error)
+
+
+@pytest.mark.parametrize("name", ["/etc", "../somewhere", "~/model", ".", "model-of-this-directory", "a/b/c"])
+@pytest.mark.parametrize("key", ["model.name", "model.tokenizer"])
+def test_no_path_of_a_client_reaches_the_disk(home: Settings, key: str, name: str) -> None:
+    error = refusal(home, overrides=(f"{key}={name}",))
+    assert f"{key} {name!r} is not built in" in error.detail
+
+
+def test_on_this_machine_a_directory_may_be_named(
+    home: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = {"model_type": "llama", "vocab_size": 64, "hidden_size": 8, "intermediate_size": 16,
+             "num_hidden_layers": 1, "num_attention_heads": 2}  # fmt: skip
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text(json.dumps(shape))
+    monkeypatch.chdir(tmp_path)
+    request = small_request(overrides=("model.name=mine", "model.tokenizer=tiny"))
+    assert prepare(home, request, allows_paths=True).model == str(tmp_path / "mine")
+
+
+def test_what_does_not_fit_is_refused_with_the_plans_advice(home: Settings) -> None:
+    with pytest.raises(DoesNotFitError, match="would make it fit: --set") as refused:
+        prepare(home, RunRequest.model_validate(TOO_LARGE))
+    assert "--force" in refused.value.next_step
+
+
+def test_whoever_insists_gets_it_queued_and_it_is_on_record(store: Store) -> None:
+    build_demo(store.settings)
+    run = submit(store, RunRequest.model_validate(TOO_LARGE | {"is_forced": True}))
+    assert run.request.is_forced
+    assert run.plan is not None
+    assert run.plan["fits"] is False
+
+
+@pytest.mark.parametrize("values", [{"device": "tpu"}, {"executor": "ray"}, {"device": "gpu"}])
+def test_hardware_that_is_elsewhere_is_not_guessed(home: Settings, values: dict[str, str]) -> None:
+    preview = prepare(home, small_request(engine="jax", **values))
+    assert preview.plan is None
+    assert "say for which hardware" in preview.notes[0]
+
+
+def test_an_id_that_is_taken_keeps_its_run(store: Store) -> None:
+    build_demo(store.settings)
+    run = submit(store, small_request(), run_id="trial-1")
+    before = JobDir(store.settings.jobs_dir / "trial-1").recipe.read_bytes()
+    with pytest.raises(ConflictError, match="already"):
+        submit(store, small_request(num_smoke_steps=1), run_id="trial-1")
+    assert JobDir(store.settings.jobs_dir / "trial-1").recipe.read_bytes() == before
+    assert store.runs.get("trial-1") == run
+
+
+def test_a_run_whose_recipe_cannot_be_written_is_not_queued(store: Store) -> None:
+    build_demo(store.settings)
+    store.settings.jobs_dir.write_text("in the way")
+    with pytest.raises(StorageError, match="writing the recipe of a run"):
+        submit(store, small_request())
+    assert store.runs.list(RunFilter(), limit=1, offset=0).total == 0
