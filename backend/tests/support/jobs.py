@@ -45,7 +45,7 @@ def wait_for(find: Callable[[], _Found | None]) -> _Found:
     deadline_s = time.monotonic() + PATIENCE_S
     while not (found := find()):
         assert time.monotonic() < deadline_s, "waited in vain"
-        time.sleep(0.02)
+        time.sleep(0.05)
     return found
 
 

@@ -1,0 +1,197 @@
+"""The worker against a real queue on both databases, with real processes that play the engine."""
+
+import json
+import signal
+from datetime import UTC, datetime
+
+from support.jobs import number_in, wait_for
+from support.queue import kinds, queued
+from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, working
+
+from tunix_rt.core.runs.worker import Slot
+from tunix_rt.services.store import Store
+
+TWO = (Slot(device="cpu"), Slot(device="cpu"))
+
+
+def test_a_run_is_taken_trained_and_recorded(store: Store) -> None:
+    queued(store)
+    with working(store, "save(7); print('hello'); " + SUCCEEDING):
+        run = ended_as(store, "succeeded")
+    assert kinds(store) == ["submitted", "claimed", "started", "succeeded"]
+    assert (run.exit_code, run.num_attempts, run.failure) == (0, 1, None)
+    assert run.figures is not None
+    assert run.figures.num_steps == 7
+    assert (store.settings.jobs_dir / "run-1" / "output.log").read_text() == "hello\n"
+
+
+def test_an_exit_without_a_manifest_is_no_success(store: Store) -> None:
+    queued(store)
+    with working(store, "sys.exit(0)"):
+        run = ended_as(store, "failed")
+    assert run.failure is not None
+    assert run.failure.code == "no-manifest"
+
+
+def test_what_is_wrong_with_the_request_is_never_tried_again(store: Store) -> None:
+    for code in range(2, 7):
+        queued(store, f"run-{code}")
+    program = "print(f'error: It is wrong.\\nnext:  Do it right.'); sys.exit(int(run.name[-1]))"
+    with working(store, program, slots=TWO):
+        ends = [ended_as(store, "failed", f"run-{code}") for code in range(2, 7)]
+    assert [(run.exit_code, run.num_attempts) for run in ends] == [(code, 1) for code in range(2, 7)]
+    codes = [run.failure.code for run in ends if run.failure is not None]
+    assert codes == ["invalid-input", "bad-data", "device", "does-not-fit", "diverged"]
+    assert {run.failure and run.failure.next_step for run in ends} == {"Do it right."}
+
+
+def test_a_breakdown_is_tried_again_after_a_while_and_then_given_up(store: Store) -> None:
+    queued(store)
+    failure = {"code": "storage", "detail": "The disk is full.", "next_step": "Free space."}
+    with working(store, f"end(1, failure={failure})", run_max_failures=2):
+        waiting = wait_for(lambda: _waiting(store))
+        assert waiting > datetime.now(UTC)
+        store.runs.resume("run-1")
+        run = ended_as(store, "failed")
+    assert kinds(store) == [
+        "submitted",
+        "claimed",
+        "started",
+        "retry",
+        "resumed",
+        "claimed",
+        "started",
+        "failed",
+    ]
+    assert run.failure is not None
+    assert run.failure.code == "storage"
+    assert "2 times in a row" in run.failure.detail
+    assert "The disk is full." in run.failure.detail
+    assert "tunix-rt runs resume run-1" in run.failure.next_step
+
+
+def _waiting(store: Store) -> datetime | None:
+    run = store.runs.get("run-1")
+    return run.not_before if run.status == "queued" else None
+
+
+def test_a_killed_engine_goes_on_from_its_checkpoint(store: Store) -> None:
+    queued(store)
+    program = "if newest(): end(0, 'succeeded')\nsave(5)\nos.kill(os.getpid(), signal.SIGKILL)"
+    with working(store, program):
+        wait_for(lambda: _waiting(store))
+        assert "SIGKILL, which nobody here sent" in store.runs.events("run-1")[-1].message
+        store.runs.resume("run-1")
+        ended_as(store, "succeeded")
+    started = [event for event in store.runs.events("run-1") if event.kind == "started"]
+    assert [event.details["step"] for event in started] == [0, 5]
+
+
+def test_a_checkpoint_between_two_breakdowns_starts_the_count_again(store: Store) -> None:
+    queued(store)
+    with working(store, "save(newest() + 1); sys.exit(1)", run_max_failures=2):
+        for attempt in (1, 2, 3):
+            wait_for(
+                lambda attempt=attempt: _waiting(store) and store.runs.get("run-1").num_attempts == attempt
+            )
+            assert store.runs.get("run-1").num_failures == 1
+            store.runs.resume("run-1")
+
+
+def test_a_cancelled_run_saves_and_ends(store: Store) -> None:
+    queued(store)
+    with working(store, WAITING):
+        wait_for(run_path(store, "ready").exists)
+        store.runs.cancel("run-1")
+        run = ended_as(store, "cancelled")
+    assert run.exit_code == 143
+    assert kinds(store)[-3:] == ["cancel-asked", "stopping", "cancelled"]
+
+
+def test_a_run_that_does_not_stop_is_killed(store: Store) -> None:
+    queued(store)
+    with working(store, STUBBORN, cancel_grace_s=0.1):
+        wait_for(run_path(store, "ready").exists)
+        store.runs.cancel("run-1")
+        ended_as(store, "cancelled")
+    assert kinds(store)[-3:] == ["stopping", "killed", "cancelled"]
+
+
+def test_a_run_that_ends_before_it_hears_of_the_cancel_has_succeeded(store: Store) -> None:
+    queued(store)
+    program = "signal.signal(signal.SIGTERM, lambda *_: end(0, 'succeeded')); announce(); time.sleep(600)"
+    with working(store, program):
+        wait_for(run_path(store, "ready").exists)
+        store.runs.cancel("run-1")
+        ended_as(store, "succeeded")
+
+
+def test_a_paused_run_waits_and_goes_on_where_it_was(store: Store) -> None:
+    queued(store)
+    with working(store, RESUMING):
+        wait_for(run_path(store, "ready").exists)
+        store.runs.pause("run-1")
+        held = ended_as(store, "queued")
+        assert (held.is_held, held.num_failures) == (True, 0)
+        store.runs.resume("run-1")
+        ended_as(store, "succeeded")
+
+
+def test_the_evaluation_follows_the_training(store: Store) -> None:
+    queued(store, eval_set="eval-v2")
+    with working(store, SUCCEEDING, evaluation="(run / 'asked').write_text(os.environ['ASKED'])"):
+        ended_as(store, "succeeded")
+    assert kinds(store) == ["submitted", "claimed", "started", "evaluating", "evaluated", "succeeded"]
+    asked = run_path(store, "asked").read_text()
+    assert asked == "-m tunix_rt.cli eval run run-1 --eval-set eval-v2 --device auto"
+
+
+def test_a_failed_evaluation_does_not_undo_the_training(store: Store) -> None:
+    queued(store, eval_set="eval-v2")
+    with working(store, SUCCEEDING, evaluation="sys.exit(3)"):
+        ended_as(store, "succeeded")
+    warning = store.runs.events("run-1")[-2]
+    assert warning.kind == "warning"
+    assert "tunix-rt eval run-1 --eval-set eval-v2" in warning.message
+
+
+def test_a_run_whose_worker_died_after_its_last_step_is_not_trained_again(store: Store) -> None:
+    queued(store)
+    with working(store, "announce('trained'); " + SUCCEEDING):
+        ended_as(store, "succeeded")
+    manifest = run_path(store, "run_manifest.json").read_bytes()
+    store.runs.remove("run-1")
+    queued(store)
+    with working(store, "end(1)"):
+        ended_as(store, "succeeded")
+    assert run_path(store, "run_manifest.json").read_bytes() == manifest
+
+
+def test_a_stolen_lease_ends_the_child_and_writes_nothing(store: Store) -> None:
+    queued(store)
+    with working(store, STUBBORN, worker_poll_s=1_000.0):
+        engine = wait_for(lambda: number_in(run_path(store, "ready")))
+        (lease,) = store.runs.leases()
+        store.runs.lose("run-1", lease.token, "Taken away.")
+        wait_for(lambda: json.loads(_exit(store)).get("signal") == signal.SIGKILL)
+    assert engine
+    assert kinds(store) == ["submitted", "claimed", "started", "lease-lost"]
+    assert store.runs.get("run-1").status == "queued"
+
+
+def _exit(store: Store) -> str:
+    path = store.settings.jobs_dir / "run-1" / "exit.json"
+    return path.read_text() if path.exists() else "{}"
+
+
+def test_two_workers_share_the_queue_and_never_a_run(store: Store) -> None:
+    names = [f"run-{number}" for number in range(10)]
+    for name in names:
+        queued(store, name)
+    program = "announce(f'attempt-{os.getpid()}'); " + SUCCEEDING
+    with working(store, program, slots=TWO), working(store, program, slots=TWO):
+        for name in names:
+            ended_as(store, "succeeded", name)
+    for name in names:
+        assert store.runs.get(name).num_attempts == 1
+        assert len(list((store.settings.runs_dir / name).glob("attempt-*"))) == 1

@@ -1,0 +1,13 @@
+"""A worker process with a toy engine: `python worker_child.py PROGRAM`."""
+
+import sys
+from contextlib import closing
+
+from support.workers import ANY, ProgramExecutor, quick
+from tunix_rt.config.settings import load_settings
+from tunix_rt.services.store import open_store
+from tunix_rt.worker.loop import WorkerLoop, work
+
+if __name__ == "__main__":
+    with closing(open_store(quick(load_settings()))) as store:
+        sys.exit(work(WorkerLoop(store, ANY, ProgramExecutor(sys.argv[1]))))

@@ -1,0 +1,233 @@
+"""One attempt at a run: from its start to what is written of its end."""
+
+import threading
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue, ValidationError
+
+from tunix_rt.core.errors import StorageError, TunixRTError
+from tunix_rt.core.run_record import RunFailure, RunManifest
+from tunix_rt.core.runs.run import Claim, Lease, ServiceEventKind
+from tunix_rt.core.runs.store_types import BeatAnswer
+from tunix_rt.core.runs.worker import Slot
+from tunix_rt.files.directory_locks import is_held
+from tunix_rt.files.job_dirs import AttemptRecord
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.store import Store
+from tunix_rt.worker.children import evaluation_command, training_job
+from tunix_rt.worker.diary import Diary
+from tunix_rt.worker.executors.base import Child, ChildExit, Executor, Job
+from tunix_rt.worker.heartbeat import Heartbeat
+from tunix_rt.worker.outcome import (
+    AttemptEnd,
+    Finished,
+    Outcome,
+    StopReason,
+    failures_so_far,
+    given_up,
+    outcome_of,
+    what_happened,
+)
+from tunix_rt.worker.processes import wait_until
+
+_POLL_S = 0.2
+_NOT_STARTED = ChildExit(None, detail="It was stopped before it began.")
+_LOST_TOO_OFTEN = ChildExit(None, detail="Its worker was lost.", is_infrastructure=True)
+_STOPPING: dict[StopReason, str] = {
+    "cancel": "Asked to save and stop.",
+    "pause": "Asked to save and stop, to be resumed later.",
+    "drain": "Asked to save and stop: the worker is shutting down.",
+    "silence": "Asked to save and stop: the database does not answer.",
+}
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What the attempts of a worker share."""
+
+    store: Store
+    executor: Executor
+    evaluator: Executor
+    """Evaluates what was trained. Its results go into the database, so that it is always this machine."""
+    heartbeat: Heartbeat
+    must_leave: threading.Event
+    """No patience is left with a database that is away."""
+
+
+class Attempt:
+    """A claimed run in the hands of this worker. `run` is its story; the rest may be called by any thread."""
+
+    def __init__(self, workplace: Workplace, claim: Claim, slot: Slot) -> None:
+        self._workplace = workplace
+        self._settings = workplace.store.settings
+        self._claim = claim
+        self._diary = Diary(workplace.store.runs, claim.lease)
+        self.slot = slot
+        self._stop_reason: StopReason | None = None
+        self._is_stopping = False
+        self._must_die = False
+        self._changed = threading.Event()
+
+    @property
+    def lease(self) -> Lease:
+        """The right to the run."""
+        return self._claim.lease
+
+    def hear(self, answer: BeatAnswer) -> None:
+        """Somebody may have cancelled or paused the run."""
+        if answer.status == "cancelling":
+            self.ask("cancel")
+        elif answer.is_held:
+            self.ask("pause")
+
+    def ask(self, reason: StopReason) -> None:
+        """Stop with a checkpoint. The first reason counts; the queue knows of a later cancel by itself."""
+        self._stop_reason = self._stop_reason or reason
+        self._changed.set()
+
+    def lose(self) -> None:
+        """The run is another worker's now: end everything, write nothing more."""
+        self._diary.is_closed = True
+        self.kill()
+
+    def kill(self) -> None:
+        """End the child at once."""
+        self._must_die = True
+        self._changed.set()
+
+    def write_notes(self) -> None:
+        """Write down what has happened so far."""
+        self._diary.write_notes()
+        if self._diary.is_closed:
+            self.kill()
+
+    def run(self) -> None:
+        """Do it, and write down how it ended."""
+        try:
+            outcome = self._done()
+            retry_s, must_leave = self._settings.worker_beat_s, self._workplace.must_leave
+            self._diary.write_end(outcome, retry_s=retry_s, must_leave=must_leave)
+        finally:
+            # Whatever happens: a run that nobody works on must not keep its lease.
+            self._workplace.heartbeat.remove(self)
+
+    def _done(self) -> Outcome:
+        try:
+            job = training_job(self._settings, self._claim, self.slot)
+            self._clear_the_way(job)
+            return self._tried(job)
+        except TunixRTError as error:
+            return self._refused(error)
+
+    def _clear_the_way(self, job: Job) -> None:
+        """Nothing of an earlier attempt may be at work, here or on a disk that others share."""
+        self._workplace.executor.adopt_or_clear(job.job_dir)
+        self._workplace.evaluator.adopt_or_clear(job.job_dir)
+        if not wait_until(lambda: not is_held(job.run_dir.path), within_s=self._settings.cancel_grace_s):
+            raise StorageError(
+                f"Another process is writing the run {job.run_id}.",
+                next_step="Stop the tunix-rt train that does.",
+            )
+
+    def _tried(self, job: Job) -> Outcome:
+        first_step = self._workplace.executor.newest_step(job.run_dir)
+        earlier = job.job_dir.read_attempt()
+        num_failures = failures_so_far(self._claim.run.num_failures, earlier, first_step)
+        if num_failures >= self._settings.run_max_failures:
+            return given_up(self._end(_LOST_TOO_OFTEN, num_failures))
+        job.job_dir.write_attempt(AttemptRecord(attempt=job.attempt, first_step=first_step))
+        trained = self._trained(job, first_step, num_failures)
+        eval_set = self._claim.run.request.eval_set
+        if eval_set is None or not isinstance(trained, Finished) or trained.status != "succeeded":
+            return trained
+        return self._evaluated(job, eval_set, trained, num_failures)
+
+    def _trained(self, job: Job, first_step: int, num_failures: int) -> Outcome:
+        before = _manifest_bytes(job.run_dir)
+        if (done := _manifest(before)) is not None and done.status == "succeeded":
+            # An earlier worker died between the engine's last word and its own.
+            return Finished("succeeded", "Succeeded, in an earlier attempt.", 0, None, done.figures)
+        going_on = f", going on after step {first_step}" if first_step else ""
+        self._note("started", f"Started on {self.slot}{going_on}.", attempt=job.attempt, step=first_step)
+        how = self._watched(self._workplace.executor, job)
+        after = _manifest_bytes(job.run_dir)
+        has_progressed = self._workplace.executor.newest_step(job.run_dir) > first_step
+        end = replace(
+            self._end(how, 0 if has_progressed else num_failures),
+            manifest=None if after == before else _manifest(after),
+            output_tail=job.job_dir.output_tail(),
+        )
+        return self._decided(end)
+
+    def _evaluated(self, job: Job, eval_set: str, trained: Finished, num_failures: int) -> Outcome:
+        """The training stands, whatever becomes of its evaluation."""
+        self._note("evaluating", f"Evaluating on {eval_set}.", eval_set=eval_set)
+        command = evaluation_command(self._claim, eval_set, self.slot)
+        how = self._watched(self._workplace.evaluator, replace(job, command=command))
+        is_interrupted = how.code is None if self._stop_reason is None else self._stop_reason != "cancel"
+        if how.code == 0:
+            self._note("evaluated", f"Evaluated on {eval_set}.", eval_set=eval_set)
+        elif is_interrupted:
+            return self._decided(self._end(how, num_failures))
+        else:
+            again = f"tunix-rt eval {job.run_id} --eval-set {eval_set}"
+            self._note("warning", f"The evaluation did not succeed. {what_happened(how)} Again: {again}")
+        return trained
+
+    def _watched(self, executor: Executor, job: Job) -> ChildExit:
+        if self._stop_reason is not None or self._must_die:
+            return _NOT_STARTED
+        child = executor.start(job)
+        try:
+            while (how := child.poll()) is None:
+                self._steer(child)
+                self._changed.wait(_POLL_S)
+                self._changed.clear()
+        finally:
+            child.close()
+        if how.was_killed:
+            self._note("killed", f"Killed: it did not stop within {job.grace_s:g} s.")
+        return how
+
+    def _steer(self, child: Child) -> None:
+        # On our own clock: when others may take the run, nothing of it runs here any more.
+        if self._workplace.heartbeat.silence_s() > self._settings.worker_lease_s:
+            self.ask("silence")
+        if self._must_die:
+            child.kill()
+        elif self._stop_reason is not None and not self._is_stopping:
+            self._is_stopping = True
+            child.stop()
+            self._note("stopping", _STOPPING[self._stop_reason])
+
+    def _note(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
+        self._diary.note(kind, message, **details)
+        self._workplace.heartbeat.wake()
+
+    def _refused(self, error: TunixRTError) -> Outcome:
+        """It could not be started, here and now or at all."""
+        # Exit code 1 is the one that nobody's request is to blame for.
+        code = None if error.exit_code == 1 else error.exit_code
+        failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
+        end = self._end(ChildExit(code, is_infrastructure=code is None), self._claim.run.num_failures)
+        return self._decided(replace(end, failure=failure))
+
+    def _end(self, how: ChildExit, num_failures: int) -> AttemptEnd:
+        return AttemptEnd(self.lease.run_id, how, self._stop_reason, num_failures)
+
+    def _decided(self, end: AttemptEnd) -> Outcome:
+        return outcome_of(end, max_failures=self._settings.run_max_failures)
+
+
+def _manifest_bytes(run_dir: RunDir) -> bytes | None:
+    try:
+        return run_dir.manifest.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _manifest(content: bytes | None) -> RunManifest | None:
+    try:
+        return None if content is None else RunManifest.model_validate_json(content)
+    except ValidationError:
+        return None

@@ -1,0 +1,68 @@
+"""What an attempt runs: the training, then the evaluation, as commands with their environment."""
+
+import os
+from collections.abc import Mapping
+
+from tunix_rt.config.recipe_loading import resolve_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.runs.run import Claim
+from tunix_rt.core.runs.worker import Slot
+from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.worker.executors.base import Job
+
+_PROGRAM = ("-m", "tunix_rt.cli")
+_VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
+
+
+def training_job(settings: Settings, claim: Claim, slot: Slot) -> Job:
+    """Train, or go on from the newest checkpoint; the same command for every attempt."""
+    run, run_dir = claim.run, RunDir(settings.runs_dir / claim.run.run_id)
+    job_dir = JobDir(settings.jobs_dir / run.run_id)
+    where = ("--resume", "--output", str(run_dir.path), "--recipe-name", run.recipe_name)
+    how = ("--engine", run.engine, "--device", _device(run.device, slot))
+    force = ("--force",) if run.request.is_forced else ()
+    return Job(
+        run_id=run.run_id,
+        attempt=claim.attempt,
+        command=(*_PROGRAM, "train", str(job_dir.recipe), *where, *how, *force),
+        environment=_environment(settings, slot),
+        job_dir=job_dir,
+        run_dir=run_dir,
+        recipe=resolve_recipe(run.recipe, what=f"the recipe of {run.run_id}").recipe,
+        grace_s=settings.cancel_grace_s,
+        device=run.device,
+    )
+
+
+def evaluation_command(claim: Claim, eval_set: str, slot: Slot) -> tuple[str, ...]:
+    """Evaluate what was trained; the same command goes on where it stopped."""
+    device = _device(claim.run.device, slot)
+    return (*_PROGRAM, "eval", "run", claim.run.run_id, "--eval-set", eval_set, "--device", device)
+
+
+def _device(asked: str, slot: Slot) -> str:
+    """The slot decides, unless it leaves the choice to the run."""
+    return asked if slot.device == "auto" else slot.device
+
+
+def _environment(settings: Settings, slot: Slot) -> dict[str, str]:
+    # Unbuffered: whoever follows the log sees a line when it is printed.
+    named = {"TUNIX_RT_HOME": str(settings.home_dir), "PYTHONUNBUFFERED": "1"}
+    if settings.database_url is not None:
+        named["TUNIX_RT_DATABASE_URL"] = settings.database_url
+    return named | slot_environment(slot, os.environ)
+
+
+def slot_environment(slot: Slot, environ: Mapping[str, str]) -> dict[str, str]:
+    """What shows a child the devices of its slot and no others.
+
+    Example:
+        gpu:1 under CUDA_VISIBLE_DEVICES=4,5 -> {"CUDA_VISIBLE_DEVICES": "5"}; cpu -> none at all
+    """
+    if slot.device == "cpu":
+        return {_VISIBLE_GPUS: ""}
+    if slot.index is None:
+        return {}
+    visible = [name for name in environ.get(_VISIBLE_GPUS, "").split(",") if name]
+    return {_VISIBLE_GPUS: visible[slot.index] if slot.index < len(visible) else str(slot.index)}
