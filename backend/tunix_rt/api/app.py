@@ -26,7 +26,9 @@ from tunix_rt.api.routes import (
     run_artifacts,
     run_evaluations,
     run_streams,
+    runs,
     traces,
+    tunix,
     xray,
 )
 from tunix_rt.config.settings import Settings
@@ -42,6 +44,8 @@ ROUTES = (
     evaluations,
     run_evaluations,
     regression,
+    tunix,
+    runs,
     run_streams,
     run_artifacts,
 )

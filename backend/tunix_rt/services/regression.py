@@ -11,9 +11,9 @@ from tunix_rt.core.evaluation.comparison import Baseline, GateRule, GateVerdict
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import Word
 from tunix_rt.core.record import Record
+from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services import gating
 from tunix_rt.services.evaluations import get_evaluation
-from tunix_rt.services.run_evaluations import RUN_ID_PATTERN
 from tunix_rt.services.store import Store
 
 BASELINE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"

@@ -23,8 +23,6 @@ from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.run_manifests import JOIN_WAIT_S, read_manifest
 from tunix_rt.services.store import Store
 
-RUN_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
-
 
 class EvaluateRun(BaseModel):
     """Which texts of a run to judge, and by what."""

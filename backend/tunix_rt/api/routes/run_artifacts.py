@@ -11,7 +11,7 @@ from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import ErrorBody, error_responses
 from tunix_rt.api.file_ranges import file_response
 from tunix_rt.core.run_record import MetricsLine, ValidationLine
-from tunix_rt.services.run_evaluations import RUN_ID_PATTERN
+from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services.runs import artifacts
 from tunix_rt.services.runs.metrics_lines import metrics_array
 

@@ -10,9 +10,9 @@ from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import ChosenEvaluations, ChosenScores, Limit, Offset
 from tunix_rt.core.evaluation.leaderboard import Leaderboard
 from tunix_rt.core.evaluation.run_evaluation import RunEvaluation
+from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services import run_evaluations as run_evaluation_service
 from tunix_rt.services.leaderboards import show_leaderboard
-from tunix_rt.services.run_evaluations import RUN_ID_PATTERN
 
 router = APIRouter(
     prefix="/api/tunix", tags=["run evaluations"], responses=error_responses(), route_class=CheckedRoute

@@ -10,7 +10,7 @@ from tunix_rt.api.errors import error_responses
 from tunix_rt.api.live_runs import Follower, LiveRuns
 from tunix_rt.api.sse import sse_response
 from tunix_rt.api.transfers import text_answer
-from tunix_rt.services.run_evaluations import RUN_ID_PATTERN
+from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services.runs.cursors import Cursor, parse_cursor
 from tunix_rt.services.runs.live import RunReader
 

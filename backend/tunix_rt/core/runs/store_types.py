@@ -11,7 +11,8 @@ from tunix_rt.core.run_record import Count, RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import Run
 
-RunId = Annotated[str, Field(min_length=1, max_length=128)]
+RUN_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+RunId = Annotated[str, Field(pattern=RUN_ID_PATTERN)]
 
 
 class NewRun(Record):

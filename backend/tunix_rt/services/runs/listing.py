@@ -1,8 +1,11 @@
 """Use cases around the list of runs: all of the home's, whoever started them."""
 
+from datetime import datetime
+
 from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.core.record import Record
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import Run, RunDetail, ServiceEvent
 from tunix_rt.core.runs.store_types import RunFilter
@@ -19,6 +22,19 @@ class RunList(BaseModel):
     model_config = ConfigDict(frozen=True)
     data: tuple[Run, ...]
     pagination: Pagination
+
+
+class RunTimes(Record):
+    """Where a run stands, and since when."""
+
+    run_id: str
+    status: RunStatus
+    is_held: bool
+    num_attempts: int
+    queued_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    exit_code: int | None = None
 
 
 class RunEventList(BaseModel):
@@ -58,6 +74,11 @@ def get_run(store: Store, run_id: str) -> RunDetail:
     """A run by its whole id, or NotFoundError."""
     store.outside.refresh()
     return store.runs.get(run_id)
+
+
+def get_times(store: Store, run_id: str) -> RunTimes:
+    """Where a run stands, or NotFoundError."""
+    return RunTimes.model_validate(get_run(store, run_id).model_dump(include=set(RunTimes.model_fields)))
 
 
 def find_run_id(store: Store, part: str) -> str:

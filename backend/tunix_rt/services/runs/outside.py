@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.run_record import RunFailure, RunManifest, RunStatus
 from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.runs.store_types import NewRun, OutsideRun
+from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, NewRun, OutsideRun
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.directory_locks import is_held
 from tunix_rt.files.run_dirs import RunDir, first_json_line
@@ -27,7 +27,6 @@ from tunix_rt.services.run_manifests import read_manifest
 LOOK_EVERY_S = 2.0
 """A look at 10,000 directories takes some milliseconds: not for every request."""
 _RUNS_AT_ONCE = 500
-_MAX_ID_CHARS = 128
 _OF_ANOTHER_PROCESS = re.compile(r"(.+)-process-\d+")
 
 
@@ -193,4 +192,4 @@ def _is_run_name(name: str, all_names: set[str]) -> bool:
     other = _OF_ANOTHER_PROCESS.fullmatch(name)
     if other is not None and other[1] in all_names:
         return False
-    return name.isprintable() and not name.startswith(".") and len(name) <= _MAX_ID_CHARS
+    return re.fullmatch(RUN_ID_PATTERN, name) is not None

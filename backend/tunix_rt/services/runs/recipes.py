@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict
+
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe, resolve_recipe
 from tunix_rt.config.settings import Settings
@@ -30,6 +32,31 @@ class AskedRecipe:
 
     name: str
     resolved: ResolvedRecipe
+
+
+class NamedRecipe(BaseModel):
+    """A recipe that has a name."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    is_shipped: bool
+    """Inside the package; else one's own, in the home directory."""
+
+
+class RecipeList(BaseModel):
+    """Every recipe that has a name, by name."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[NamedRecipe, ...]
+
+
+def list_recipes(settings: Settings) -> RecipeList:
+    """The shipped recipes and one's own."""
+    paths = sorted(recipe_paths(settings).items())
+    own = settings.recipes_dir
+    return RecipeList(
+        data=tuple(NamedRecipe(name=name, is_shipped=path.parent != own) for name, path in paths)
+    )
 
 
 def recipe_paths(settings: Settings) -> dict[str, Path]:

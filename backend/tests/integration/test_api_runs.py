@@ -1,0 +1,161 @@
+"""Runs over HTTP: submitted, listed, controlled and removed, on both databases."""
+
+import json
+from typing import Any
+
+from fastapi.testclient import TestClient
+from httpx2 import Response
+from support.datasets import add, sums
+from support.http import error_of
+from support.queue import ANY_SLOT, claimed, make_worker, queued
+from support.submitting import SMALL_RECIPE, build_demo
+
+from tunix_rt.config.recipe_loading import resolve_recipe
+from tunix_rt.config.yaml_text import parse_yaml
+from tunix_rt.services.store import Store
+
+RUNS = "/api/tunix/runs"
+
+
+def submitted(client: TestClient, store: Store, **values: Any) -> Response:
+    build_demo(store.settings)
+    return client.post(RUNS, json={"recipe": SMALL_RECIPE, "device": "cpu"} | values)
+
+
+def ids(client: TestClient, query: str = "") -> list[str]:
+    answer = client.get(f"{RUNS}?{query}")
+    assert answer.status_code == 200, answer.text
+    page = answer.json()
+    assert page["pagination"]["total"] == len(page["data"])
+    return [run["run_id"] for run in page["data"]]
+
+
+def test_a_submitted_run_is_found_everywhere(client: TestClient, store: Store) -> None:
+    answer = submitted(client, store, name="first", priority=4)
+    assert answer.status_code == 201, answer.text
+    run = answer.json()
+    assert client.get(f"{RUNS}/{run['run_id']}").json() == run
+    assert run["plan"]["fits"] is True
+    assert run["recipe"]["training"]["num_steps"] == 2
+    assert ids(client) == [run["run_id"]]
+    status = client.get(f"{RUNS}/{run['run_id']}/status").json()
+    assert (status["status"], status["num_attempts"]) == ("queued", 0)
+    events = client.get(f"{RUNS}/{run['run_id']}/events").json()["data"]
+    assert [event["kind"] for event in events] == ["submitted"]
+    assert client.get(f"{RUNS}/{run['run_id']}/events?after=0").json()["data"] == []
+    claim = store.runs.claim("worker-a", ANY_SLOT)
+    assert claim is not None
+    assert claim.run.run_id == run["run_id"]
+
+
+def test_what_cannot_run_is_refused_and_not_queued(client: TestClient, store: Store) -> None:
+    for values, status, said in [
+        ({"recipe": "smoke_tinny"}, 404, "smoke_tiny"),
+        ({"dataset": "demo-v7"}, 404, "demo-v1"),
+        ({"overrides": ["training.num_stepz=1"]}, 422, "training.num_steps"),
+        ({"overrides": ["model.name=/etc"]}, 422, "not a hub id"),
+        ({"priority": 10**6}, 422, "priority"),
+        ({"recepe": "demo"}, 422, "recepe"),
+        ({"recipe": {}}, 422, "recipe is empty"),
+    ]:
+        error = error_of(submitted(client, store, **values), status)
+        assert said in error["detail"] + error["next_step"]
+    assert ids(client) == []
+
+
+def test_what_does_not_fit_is_a_conflict_with_advice(client: TestClient, store: Store) -> None:
+    large = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
+             "overrides": ["training.batch_size=512", "training.remat=none", "eval={}"]}  # fmt: skip
+    error = error_of(submitted(client, store, **large), 409)
+    assert error["code"] == "does-not-fit"
+    assert "would make it fit" in error["next_step"]
+    forced = submitted(client, store, **large, is_forced=True)
+    assert forced.json()["request"]["is_forced"] is True
+
+
+def test_cancelling_never_breaks_the_list(client: TestClient, store: Store) -> None:
+    queued(store, "waiting")
+    store.runs.cancel("waiting")
+    running = claimed(store, "running").run.run_id
+    assert client.post(f"{RUNS}/{running}/cancel").json()["status"] == "cancelling"
+    assert ids(client) == ["running", "waiting"]
+    assert ids(client, "status=cancelling&status=cancelled") == ["running", "waiting"]
+    assert client.get(f"{RUNS}/{running}/status").json()["status"] == "cancelling"
+    assert error_of(client.post(f"{RUNS}/waiting/cancel"), 409)["code"] == "conflict"
+
+
+def test_a_run_is_paused_resumed_put_first_and_removed(client: TestClient, store: Store) -> None:
+    run_id = submitted(client, store).json()["run_id"]
+    run = f"{RUNS}/{run_id}"
+    assert client.post(f"{run}/pause").json()["is_held"] is True
+    assert client.post(f"{run}/resume").json()["is_held"] is False
+    assert client.post(f"{run}/priority", json={"priority": 9}).json()["priority"] == 9
+    assert (store.settings.jobs_dir / run_id).is_dir()
+    assert client.delete(run).status_code == 204
+    assert not (store.settings.jobs_dir / run_id).exists()
+    error_of(client.get(run), 404)
+    error_of(client.delete(run), 404)
+
+
+def test_lists_are_paged_and_filtered(client: TestClient, store: Store) -> None:
+    for number in range(3):
+        queued(store, f"run-{number}", engine="torch" if number else "jax")
+    page = client.get(f"{RUNS}?limit=2&offset=1").json()
+    assert [run["run_id"] for run in page["data"]] == ["run-1", "run-0"]
+    assert (page["pagination"]["total"], page["pagination"].get("next_offset")) == (3, None)
+    assert ids(client, "engine=jax&dataset=demo-v1&mode=full&model=LLAMA&text=run") == ["run-0"]
+    error_of(client.get(f"{RUNS}?status=pending"), 422)
+    error_of(client.get(f"{RUNS}/..%2F..%2Fetc"), 404)
+
+
+def test_the_queue_says_how_it_stands_and_can_be_paused(client: TestClient, store: Store) -> None:
+    queued(store, "held", is_held=True)
+    store.workers.register(make_worker())
+    queue = client.get("/api/tunix/queue").json()
+    assert (queue["is_paused"], queue["num_runs"], queue["num_held"]) == (False, {"queued": 1}, 1)
+    assert client.post("/api/tunix/queue/pause").json()["is_paused"] is True
+    assert client.post("/api/tunix/queue/resume").json()["is_paused"] is False
+    workers = client.get("/api/tunix/workers").json()["data"]
+    assert [worker["worker_id"] for worker in workers] == ["worker-a"]
+
+
+def test_a_dry_run_plans_and_queues_nothing(client: TestClient, store: Store) -> None:
+    build_demo(store.settings)
+    asked = {"recipe": SMALL_RECIPE, "device": "cpu"}
+    tried = client.post("/api/tunix/run", json=asked).json()
+    assert tried["preview"]["plan"]["num_steps"] == 2
+    assert ids(client) == []
+    run = client.post("/api/tunix/run", json=asked | {"dry_run": False}).json()["run"]
+    assert ids(client) == [run["run_id"]]
+
+
+def test_rows_and_a_recipe_for_training_come_from_a_dataset(client: TestClient, store: Store) -> None:
+    build_demo(store.settings)
+    rows = client.post("/api/tunix/sft/export", json={"dataset_key": "demo-v1", "limit": 3})
+    assert len([json.loads(line) for line in rows.text.splitlines()]) == 3
+    asked = {"dataset_key": "demo-v1", "model_id": "tiny-llama", "weight_decay": 0.5}
+    made = client.post("/api/tunix/sft/manifest", json=asked)
+    assert made.status_code == 201, made.text
+    recipe = resolve_recipe(parse_yaml(made.json()["manifest_yaml"], what="it")).recipe
+    assert recipe.training.optimizer.weight_decay == 0.5
+    assert recipe.training.learning_rate == 2e-5
+    assert (recipe.data.dataset, recipe.training.num_epochs) == ("demo-v1", 3)
+
+
+def test_single_traces_are_exported_by_their_ids(client: TestClient, store: Store) -> None:
+    rows = sums(2)
+    add(store, rows)
+    asked = {"trace_ids": [str(row.id) for row in rows]}
+    lines = client.post("/api/tunix/sft/export", json=asked).text.splitlines()
+    assert len(lines) == 2
+    error_of(client.post("/api/tunix/sft/export", json={"trace_ids": ["no-id"]}), 422)
+    error_of(client.post("/api/tunix/sft/export", json={}), 422)
+    error_of(client.post("/api/tunix/sft/export", json={"dataset_key": "nothing-v1"}), 404)
+
+
+def test_the_server_says_what_it_trains_with(client: TestClient) -> None:
+    status = client.get("/api/tunix/status").json()
+    assert status["available"] is True
+    assert status["engines"] == ["jax", "torch"]
+    recipes = client.get("/api/tunix/recipes").json()["data"]
+    assert {"name": "smoke_tiny", "is_shipped": True} in recipes

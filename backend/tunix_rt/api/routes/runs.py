@@ -1,0 +1,156 @@
+"""Runs: submit, list, look, cancel, pause, resume, put first, remove; the queue and its workers."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, status
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.errors import error_responses
+from tunix_rt.api.json_bodies import CheckedRoute
+from tunix_rt.api.queries import Limit, Offset, Word
+from tunix_rt.core.run_record import RunStatus
+from tunix_rt.core.runs.request import Priority, RunRequest
+from tunix_rt.core.runs.run import RunDetail
+from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, RunFilter
+from tunix_rt.services.runs import controlling, listing, removing
+from tunix_rt.services.runs.listing import QueueState, RunEventList, RunList, RunTimes, WorkerList
+from tunix_rt.services.runs.submitting import submit
+
+router = APIRouter(prefix="/api/tunix", tags=["runs"], responses=error_responses(), route_class=CheckedRoute)
+
+RunId = Annotated[str, Path(pattern=RUN_ID_PATTERN)]
+
+
+class NewPriority(BaseModel):
+    """How early a run is taken."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    priority: Priority
+
+
+def run_filter(
+    status: Annotated[list[RunStatus] | None, Query(description="any of these; repeatable")] = None,
+    dataset: Word = None,
+    mode: Annotated[Word, Query(description="full, lora or qlora")] = None,
+    engine: Annotated[Word, Query(description="jax or torch")] = None,
+    model: Annotated[Word, Query(description="stands in the name of the model")] = None,
+    sweep_id: Word = None,
+    text: Annotated[Word, Query(description="stands in the id, the recipe, the model or the dataset")] = None,
+) -> RunFilter:
+    """Which runs are meant."""
+    return RunFilter(
+        status=tuple(status or ()),
+        dataset=dataset,
+        mode=mode,
+        engine=engine,
+        model=model,
+        sweep_id=sweep_id,
+        text=text,
+    )
+
+
+ChosenRuns = Annotated[RunFilter, Depends(run_filter)]
+
+
+@router.post(
+    "/runs",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(400, 404, 409, 501),
+    response_model_exclude_none=True,
+)
+def submit_run(request: RunRequest, store: OpenStore) -> RunDetail:
+    """Check and plan a recipe, and put it into the queue.
+
+    404 if the recipe, the dataset or the eval set is unknown, 409 with the plan's advice if it does not fit
+    the hardware and is not forced, 501 if its engine is not installed.
+    """
+    return submit(store, request)
+
+
+@router.get("/runs", response_model_exclude_none=True)
+def list_runs(store: OpenStore, criteria: ChosenRuns, limit: Limit = 20, offset: Offset = 0) -> RunList:
+    """A page of runs with the total, newest first."""
+    return listing.list_runs(store, criteria, limit=limit, offset=offset)
+
+
+@router.get("/runs/{run_id}", responses=error_responses(404), response_model_exclude_none=True)
+def get_run(run_id: RunId, store: OpenStore) -> RunDetail:
+    """A run with its recipe and its plan. 404 if unknown."""
+    return listing.get_run(store, run_id)
+
+
+@router.get("/runs/{run_id}/status", responses=error_responses(404), response_model_exclude_none=True)
+def get_status(run_id: RunId, store: OpenStore) -> RunTimes:
+    """Where a run stands, and since when. 404 if unknown."""
+    return listing.get_times(store, run_id)
+
+
+@router.get("/runs/{run_id}/events", responses=error_responses(404))
+def list_events(
+    run_id: RunId,
+    store: OpenStore,
+    after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="only later than this sequence")] = -1,
+) -> RunEventList:
+    """What queue and workers did with a run, in order. 404 if unknown."""
+    return listing.list_events(store, run_id, after=after)
+
+
+@router.post("/runs/{run_id}/cancel", responses=error_responses(404, 409), response_model_exclude_none=True)
+def cancel_run(run_id: RunId, store: OpenStore) -> RunDetail:
+    """Cancel a queued run at once, or ask a running one to stop. 404 if unknown, 409 if it has ended."""
+    return controlling.cancel(store, run_id)
+
+
+@router.post("/runs/{run_id}/pause", responses=error_responses(404, 409), response_model_exclude_none=True)
+def pause_run(run_id: RunId, store: OpenStore) -> RunDetail:
+    """Make a run wait until it is resumed; a running one stops with a checkpoint.
+
+    404 if unknown, 409 if it has ended.
+    """
+    return controlling.pause(store, run_id)
+
+
+@router.post("/runs/{run_id}/resume", responses=error_responses(404, 409), response_model_exclude_none=True)
+def resume_run(run_id: RunId, store: OpenStore) -> RunDetail:
+    """Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint.
+
+    404 if unknown, 409 if it has succeeded.
+    """
+    return controlling.resume(store, run_id)
+
+
+@router.post("/runs/{run_id}/priority", responses=error_responses(404, 409), response_model_exclude_none=True)
+def set_priority(run_id: RunId, body: NewPriority, store: OpenStore) -> RunDetail:
+    """Take a run earlier or later. 404 if unknown, 409 if it has ended."""
+    return controlling.set_priority(store, run_id, body.priority)
+
+
+@router.delete("/runs/{run_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
+def remove_run(run_id: RunId, store: OpenStore) -> None:
+    """Remove a run and its files. 404 if unknown, 409 while it runs, or while something needs it."""
+    removing.remove(store, run_id)
+
+
+@router.get("/queue")
+def get_queue(store: OpenStore) -> QueueState:
+    """How the queue stands: runs by status, and who takes them."""
+    return listing.queue_state(store)
+
+
+@router.post("/queue/pause")
+def pause_queue(store: OpenStore) -> QueueState:
+    """Let workers take nothing more; what runs goes on."""
+    return controlling.pause_queue(store)
+
+
+@router.post("/queue/resume")
+def resume_queue(store: OpenStore) -> QueueState:
+    """Let workers take runs again."""
+    return controlling.resume_queue(store)
+
+
+@router.get("/workers")
+def list_workers(store: OpenStore) -> WorkerList:
+    """Every worker that is known, the newest first."""
+    return listing.list_workers(store)
