@@ -1,16 +1,24 @@
 """Sweeps for tests: complete ones, of which a test says only what it is about."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from support.datasets import build, sums
+from tunix_rt.core.run_record import RunFailure, RunFigures
+from tunix_rt.core.runs.run import Claim, RunDetail
+from tunix_rt.core.runs.worker import Slot
 from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep
+from tunix_rt.services.store import Store
+from tunix_rt.services.sweeps.controlling import start
+from tunix_rt.services.sweeps.creating import create
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LEARNING_RATE: dict[str, Any] = {"type": "loguniform", "min": 1e-4, "max": 1e-2}
 RECIPE: dict[str, Any] = {
     "model": {"name": "tiny-llama", "weights": "random", "tokenizer": "tiny"},
-    "data": {"dataset": "demo-arithmetic-v1", "row_length": 64},
+    "data": {"dataset": "demo-v1", "row_length": 64},
     "training": {
         "num_steps": 4,
         "batch_size": 2,
@@ -39,3 +47,62 @@ def make_sweep(sweep_id: str = "rates-0", **keys: Any) -> Sweep:
     return Sweep(
         sweep_id=sweep_id, name=spec.name, status="queued", spec=spec, recipe=RECIPE, created_at=NOON
     )
+
+
+def started(store: Store, **keys: Any) -> str:
+    """A sweep that runs, over a dataset of eight rows; its id."""
+    with_rows(store)
+    sweep_id = create(store, make_spec(**keys)).sweep_id
+    start(store, sweep_id)
+    return sweep_id
+
+
+def with_rows(store: Store) -> None:
+    """Build the dataset that the recipe names: small, so that planning a trial takes no time."""
+    build(store.settings.home_dir, sums(8))
+
+
+def claim_next(store: Store) -> Claim:
+    """Be the worker that takes the next run."""
+    claim = store.runs.claim("worker-a", (Slot(),))
+    assert claim is not None
+    return claim
+
+
+def train_next(store: Store, value: Callable[[RunDetail], float]) -> RunDetail:
+    """Be the worker that takes the next run and trains it in no time, to the loss that `value` gives."""
+    claim = claim_next(store)
+    figures = figures_of(value(claim.run))
+    assert store.runs.finish(claim.lease, "succeeded", "Done.", exit_code=0, figures=figures)
+    return claim.run
+
+
+def figures_of(loss: float) -> RunFigures:
+    """What a run of the recipe ends with."""
+    return RunFigures(
+        num_steps=4,
+        num_planned_steps=4,
+        num_examples=8,
+        num_dropped_examples=0,
+        fill_ratio=1.0,
+        final_loss=loss,
+    )
+
+
+def fail_next(store: Store, code: str = "config") -> RunDetail:
+    """Be the worker whose next run fails."""
+    claim = claim_next(store)
+    failure = RunFailure(code=code, detail=f"It is {code}.", next_step="Mend it.")
+    assert store.runs.finish(claim.lease, "failed", "Failed.", exit_code=2, failure=failure)
+    return claim.run
+
+
+def rate_of(run: RunDetail) -> float:
+    """The learning rate that a run tries."""
+    training: Any = run.recipe["training"]
+    return float(training["learning_rate"])
+
+
+def statuses(store: Store, sweep_id: str) -> list[str]:
+    """Of the trials, in order."""
+    return [trial.status for trial in store.sweeps.get(sweep_id).trials]

@@ -87,8 +87,15 @@ class SweepRepository:
             taken = update(sweeps).where(sweeps.c.id == sweep_id, is_free).values(worker_id=worker_id)
             return connection.execute(taken).rowcount == 1
 
-    def move(self, sweep_id: str, after: RunStatus, now: datetime, failure: RunFailure | None = None) -> None:
-        """Give a sweep another status.
+    def move(
+        self,
+        sweep_id: str,
+        after: RunStatus,
+        now: datetime,
+        failure: RunFailure | None = None,
+        trials: Sequence[Trial] = (),
+    ) -> None:
+        """Give a sweep another status, and these of its trials.
 
         Raises:
             NotFoundError: There is no such sweep.
@@ -106,6 +113,13 @@ class SweepRepository:
             if after == "running":
                 values["started_at"] = now
             connection.execute(update(sweeps).where(sweeps.c.pk == row.pk).values(**values))
+            for trial in trials:
+                _put(connection, row.pk, trial)
+
+    def journal_length(self, sweep_id: str) -> int:
+        """How many records the sampler has written; NotFoundError for an unknown sweep."""
+        with reading(self._engine) as connection:
+            return _num_records(connection, _pk(connection, sweep_id))
 
     def journal(self, sweep_id: str) -> Journal:
         """Everything that the sampler remembers, in order."""
@@ -122,8 +136,7 @@ class SweepRepository:
         """Store a decision; False, with nothing stored, when the sweep has moved on since it was read."""
         with writing(self._engine) as connection:
             row = _locked(connection, sweep_id)
-            counted = select(func.count()).where(sweep_journal.c.sweep_pk == row.pk)
-            if row.status not in _ACTIVE or connection.execute(counted).scalar_one() != decision.num_known:
+            if row.status not in _ACTIVE or _num_records(connection, row.pk) != decision.num_known:
                 return False
             _append(connection, row.pk, decision)
             for trial in decision.trials:
@@ -131,13 +144,6 @@ class SweepRepository:
             best = update(sweeps).where(sweeps.c.pk == row.pk).values(best_run_id=decision.best_run_id)
             connection.execute(best)
         return True
-
-    def put_trials(self, sweep_id: str, trials: Sequence[Trial]) -> None:
-        """Change trials of which the sampler need not know."""
-        with writing(self._engine) as connection:
-            row = _locked(connection, sweep_id)
-            for trial in trials:
-                _put(connection, row.pk, trial)
 
     def remove(self, sweep_id: str) -> None:
         """Forget a sweep with its trials; the runs stay. ConflictError while it is active."""
@@ -173,6 +179,18 @@ def _locked(connection: Connection, sweep_id: str) -> Row[Any]:
     if row is None:
         raise _unknown(sweep_id)
     return row
+
+
+def _pk(connection: Connection, sweep_id: str) -> int:
+    pk = connection.execute(select(sweeps.c.pk).where(sweeps.c.id == sweep_id)).scalar_one_or_none()
+    if pk is None:
+        raise _unknown(sweep_id)
+    return int(pk)
+
+
+def _num_records(connection: Connection, pk: int) -> int:
+    counted = select(func.count()).where(sweep_journal.c.sweep_pk == pk)
+    return int(connection.execute(counted).scalar_one())
 
 
 def _append(connection: Connection, pk: int, decision: Decision) -> None:

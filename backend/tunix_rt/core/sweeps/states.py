@@ -2,7 +2,7 @@
 
 queued      created; started -> running
 running     budget spent -> succeeded, or failed when no trial succeeded; told to stop -> cancelling
-cancelling  every trial has stopped -> cancelled
+cancelling  every trial has stopped -> cancelled, unless its end comes first
 cancelled   resumed -> running, with the trials that were stopped
 failed      resumed -> running
 """
@@ -13,7 +13,8 @@ from tunix_rt.core.run_record import RunStatus
 ALLOWED: dict[RunStatus, frozenset[RunStatus]] = {
     "queued": frozenset({"running", "cancelled"}),
     "running": frozenset({"cancelling", "failed", "succeeded"}),
-    "cancelling": frozenset({"cancelled"}),
+    # A sweep that is told to stop may have reached its end before it hears of it.
+    "cancelling": frozenset({"cancelled", "failed", "succeeded"}),
     "cancelled": frozenset({"running"}),
     "failed": frozenset({"running"}),
     "succeeded": frozenset(),

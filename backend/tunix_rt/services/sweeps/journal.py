@@ -18,7 +18,7 @@ class HeldJournal(BaseJournalBackend):
 
     def __init__(self, records: Sequence[JournalRecord]) -> None:
         self._records = list(records)
-        self.num_known = len(records)
+        self._num_taken = len(records)
 
     def read_logs(self, log_number_from: int) -> Iterable[JournalRecord]:
         """The records from this place on."""
@@ -28,7 +28,8 @@ class HeldJournal(BaseJournalBackend):
         """Take records, as the plain JSON that will be read back."""
         self._records += [json.loads(json.dumps(log)) for log in logs]
 
-    @property
-    def new_records(self) -> list[JournalRecord]:
-        """What is not stored yet."""
-        return self._records[self.num_known :]
+    def take_new(self) -> list[JournalRecord]:
+        """What must be stored: the records since the last time that somebody asked."""
+        new = self._records[self._num_taken :]
+        self._num_taken = len(self._records)
+        return new

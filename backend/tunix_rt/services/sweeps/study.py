@@ -40,7 +40,7 @@ class Suggestion:
 class SweepStudy:
     """The sampler's view of a sweep, replayed from its journal.
 
-    It changes nothing outside itself: `journal.new_records` is what must be stored.
+    It changes nothing outside itself: `journal.take_new()` is what must be stored.
     """
 
     def __init__(self, sweep_id: str, spec: SweepSpec, records: list[JournalRecord]) -> None:
@@ -90,10 +90,6 @@ class SweepStudy:
                 if trial.should_prune():
                     return percent
         return None
-
-    def is_open(self, number: int) -> bool:
-        """Whether the sampler still waits for this trial."""
-        return self._storage.get_trial(self._trial_id(number)).state == TrialState.RUNNING
 
     def succeed(self, number: int, value: float) -> None:
         """The trial ended with this value."""

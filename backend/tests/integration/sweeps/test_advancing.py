@@ -1,0 +1,217 @@
+"""A sweep from its first trial to its last, with a worker that trains in no time."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from support.queue import make_worker
+from support.sweeps import (
+    RECIPE,
+    claim_next,
+    fail_next,
+    figures_of,
+    make_spec,
+    rate_of,
+    started,
+    statuses,
+    train_next,
+    with_rows,
+)
+
+from tunix_rt.core.errors import ConflictError, InvalidInputError, NotFoundError
+from tunix_rt.core.runs.store_types import RunFilter
+from tunix_rt.services.store import Store
+from tunix_rt.services.sweeps.advancing import advance, advance_all
+from tunix_rt.services.sweeps.controlling import cancel, remove, resume
+from tunix_rt.services.sweeps.creating import create
+
+TO_NINE = {"type": "randint", "min": 0, "max": 9}
+FOUR = {"training.batch_size": {"type": "choice", "values": [1, 2, 4, 8]}}
+
+
+def num_runs(store: Store, sweep_id: str) -> int:
+    return store.runs.list(RunFilter(sweep_id=sweep_id), limit=1, offset=0).total
+
+
+def write_losses(store: Store, run_id: str, losses: list[float]) -> None:
+    run_dir = store.settings.runs_dir / run_id
+    run_dir.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"step": step, "loss": loss}) + "\n" for step, loss in enumerate(losses, start=1)]
+    (run_dir / "metrics.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def test_a_sweep_tries_its_budget_and_names_the_best(store: Store) -> None:
+    sweep_id = started(store)
+    rates = []
+    while advance(store, sweep_id):
+        rates.append(rate_of(train_next(store, rate_of)))
+    sweep = store.sweeps.get(sweep_id)
+    assert sweep.status == "succeeded"
+    assert [trial.value for trial in sweep.trials] == rates
+    assert len(set(rates)) == 3
+    assert sweep.best is not None
+    assert sweep.best.value == min(rates)
+    assert sweep.best_run_id == sweep.best.run_id
+    assert store.runs.get(sweep.best_run_id).sweep_id == sweep_id
+
+
+def test_nothing_happens_twice_however_often_it_is_looked_at(store: Store) -> None:
+    sweep_id = started(store, max_concurrent=2)
+    for _ in range(3):
+        assert advance(store, sweep_id)
+    assert num_runs(store, sweep_id) == 2
+    train_next(store, rate_of)
+    for _ in range(3):
+        assert advance(store, sweep_id)
+    assert statuses(store, sweep_id) == ["succeeded", "queued", "queued"]
+    assert num_runs(store, sweep_id) == 3
+
+
+def test_a_grid_runs_every_combination(store: Store) -> None:
+    sweep_id = started(store, search_space=FOUR, sampler="grid", budget={}, max_concurrent=3)
+    sizes: list[Any] = []
+    while advance(store, sweep_id):
+        run = train_next(store, lambda run: 1.0)
+        training: Any = run.recipe["training"]
+        sizes.append(training["batch_size"])
+    assert sorted(sizes) == [1, 2, 4, 8]
+
+
+def test_a_failed_run_is_a_failed_trial_and_the_search_goes_on(store: Store) -> None:
+    sweep_id = started(store)
+    advance(store, sweep_id)
+    fail_next(store)
+    while advance(store, sweep_id):
+        train_next(store, rate_of)
+    sweep = store.sweeps.get(sweep_id)
+    assert [trial.status for trial in sweep.trials] == ["failed", "succeeded", "succeeded"]
+    assert sweep.trials[0].error == "It is config."
+    assert sweep.trials[0].value is None
+    assert sweep.status == "succeeded"
+
+
+def test_a_sweep_of_which_everything_fails_stops_and_says_why(store: Store) -> None:
+    sweep_id = started(store, budget={"num_trials": 50})
+    while advance(store, sweep_id):
+        fail_next(store, "diverged")
+    sweep = store.sweeps.get(sweep_id)
+    assert sweep.status == "failed"
+    assert len(sweep.trials) == 5
+    assert sweep.failure is not None
+    assert sweep.failure.detail.startswith("None of the 5 trials succeeded; the first 5 failed.")
+    assert "It is diverged." in sweep.failure.detail
+
+
+def test_a_combination_that_the_recipe_refuses_is_a_failed_trial(store: Store) -> None:
+    space = {
+        "training.batch_size": {"type": "choice", "values": [2, 4]},
+        "training.gradient_accumulation_steps": {"type": "choice", "values": [1, 4]},
+    }
+    recipe = {**RECIPE, "training": {**RECIPE["training"], "batch_size": 4}}
+    sweep_id = started(store, recipe=recipe, search_space=space, sampler="grid", budget={}, max_concurrent=4)
+    while advance(store, sweep_id):
+        train_next(store, lambda run: 1.0)
+    trials = store.sweeps.get(sweep_id).trials
+    assert sorted(trial.status for trial in trials) == ["failed", "succeeded", "succeeded", "succeeded"]
+    refused = next(trial for trial in trials if trial.status == "failed")
+    assert refused.params == {"training.batch_size": 2, "training.gradient_accumulation_steps": 4}
+    assert "cannot be split" in (refused.error or "")
+
+
+def test_a_hopeless_trial_is_pruned_while_it_runs(store: Store) -> None:
+    sweep_id = started(store, pruner="median", prune_after_trials=1, budget={"num_trials": 2})
+    advance(store, sweep_id)
+    write_losses(store, store.sweeps.get(sweep_id).trials[0].run_id, [4.0, 3.0, 2.0, 1.0])
+    claim = claim_next(store)
+    advance(store, sweep_id)
+    store.runs.finish(claim.lease, "succeeded", "Done.", figures=figures_of(1.0))
+    advance(store, sweep_id)
+    hopeless = claim_next(store).run
+    write_losses(store, hopeless.run_id, [9.0, 9.0])
+    advance(store, sweep_id)
+    trial = store.sweeps.get(sweep_id).trials[1]
+    assert (trial.status, trial.value) == ("pruned", 9.0)
+    assert trial.error == "Stopped at 25 % of its training by the pruner median."
+    assert store.runs.get(hopeless.run_id).status == "cancelling"
+    assert store.sweeps.get(sweep_id).best_run_id == claim.run.run_id
+
+
+def test_device_minutes_are_a_budget_too(store: Store) -> None:
+    sweep_id = started(store, budget={"device_minutes": 30}, max_concurrent=2)
+    advance(store, sweep_id)
+    train_next(store, rate_of)
+    claim_next(store)
+    later = datetime.now(UTC) + timedelta(minutes=31)
+    assert advance(store, sweep_id, now=datetime.now(UTC) + timedelta(minutes=29))
+    assert statuses(store, sweep_id) == ["succeeded", "running", "queued"]
+    assert advance(store, sweep_id, now=later)
+    runs = {run.run_id[-1]: run.status for run in store.runs.list(RunFilter(), limit=9, offset=0).data}
+    assert runs == {"0": "succeeded", "1": "cancelling", "2": "cancelled"}
+
+
+def test_a_cancelled_sweep_cancels_its_trials_and_resumes_with_them(store: Store) -> None:
+    sweep_id = started(store, max_concurrent=2)
+    advance(store, sweep_id)
+    claim = claim_next(store)
+    assert cancel(store, sweep_id).status == "cancelling"
+    assert advance(store, sweep_id)
+    assert store.runs.finish(claim.lease, "cancelled", "Stopped.", exit_code=143)
+    assert not advance(store, sweep_id)
+    assert store.sweeps.get(sweep_id).status == "cancelled"
+    assert statuses(store, sweep_id) == ["cancelled", "cancelled"]
+
+    assert resume(store, sweep_id).status == "running"
+    assert statuses(store, sweep_id) == ["queued", "queued"]
+    while advance(store, sweep_id):
+        train_next(store, rate_of)
+    assert store.sweeps.get(sweep_id).status == "succeeded"
+    assert statuses(store, sweep_id) == ["succeeded"] * 3
+    assert num_runs(store, sweep_id) == 3
+
+
+def test_a_sweep_that_goes_on_cannot_be_removed(store: Store) -> None:
+    sweep_id = started(store)
+    advance(store, sweep_id)
+    with pytest.raises(ConflictError, match="is running"):
+        remove(store, sweep_id)
+    cancel(store, sweep_id)
+    advance(store, sweep_id)
+    remove(store, sweep_id)
+    with pytest.raises(NotFoundError, match="There is no sweep"):
+        store.sweeps.get(sweep_id)
+    assert num_runs(store, sweep_id) == 1
+
+
+def test_one_worker_looks_after_a_sweep_and_another_takes_over(store: Store) -> None:
+    sweep_id = started(store)
+    store.workers.register(make_worker("worker-a"))
+    store.workers.register(make_worker("worker-b"))
+    advance_all(store, "worker-a")
+    advance_all(store, "worker-b")
+    assert store.sweeps.get(sweep_id).worker_id == "worker-a"
+    store.workers.set_status("worker-a", "lost")
+    advance_all(store, "worker-b")
+    assert store.sweeps.get(sweep_id).worker_id == "worker-b"
+    assert num_runs(store, sweep_id) == 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"recipe": "no-such-recipe"}, "There is no recipe 'no-such-recipe'"),
+        ({"dataset": "no-such-data-v1"}, "no-such-data-v1"),
+        ({"eval_set": "no-such-set"}, "no-such-set"),
+        ({"metric": "validation_loss"}, "the recipe never validates"),
+        ({"search_space": {"training.batch_size": {"type": "choice", "values": [2, 0]}}}, "batch_size must"),
+        ({"search_space": {"training.warmup_steps": TO_NINE}}, "warmup_steps 9 is more than num_steps 4"),
+        ({"search_space": {"training.bach": TO_NINE}}, "batch_size"),
+    ],
+)
+def test_what_could_never_run_is_refused_before_it_begins(
+    store: Store, keys: dict[str, Any], message: str
+) -> None:
+    with_rows(store)
+    with pytest.raises(InvalidInputError, match=message):
+        create(store, make_spec(**keys))
+    assert store.sweeps.list(limit=9, offset=0).total == 0

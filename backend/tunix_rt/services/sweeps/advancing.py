@@ -1,0 +1,100 @@
+"""What a sweep does next. A worker asks every couple of seconds; nothing is remembered between two answers.
+
+    look    at the trials' runs: what ended, what was reported
+    decide  tell the sampler, stop hopeless trials, ask for new ones: one transaction, its journal included
+    act     submit the runs that are missing, cancel those that are not wanted any more
+
+Whoever dies between deciding and acting is followed by somebody who looks again: a trial's run has a fixed
+id, so it is never submitted twice. Two who decide at the same time cannot both store it.
+"""
+
+import logging
+from datetime import UTC, datetime
+
+from tunix_rt.core.errors import StorageError, TunixRTError
+from tunix_rt.core.run_record import RunFailure
+from tunix_rt.core.sweeps.sweep import SweepDetail
+from tunix_rt.services.store import Store
+from tunix_rt.services.sweeps.deciding import Decider
+from tunix_rt.services.sweeps.extra import has_optuna
+from tunix_rt.services.sweeps.stopping import stop_reason
+from tunix_rt.services.sweeps.trial_runs import Runs, cancel_if_live, runs_of, submit_trial
+
+logger = logging.getLogger(__name__)
+
+
+def advance_all(store: Store, worker_id: str) -> None:
+    """Advance every sweep that this worker looks after; one that cannot go on does not hold up the others."""
+    for sweep_id in store.sweeps.active():
+        if has_optuna() and store.sweeps.take(sweep_id, worker_id):
+            try:
+                advance(store, sweep_id)
+            except TunixRTError as error:
+                logger.warning("The sweep %s waits: %s", sweep_id, error)
+
+
+def advance(store: Store, sweep_id: str, *, now: datetime | None = None) -> bool:
+    """Take a sweep one step further; False when it is over.
+
+    Raises:
+        NotFoundError: There is no such sweep.
+        StorageError: The database did not do its part; asking again is safe.
+    """
+    now = now or datetime.now(UTC)
+    decider = Decider(store, sweep_id, now)
+    sweep = decider.sweep
+    if sweep.status not in ("running", "cancelling"):
+        return False
+    runs = runs_of(store, sweep)
+    for trial in decider.open_trials():
+        decider.look_at(trial, runs.get(trial.run_id))
+    reason = stop_reason(store, sweep, decider.trials, now)
+    if reason is None:
+        decider.ask_for_more()
+    if not decider.store_decision():
+        return True  # Somebody else was quicker, and knows more.
+    _act(store, decider, runs, is_stopping=reason is not None)
+    return not _finish(store, decider, reason, now)
+
+
+def _act(store: Store, decider: Decider, runs: Runs, *, is_stopping: bool) -> None:
+    for trial in decider.trials:
+        run = runs.get(trial.run_id)
+        if run is not None:
+            if trial.status == "pruned" or (trial.is_open and is_stopping):
+                cancel_if_live(store, run)
+        elif trial.is_open and is_stopping:
+            decider.stop(trial)
+        elif trial.is_open:
+            try:
+                submit_trial(store, decider.sweep, trial)
+            except StorageError:
+                raise
+            except TunixRTError as error:
+                decider.refuse(trial, error)
+    decider.store_decision()
+
+
+def _finish(store: Store, decider: Decider, reason: str | None, now: datetime) -> bool:
+    """End a sweep of which nothing more will come."""
+    if decider.open_trials() or (reason is None and decider.num_wanted()):
+        return False
+    sweep_id = decider.sweep.sweep_id
+    if decider.sweep.status == "cancelling":
+        store.sweeps.move(sweep_id, "cancelled", now)
+    elif decider.best is None:
+        store.sweeps.move(sweep_id, "failed", now, _failure(decider.sweep, decider, reason))
+    else:
+        store.sweeps.move(sweep_id, "succeeded", now)
+    return True
+
+
+def _failure(sweep: SweepDetail, decider: Decider, reason: str | None) -> RunFailure:
+    errors = [trial.error for trial in decider.trials if trial.status == "failed" and trial.error]
+    last = f" The last one: {errors[-1]}" if errors else ""
+    why = reason or "the budget is spent"
+    return RunFailure(
+        code="no-trial-succeeded",
+        detail=f"None of the {len(decider.trials)} trials succeeded; {why}.{last}",
+        next_step=f"Look at a trial: tunix-rt tune show {sweep.sweep_id}, then tunix-rt runs show RUN",
+    )

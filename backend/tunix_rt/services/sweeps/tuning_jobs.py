@@ -1,0 +1,252 @@
+"""Sweeps under the names of `/api/tuning`: a job is a sweep, its samples are trials."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from tunix_rt.config.sweep_spec import as_override, parse_sweep
+from tunix_rt.core.models.reference import Alias, ModelName
+from tunix_rt.core.models.version import Note
+from tunix_rt.core.run_record import RunFailure, RunStatus
+from tunix_rt.core.runs.request import ExecutorName, Priority
+from tunix_rt.core.sweeps.search_space import Parameter
+from tunix_rt.core.sweeps.spec import Metric, PrunerName, SamplerName, SweepSpec
+from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail, Trial, TrialStatus
+from tunix_rt.services.pages import Pagination, pagination
+from tunix_rt.services.store import Store
+from tunix_rt.services.sweeps.promoting import best_recipe_text, require_best
+
+DEFAULT_RECIPE: dict[str, JsonValue] = {
+    "data": {"row_length": 2048},
+    "training": {"num_epochs": 3, "batch_size": 8, "learning_rate": 2e-5},
+}
+"""What a job trains that names a model and no recipe."""
+_MESSAGES: dict[RunStatus, str] = {
+    "queued": "It waits until it is started.",
+    "running": "The next worker that looks takes it up.",
+    "cancelling": "Its trials are told to stop.",
+    "cancelled": "It is cancelled; it can be resumed.",
+    "failed": "It has failed.",
+    "succeeded": "It has ended.",
+}
+_SAME_IN_BOTH = (
+    "name",
+    "search_space",
+    "sampler",
+    "seed",
+    "pruner",
+    "eval_set",
+    "priority",
+    "device",
+    "engine",
+    "executor",
+)
+_GOALS = {"min": "minimize", "max": "maximize"}
+
+
+class NewTuningJob(BaseModel):
+    """The body of `POST /api/tuning/jobs`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    name: str
+    dataset_key: str | None = None
+    """Default: the recipe's."""
+    base_model_id: Annotated[str, Field(min_length=1)] | None = None
+    """Built-in model or hub id. Default: the recipe's; with neither there is nothing to train."""
+    recipe: str | dict[str, JsonValue] | None = None
+    """Name of a recipe, or the recipe itself. Default: three epochs of the model at batch size 8."""
+    overrides: tuple[str, ...] = ()
+    """`key=value` for every trial."""
+    search_space: dict[str, Parameter]
+    """Dotted key of the recipe to what may be tried for it."""
+    metric_name: Metric = "score"
+    metric_mode: Literal["min", "max"] | None = None
+    """Only for those who like to say it: losses are minimized, the score is maximized."""
+    eval_set: str | None = None
+    """Each trial's model is evaluated on it; needed for the metric score."""
+    num_samples: Annotated[int, Field(ge=1)] | None = None
+    """Trials. This or `device_minutes`, unless the sampler is grid."""
+    device_minutes: Annotated[float, Field(gt=0)] | None = None
+    max_concurrent_trials: Annotated[int, Field(ge=1)] = 1
+    sampler: SamplerName = "tpe"
+    seed: int = 0
+    pruner: PrunerName = "none"
+    priority: Priority = 0
+    device: Literal["auto", "cpu", "gpu", "tpu"] = "auto"
+    engine: Literal["auto", "jax", "torch"] = "auto"
+    executor: ExecutorName = "local"
+
+    def spec(self) -> SweepSpec:
+        """The sweep that is meant.
+
+        Raises:
+            InvalidInputError: It says something that no sweep can say.
+        """
+        values = self.model_dump(mode="json", include=set(_SAME_IN_BOTH))
+        values |= {
+            "recipe": DEFAULT_RECIPE if self.recipe is None else self.recipe,
+            "dataset": self.dataset_key,
+            "overrides": [*self.overrides, *self._model_override()],
+            "metric": self.metric_name,
+            "direction": None if self.metric_mode is None else _GOALS[self.metric_mode],
+            "budget": {"num_trials": self.num_samples, "device_minutes": self.device_minutes},
+            "max_concurrent": self.max_concurrent_trials,
+        }
+        return parse_sweep(values, what="the job")
+
+    def _model_override(self) -> list[str]:
+        return [] if self.base_model_id is None else [as_override("model.name", self.base_model_id)]
+
+
+class TuningTrial(BaseModel):
+    """One trial of a job."""
+
+    id: str
+    tuning_job_id: str
+    run_id: str
+    params: dict[str, JsonValue]
+    status: TrialStatus
+    metric_value: float | None = None
+    error: str | None = None
+    created_at: datetime
+    completed_at: datetime | None = None
+
+
+class TuningJob(BaseModel):
+    """A sweep."""
+
+    id: str
+    name: str
+    status: RunStatus
+    dataset_key: str
+    base_model_id: str
+    metric_name: Metric
+    metric_mode: Literal["min", "max"]
+    num_samples: int | None = None
+    """The most trials there will be; none: device-minutes decide."""
+    num_trials: int
+    """Trials so far."""
+    max_concurrent_trials: int
+    spec: SweepSpec
+    best_run_id: str | None = None
+    failure: RunFailure | None = None
+    created_at: datetime
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+class TuningJobDetail(TuningJob):
+    """A sweep with its trials."""
+
+    best_params: dict[str, JsonValue] | None = None
+    best_value: float | None = None
+    trials: tuple[TuningTrial, ...]
+
+
+class TuningJobList(BaseModel):
+    """A page of sweeps."""
+
+    data: tuple[TuningJob, ...]
+    pagination: Pagination
+
+
+class TrialList(BaseModel):
+    """The trials of a sweep."""
+
+    data: tuple[TuningTrial, ...]
+
+
+class JobStanding(BaseModel):
+    """What `start`, `cancel` and `resume` answer."""
+
+    job_id: str
+    status: RunStatus
+    message: str
+
+
+class PromoteRequest(BaseModel):
+    """Under which name the best trial's model is registered."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    model: ModelName
+    alias: Alias | None = None
+    notes: Note = ""
+
+
+class BestRecipe(BaseModel):
+    """The recipe of the best trial."""
+
+    run_id: str
+    params: dict[str, JsonValue]
+    value: float
+    recipe_yaml: str
+
+
+def standing(sweep: Sweep) -> JobStanding:
+    """Where a sweep stands now, and what comes next."""
+    return JobStanding(job_id=sweep.sweep_id, status=sweep.status, message=_MESSAGES[sweep.status])
+
+
+def best_of(sweep: SweepDetail) -> BestRecipe:
+    """The best trial and its recipe; ConflictError when no trial has succeeded."""
+    best = require_best(sweep)
+    assert best.value is not None
+    text = best_recipe_text(sweep)
+    return BestRecipe(run_id=best.run_id, params=best.params, value=best.value, recipe_yaml=text)
+
+
+def list_jobs(store: Store, *, limit: int, offset: int) -> TuningJobList:
+    """A page of sweeps, newest first."""
+    page = store.sweeps.list(limit=limit, offset=offset)
+    jobs = tuple(TuningJob.model_validate(_values(sweep)) for sweep in page.data)
+    return TuningJobList(data=jobs, pagination=pagination(limit, offset, len(jobs), page.total))
+
+
+def job_detail(sweep: SweepDetail) -> TuningJobDetail:
+    """A sweep with its trials, under the names of the route."""
+    best = sweep.best
+    return TuningJobDetail.model_validate(
+        _values(sweep)
+        | {
+            "trials": trials_of(sweep),
+            "best_params": None if best is None else best.params,
+            "best_value": None if best is None else best.value,
+        }
+    )
+
+
+def trials_of(sweep: SweepDetail) -> tuple[TuningTrial, ...]:
+    """The trials in the order in which they began."""
+    return tuple(_trial(sweep.sweep_id, trial) for trial in sweep.trials)
+
+
+def _trial(sweep_id: str, trial: Trial) -> TuningTrial:
+    return TuningTrial(
+        id=f"{sweep_id}:{trial.number}",
+        tuning_job_id=sweep_id,
+        metric_value=trial.value,
+        completed_at=trial.finished_at,
+        **trial.model_dump(include={"run_id", "params", "status", "error", "created_at"}),
+    )
+
+
+def _values(sweep: Sweep) -> dict[str, object]:
+    same = ("name", "status", "spec", "best_run_id", "failure", "created_at", "started_at", "num_trials")
+    return {
+        **{name: getattr(sweep, name) for name in same},
+        "id": sweep.sweep_id,
+        "dataset_key": _text_at(sweep.recipe, "data", "dataset"),
+        "base_model_id": _text_at(sweep.recipe, "model", "name"),
+        "metric_name": sweep.spec.metric,
+        "metric_mode": sweep.spec.goal.removesuffix("imize"),
+        "num_samples": sweep.spec.max_trials,
+        "max_concurrent_trials": sweep.spec.max_concurrent,
+        "completed_at": sweep.finished_at,
+    }
+
+
+def _text_at(recipe: dict[str, JsonValue], section: str, key: str) -> str:
+    values = recipe.get(section)
+    return str(values.get(key, "")) if isinstance(values, dict) else ""
