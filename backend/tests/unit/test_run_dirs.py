@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tunix_rt.core.errors import ConflictError
+from tunix_rt.files.directory_locks import is_held
 from tunix_rt.files.run_dirs import JsonLines, RunDir, keep_json_lines, read_json_lines
 
 
@@ -62,3 +63,13 @@ def test_every_file_but_the_manifest_is_hashed(tmp_path: Path) -> None:
         "log.txt": hashlib.sha256(b"hello").hexdigest(),
         "model/config.json": hashlib.sha256(b"{}").hexdigest(),
     }
+
+
+def test_looking_whether_a_directory_is_held_does_not_keep_anybody_out(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    assert not is_held(path)
+    with RunDir(path).held():
+        assert is_held(path)
+    assert not is_held(path)
+    with RunDir(path).held():
+        pass

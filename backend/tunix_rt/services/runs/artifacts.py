@@ -102,8 +102,11 @@ def _inside(directory: Path, path: str) -> Path | None:
     parts = PurePosixPath(path).parts
     if "\x00" in path or not parts or path.startswith("/") or any(map(_is_hidden, parts)):
         return None
-    root = directory.resolve()
-    found = (root / Path(*parts)).resolve()
+    try:
+        root = Path(os.path.realpath(directory, strict=True))
+        found = Path(os.path.realpath(root.joinpath(*parts), strict=True))
+    except OSError:  # nothing there, links that turn in a circle, a name that no disk takes
+        return None
     return found if found.is_relative_to(root) and found.is_file() else None
 
 

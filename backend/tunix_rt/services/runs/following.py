@@ -8,16 +8,15 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import NotFoundError, StorageError
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import ServiceEvent
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.runs.store_types import RunStanding
-from tunix_rt.files.directory_locks import is_held
 from tunix_rt.files.growing_files import GrowingFile
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.run_manifests import read_manifest
 from tunix_rt.services.store import Store
 
 LOOK_EVERY_S = 0.5
@@ -42,7 +41,7 @@ class RunWatch:
         self.service_events: list[ServiceEvent] = []
         self.events = GrowingFile(self._run_dir.events)
         self.metrics = GrowingFile(self._run_dir.metrics)
-        self.log = GrowingFile(log_file(store, run_id))
+        self.log = GrowingFile(log_file(store.settings, run_id))
         self.status: RunStatus = "queued"
         self.is_over = False
         """Whether the run has ended. The files were looked at afterwards: they will not grow."""
@@ -87,29 +86,12 @@ class RunWatch:
 
 
 def find_standing(store: Store, run_id: str) -> RunStanding:
-    """Where a run stands: as the queue has it, else as its directory tells.
-
-    Raises:
-        NotFoundError: Neither knows of it.
-    """
-    try:
-        return store.runs.status_of(run_id)
-    except NotFoundError:
-        run_dir = RunDir(store.settings.runs_dir / run_id)
-        if not run_dir.path.is_dir():
-            raise
-        return RunStanding(directory_status(run_dir), 0)
+    """Where a run stands, whoever started it; or NotFoundError."""
+    store.outside.refresh()
+    return store.runs.status_of(run_id)
 
 
-def directory_status(run_dir: RunDir) -> RunStatus:
-    """Where a run stands that no queue knows: its manifest says it, or a process that holds its directory."""
-    manifest = read_manifest(run_dir)
-    if manifest is not None:
-        return manifest.status
-    return "running" if is_held(run_dir.path) else "failed"
-
-
-def log_file(store: Store, run_id: str) -> Path:
+def log_file(settings: Settings, run_id: str) -> Path:
     """What the processes of a run print into; a run outside the queue keeps its own log."""
-    job = JobDir(store.settings.jobs_dir / run_id)
-    return job.output if job.path.is_dir() else RunDir(store.settings.runs_dir / run_id).log
+    job = JobDir(settings.jobs_dir / run_id)
+    return job.output if job.path.is_dir() else RunDir(settings.runs_dir / run_id).log

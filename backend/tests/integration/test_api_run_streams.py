@@ -1,0 +1,131 @@
+"""Live views over HTTP: server-sent events that end, and go on where a client was."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+from fastapi.testclient import TestClient
+from support.children import live_server
+from support.http import error_of
+from support.live_runs import Viewer, WrittenRun
+from support.sse import messages_of
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.services.store import Store
+
+LOGS = "/api/tunix/runs/run-1/logs"
+STREAM = "/api/tunix/runs/run-1/stream"
+NUM_LINES = 100_000
+PRINTS_A_BURST = f"""
+import sys
+sys.stdout.write("".join(f"line {{n}} with some words in it\\n" for n in range({NUM_LINES})))
+"""
+on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def run(store: Store) -> WrittenRun:
+    return WrittenRun(store)
+
+
+def view(client: TestClient, url: str, **request: dict[str, str]) -> Viewer:
+    viewer = Viewer()
+    with client.stream("GET", url, **request) as response:
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/event-stream")
+        for message in messages_of(response.iter_lines()):
+            viewer.take(*message)
+    return viewer
+
+
+def test_the_log_of_a_run_is_streamed_and_ends(client: TestClient, run: WrittenRun) -> None:
+    run.print("one\ntwo\n")
+    run.finish()
+    viewer = view(client, LOGS)
+    assert (viewer.log, viewer.status, viewer.last_id) == ("one\ntwo\n", "succeeded", "8")
+    assert viewer.kinds == ["log", "status"]
+
+
+def test_a_client_that_comes_back_names_its_place_in_query_or_header(
+    client: TestClient, run: WrittenRun
+) -> None:
+    run.print("one\ntwo\n")
+    run.finish()
+    assert view(client, LOGS, params={"since_seq": "4"}).log == "two\n"
+    assert view(client, LOGS, headers={"Last-Event-ID": "4"}).log == "two\n"
+    # A browser repeats the address that it began with: its header is the newer word.
+    assert view(client, LOGS, params={"since_seq": "4"}, headers={"Last-Event-ID": "8"}).log == ""
+
+
+def test_everything_of_a_run_is_streamed_and_ends(client: TestClient, run: WrittenRun) -> None:
+    run.event("started", "on a CPU")
+    run.log_step(1)
+    run.print("step 1\n")
+    run.finish()
+    viewer = view(client, STREAM)
+    assert [event["kind"] for event in viewer.service] == ["submitted", "claimed", "succeeded"]
+    assert [event["kind"] for event in viewer.events] == ["started"]
+    assert (viewer.metrics, viewer.log, viewer.status) == (run.metrics(), "step 1\n", "succeeded")
+    for request in ({"headers": {"Last-Event-ID": viewer.last_id}}, {"params": {"cursor": viewer.last_id}}):
+        assert view(client, STREAM, **request).kinds == ["status"]
+
+
+def test_an_unknown_run_is_not_found_before_anything_is_sent(client: TestClient) -> None:
+    for route in ("logs", "stream", "metrics", "artifacts", "artifacts/a/download"):
+        assert "ghost" in error_of(client.get(f"/api/tunix/runs/ghost/{route}"), 404)["detail"]
+
+
+@on_sqlite
+def test_a_place_that_cannot_be_is_refused(client: TestClient, run: WrittenRun) -> None:
+    error_of(client.get(LOGS, params={"since_seq": "-1"}), 422)
+    error_of(client.get(LOGS, params={"since_seq": str(10**15)}), 422)
+    error_of(client.get(LOGS, headers={"Last-Event-ID": "yesterday"}), 422)
+    error_of(client.get(STREAM, headers={"Last-Event-ID": "yesterday"}), 422)
+    error_of(client.get(STREAM, params={"cursor": "1-2"}), 422)
+    error_of(client.get("/api/tunix/runs/-x/logs"), 422)
+
+
+@on_sqlite
+def test_a_burst_reaches_every_viewer_whole_even_one_that_was_cut_off(
+    settings: Settings, run: WrittenRun
+) -> None:
+    expected = "".join(f"line {n} with some words in it\n" for n in range(NUM_LINES))
+    with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+        with client.stream("GET", STREAM) as first:
+            _print_from_a_child(run.job_dir.output)
+            cut_off = Viewer()
+            for message in messages_of(first.iter_lines()):
+                cut_off.take(*message)
+                if cut_off.log:
+                    break  # in the middle of the burst
+        assert 0 < len(cut_off.log) < len(expected)
+        run.finish()
+        with client.stream("GET", STREAM, headers={"Last-Event-ID": cut_off.last_id}) as second:
+            for message in messages_of(second.iter_lines()):
+                cut_off.take(*message)
+        whole = Viewer()
+        with client.stream("GET", LOGS) as response:
+            for message in messages_of(response.iter_lines()):
+                whole.take(*message)
+    assert cut_off.log == whole.log == expected
+    assert cut_off.status == whole.status == "succeeded"
+
+
+def _print_from_a_child(output: Path) -> None:
+    """Into the file itself, as every run does: there is no pipe that could fill up."""
+    with output.open("ab") as file:
+        subprocess.run([sys.executable, "-c", PRINTS_A_BURST], stdout=file, check=True, timeout=60)
+
+
+@on_sqlite
+def test_a_server_that_is_told_to_stop_ends_its_streams(settings: Settings, run: WrittenRun) -> None:
+    run.print("hello\n")
+    with live_server(settings) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+        with client.stream("GET", LOGS) as response:
+            messages = messages_of(response.iter_lines())
+            assert json.loads(next(messages).data)["chunk"] == "hello\n"
+            assert server.stop() == 0
+            assert {message.kind for message in messages} <= {"heartbeat"}

@@ -1,0 +1,200 @@
+"""Many viewers of a run: one follower for all of them, and none is in another's way."""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import event
+from support.live_runs import WrittenRun
+
+from tunix_rt.api.live_runs import LiveRuns
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.services.runs.live import LiveMessage, RunReader
+from tunix_rt.services.store import Store
+
+on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+NEVER_S = 3600.0
+
+
+@pytest.fixture
+def run(store: Store) -> WrittenRun:
+    return WrittenRun(store)
+
+
+def live_runs(store: Store, *, look_every_s: float = 0.01) -> LiveRuns:
+    return LiveRuns(store, threading.Event(), look_every_s=look_every_s)
+
+
+async def view(live: LiveRuns, run_id: str, *, heartbeat_s: float = NEVER_S) -> AsyncGenerator[bytes, None]:
+    async with live.watching(run_id) as follower:
+        reader = RunReader(follower.watch)
+        async for text in live.messages(follower, reader, id_of=_cursor, heartbeat_s=heartbeat_s):
+            yield text
+
+
+def _cursor(message: LiveMessage) -> str:
+    return str(message.cursor)
+
+
+async def text_of(stream: AsyncIterator[bytes]) -> str:
+    return "".join([text.decode() async for text in stream])
+
+
+@contextmanager
+def counted_statements(store: Store) -> Iterator[list[str]]:
+    statements: list[str] = []
+
+    def count(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
+        statements.append(statement)
+
+    event.listen(store.engine, "before_cursor_execute", count)
+    yield statements
+    event.remove(store.engine, "before_cursor_execute", count)
+
+
+def statements_for(store: Store, run: WrittenRun, *, num_viewers: int) -> list[str]:
+    async def main() -> list[str]:
+        live = live_runs(store, look_every_s=NEVER_S)
+        texts = await asyncio.gather(*(text_of(view(live, run.run_id)) for _ in range(num_viewers)))
+        await live.close()
+        return texts
+
+    with counted_statements(store) as statements:
+        texts = asyncio.run(main())
+    assert len(set(texts)) == 1
+    assert texts[0].count("event: log\n") == 1
+    assert texts[0].endswith('event: status\ndata: {"status":"succeeded"}\n\n')
+    return statements
+
+
+def test_200_viewers_ask_the_database_what_one_asks(store: Store, run: WrittenRun) -> None:
+    run.print("hello\n")
+    run.finish()
+    for_one = statements_for(store, run, num_viewers=1)
+    assert len(statements_for(store, run, num_viewers=200)) <= len(for_one) < 10
+
+
+@on_sqlite
+def test_viewers_see_what_happens_while_they_watch(store: Store, run: WrittenRun) -> None:
+    async def main() -> list[str]:
+        live = live_runs(store)
+        run.print("before\n")
+        viewers = [asyncio.create_task(text_of(view(live, run.run_id))) for _ in range(3)]
+        run.print("while\n")
+        await asyncio.to_thread(run.finish)
+        texts = await asyncio.gather(*viewers)
+        await live.close()
+        return texts
+
+    for text in asyncio.run(main()):
+        assert "before\\n" in text
+        assert "while\\n" in text
+        assert "event: status\n" in text
+
+
+@on_sqlite
+def test_a_viewer_that_does_not_read_holds_nobody_up(store: Store, run: WrittenRun) -> None:
+    run.print("x" * 100 + "\n")
+    run.print(("y" * 200 + "\n") * 20_000)
+    run.finish()
+
+    async def main() -> str:
+        live = live_runs(store)
+        stuck = view(live, run.run_id)
+        await anext(stuck)
+        text = await text_of(view(live, run.run_id))
+        await stuck.aclose()
+        await live.close()
+        return text
+
+    assert asyncio.run(main()).count("y" * 200) == 20_000
+
+
+@on_sqlite
+def test_whoever_leaves_is_forgotten_and_the_last_one_closes_the_files(store: Store, run: WrittenRun) -> None:
+    run.print("hello\n")
+
+    def num_open_files() -> int:
+        run_files = {os.stat(path).st_ino for path in (run.job_dir.output,)}
+        return sum(_inode(name) in run_files for name in os.listdir("/proc/self/fd"))
+
+    async def main() -> None:
+        live = live_runs(store)
+        streams = [view(live, run.run_id) for _ in range(5)]
+        for stream in streams:
+            await anext(stream)
+        assert num_open_files() == 1
+        for stream in streams:
+            await stream.aclose()
+        await live.close()
+        assert num_open_files() == 0
+
+    asyncio.run(main())
+
+
+def _inode(descriptor: str) -> int | None:
+    try:
+        return os.fstat(int(descriptor)).st_ino
+    except OSError:
+        return None
+
+
+@on_sqlite
+def test_a_run_can_be_watched_again_after_everybody_left(store: Store, run: WrittenRun) -> None:
+    run.finish()
+
+    async def main() -> list[str]:
+        live = live_runs(store)
+        texts = [await text_of(view(live, run.run_id)) for _ in range(3)]
+        await live.close()
+        return texts
+
+    assert len(set(asyncio.run(main()))) == 1
+
+
+@on_sqlite
+def test_a_server_that_stops_ends_the_streams_of_runs_that_go_on(store: Store, run: WrittenRun) -> None:
+    run.print("hello\n")
+
+    async def main() -> str:
+        live = live_runs(store)
+        stream = view(live, run.run_id)
+        text = (await anext(stream)).decode()
+        rest = asyncio.create_task(text_of(stream))
+        await live.close()
+        return text + await rest
+
+    text = asyncio.run(main())
+    assert "hello" in text
+    assert "event: status" not in text
+
+
+@on_sqlite
+def test_while_nothing_happens_the_heart_beats(store: Store, run: WrittenRun) -> None:
+    run.print("hello\n")
+
+    async def main() -> list[bytes]:
+        live = live_runs(store, look_every_s=NEVER_S)
+        stream = view(live, run.run_id, heartbeat_s=0.01)
+        told = [await anext(stream) for _ in range(3)]
+        await stream.aclose()
+        await live.close()
+        return told
+
+    _, first, second = asyncio.run(main())
+    assert first == second
+    assert b'event: heartbeat\ndata: {"seq":6}\n\n' in first
+
+
+def test_nobody_can_watch_a_run_that_does_not_exist(store: Store) -> None:
+    async def main() -> None:
+        live = live_runs(store)
+        waiting = [text_of(view(live, "ghost")) for _ in range(3)]
+        for outcome in await asyncio.gather(*waiting, return_exceptions=True):
+            assert isinstance(outcome, NotFoundError)
+        await live.close()
+
+    asyncio.run(main())
