@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from tunix_rt import __version__
 from tunix_rt.cli import (
+    backup,
     baselines,
     compare,
     data,
@@ -91,6 +92,8 @@ app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("up")(server.up)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.add_typer(tokens.app, name="tokens", help="Who may ask over the network.")
 
 

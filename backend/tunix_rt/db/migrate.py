@@ -30,12 +30,17 @@ def ensure_schema(engine: Engine) -> None:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
         _refuse_newer(current_revision(connection))
-        # Imported here: it is slow to import, and a database that is up to date does not need it.
-        from alembic import command
+        upgrade(connection, "head")
 
-        config = alembic_config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+
+def upgrade(connection: Connection, revision: str) -> None:
+    """Run the migrations up to `revision` within the connection's transaction."""
+    # Imported here: it is slow to import, and a database that is up to date does not need it.
+    from alembic import command
+
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
 
 
 def current_revision(connection: Connection) -> str | None:

@@ -44,7 +44,7 @@ def storage_errors(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def write_atomically(path: Path, *, what: str = "writing a file") -> Iterator[IO[bytes]]:
+def write_atomically(path: Path, *, what: str = "writing a file", mode: int = 0o644) -> Iterator[IO[bytes]]:
     """A file that appears under `path` only when everything in it is on the disk.
 
     The bytes go to a temporary file beside it, which is synced and renamed at the end; on any error the
@@ -58,7 +58,7 @@ def write_atomically(path: Path, *, what: str = "writing a file") -> Iterator[IO
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
+            os.chmod(temporary, mode)
             os.replace(temporary, path)
             sync_directory(path.parent)
         except BaseException:

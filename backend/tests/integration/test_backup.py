@@ -1,0 +1,245 @@
+"""A backup holds everything, comes back on either database, and is believed only when every hash is right."""
+
+import json
+import os
+import shutil
+import stat
+import uuid
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import select
+from support.builders import make_item
+from support.evaluated_runs import store_answers
+from support.evaluations import NOON
+from support.queue import claimed, kinds, make_worker, queued
+from support.stores import stored_lines
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError
+from tunix_rt.core.evaluation.comparison import Baseline
+from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.db.dump import DUMPED
+from tunix_rt.db.engine import reading
+from tunix_rt.services.backup import make_backup
+from tunix_rt.services.linting import score_trace
+from tunix_rt.services.restoring import restore_backup
+from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.tokens import create_token
+
+Rows = dict[str, list[dict[str, Any]]]
+
+FILES = {
+    "datasets/sums-v1/manifest.json": b"{}",
+    "runs/run-1/metrics.jsonl": b'{"step": 1}\n',
+    "runs/run-1/model/weights.safetensors": bytes(range(256)) * 100,
+    "runs/run-1/checkpoints/2/state": b"state",
+    "jobs/run-1/output.log": b"\xff\x00 not text\n",
+    "models/blobs/ab/abcd": b"weights",
+    "recipes/mine.yaml": "name: \u00e4\n".encode(),
+}
+LEFT_OUT = {
+    "runs/run-1/.lock": b"",
+    "models/checkouts/abcd/weights": b"weights",
+    "datasets/sums-v2.tmp-x1/manifest.json": b"{",
+}
+
+
+def fill(store: Store) -> None:
+    """Something in most tables, and files of every kind."""
+    store.traces.add_many([make_item(f"What are {n} apples?", source="sums") for n in range(600)])
+    score_trace(store.traces, store.traces.list(TraceFilter(), limit=1, offset=0).data[0].id)
+    evaluation = store_answers(store, "run-1")
+    store.baselines.put(Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON))
+    claimed(store, "run-1")
+    queued(store, "run-2")
+    store.workers.register(make_worker())
+    create_token(store.tokens, "someone", "read")
+    for name, content in (FILES | LEFT_OUT).items():
+        path = store.settings.home_dir / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (store.settings.home_dir / "models/blobs/ab/abcd").chmod(0o444)
+
+
+def rows_of(store: Store) -> Rows:
+    with reading(store.engine) as connection:
+        return {
+            table.name: [
+                dict(row)
+                for row in connection.execute(select(table).order_by(*table.primary_key.columns)).mappings()
+            ]
+            for table in DUMPED
+        }
+
+
+def files_of(home: Path) -> dict[str, bytes]:
+    kept = {path.relative_to(home).as_posix(): path for path in home.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in kept.items() if not name.startswith("tunix_rt.db")}
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    fill(store)
+    return store
+
+
+@pytest.fixture
+def new_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Settings]:
+    """An empty home, and a database without a table."""
+
+    def make(kind: str) -> Settings:
+        home = tmp_path / "new-home"
+        if kind == "sqlite":
+            return Settings(home=home)
+        server, name = request.getfixturevalue("postgres_url"), f"restored_{uuid.uuid4().hex}"
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"')
+        return Settings(home=home, database_url=f"{server}/{name}")
+
+    return make
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+def test_a_backup_comes_back_on_either_database(
+    filled: Store, new_settings: Callable[[str], Settings], tmp_path: Path, target: str
+) -> None:
+    file = tmp_path / "backup.zip"
+    written = make_backup(filled, file, with_checkpoints=True)
+    settings = new_settings(target)
+    assert restore_backup(settings, file) == written
+    restored = open_store(settings)
+    assert rows_of(restored) == rows_of(filled)
+    assert sum(map(len, rows_of(restored).values())) == written.num_rows > 1_200
+    assert restored.workers.list() == ()
+    before = files_of(filled.settings.home_dir)
+    kept = {name: content for name, content in before.items() if name not in LEFT_OUT}
+    assert files_of(settings.home_dir) == kept
+    assert kept.keys() > FILES.keys()
+    assert not os.stat(settings.home_dir / "models/blobs/ab/abcd").st_mode & stat.S_IWUSR
+    assert stored_lines(restored, query="apples") == stored_lines(filled, query="apples") != set()
+    assert kinds(restored) == ["submitted", "claimed"]
+    # Keys go on where they were: what is new overwrites nothing.
+    queued(restored, "run-3")
+    restored.traces.add_many([make_item("Is there one more?")])
+    assert len(stored_lines(restored)) == 601
+    restored.close()
+
+
+def test_checkpoints_come_along_only_when_asked_for(filled: Store, tmp_path: Path) -> None:
+    manifest = make_backup(filled, tmp_path / "backup.zip", with_checkpoints=False)
+    assert "runs/run-1/model/weights.safetensors" in manifest.files
+    assert not any("checkpoints" in name for name in manifest.files)
+    assert not manifest.has_checkpoints
+
+
+def test_a_backup_can_be_read_by_its_owner_only(store: Store, tmp_path: Path) -> None:
+    make_backup(store, tmp_path / "backup.zip", with_checkpoints=False)
+    assert stat.S_IMODE((tmp_path / "backup.zip").stat().st_mode) == 0o600
+
+
+def test_a_backup_is_not_written_into_what_is_backed_up(store: Store) -> None:
+    with pytest.raises(InvalidInputError, match="in the home directory"):
+        make_backup(store, store.settings.home_dir / "backup.zip", with_checkpoints=False)
+
+
+def test_a_home_or_a_database_that_is_in_use_stays_as_it_is(filled: Store, tmp_path: Path) -> None:
+    file = tmp_path / "backup.zip"
+    make_backup(filled, file, with_checkpoints=False)
+    before = rows_of(filled)
+    with pytest.raises(ConflictError, match=r"not empty: it has .*--home DIR"):
+        restore_backup(filled.settings, file)
+    elsewhere = filled.settings.model_copy(
+        update={"home": tmp_path / "new", "database_url": filled.settings.resolved_database_url}
+    )
+    with pytest.raises(ConflictError, match="has rows in"):
+        restore_backup(elsewhere, file)
+    assert rows_of(filled) == before
+    assert files_of(tmp_path / "new") == {}
+
+
+@pytest.fixture
+def backup(tmp_path: Path, sqlite_template: Path) -> Path:
+    """A backup of a small home."""
+    home = tmp_path / "small"
+    home.mkdir()
+    shutil.copy(sqlite_template, home / "tunix_rt.db")
+    store = open_store(Settings(home=home))
+    store.traces.add_many([make_item("How many?")])
+    (home / "runs/run-1").mkdir(parents=True)
+    (home / "runs/run-1/weights").write_bytes(b"weights" * 1000)
+    make_backup(store, tmp_path / "backup.zip", with_checkpoints=False)
+    store.close()
+    return tmp_path / "backup.zip"
+
+
+def rewritten(backup: Path, **entries: bytes | None) -> None:
+    """The same archive with other contents; None takes an entry out."""
+    with zipfile.ZipFile(backup) as source:
+        kept = {name: source.read(name) for name in source.namelist()}
+    with zipfile.ZipFile(backup, "w") as target:
+        for name, content in (kept | entries).items():
+            if content is not None:
+                target.writestr(name, content)
+
+
+def cut(backup: Path) -> None:
+    os.truncate(backup, backup.stat().st_size // 2)
+
+
+def flip(backup: Path) -> None:
+    content = bytearray(backup.read_bytes())
+    content[content.index(b"weightsweights") + 5] ^= 1
+    backup.write_bytes(content)
+
+
+def lead_out(backup: Path) -> None:
+    with zipfile.ZipFile(backup) as source:
+        manifest = json.loads(source.read("manifest.json"))
+    manifest["files"]["../evil"] = manifest["files"].pop("runs/run-1/weights")
+    rewritten(
+        backup,
+        **{
+            "files/runs/run-1/weights": None,
+            "files/../evil": b"weights" * 1000,
+            "manifest.json": json.dumps(manifest).encode(),
+        },
+    )
+
+
+def from_the_future(backup: Path) -> None:
+    with zipfile.ZipFile(backup) as source:
+        manifest = json.loads(source.read("manifest.json"))
+    rewritten(backup, **{"manifest.json": json.dumps(manifest | {"schema_revision": "9999"}).encode()})
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (cut, "no whole backup"),
+        (flip, "no whole backup"),
+        (lead_out, "leads out of the home"),
+        (from_the_future, "Upgrade Tunix RT"),
+        (lambda file: rewritten(file, **{"manifest.json": None}), "no manifest"),
+        (lambda file: rewritten(file, **{"manifest.json": b"{}"}), "its manifest"),
+        (lambda file: rewritten(file, **{"files/runs/run-1/weights": b"w"}), "not what was written"),
+        (lambda file: rewritten(file, **{"database/traces.jsonl": b"{\n"}), "not what was written"),
+        (lambda file: rewritten(file, **{"files/more": b""}), "not those of its manifest"),
+        (lambda file: file.write_bytes(b"no zip"), "no whole backup"),
+    ],
+)
+def test_a_damaged_backup_is_refused_and_leaves_nothing_behind(
+    backup: Path, tmp_path: Path, damage: Callable[[Path], object], said: str
+) -> None:
+    damage(backup)
+    settings = Settings(home=tmp_path / "new")
+    with pytest.raises(DataError, match=said):
+        restore_backup(settings, backup)
+    assert files_of(settings.home_dir) == {}
+    assert not (tmp_path / "evil").exists()
+    with pytest.raises(InvalidInputError, match="no file"):
+        restore_backup(settings, tmp_path / "missing.zip")

@@ -1,0 +1,123 @@
+"""The rows of every table as JSON lines, which either database can give and take."""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Column, Connection, Engine, Table, Uuid, insert, inspect, select, text
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.core.search_tokens import tokens_of
+from tunix_rt.core.trace import Trace
+from tunix_rt.db.engine import reading
+from tunix_rt.db.schema import UtcDateTime, metadata, trace_bodies, workers
+from tunix_rt.db.search import add_to_index
+
+_CHUNK = 500
+
+DUMPED: tuple[Table, ...] = tuple(table for table in metadata.sorted_tables if table is not workers)
+"""Every table, each after those that it refers to. Workers are processes of one moment: not of a backup."""
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """A connection that sees the database as it is at one moment, whatever is written meanwhile."""
+    with reading(engine) as connection:
+        if engine.dialect.name == "postgresql":
+            connection = connection.execution_options(isolation_level="REPEATABLE READ")
+        yield connection
+
+
+def dump_rows(connection: Connection, table: Table) -> Iterator[bytes]:
+    """Every row as a line of JSON, streamed in the order of the keys."""
+    chosen = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_CHUNK)
+    for row in connection.execute(chosen).mappings():
+        values = {name: _plain(value) for name, value in row.items()}
+        yield json.dumps(values, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def load_rows(connection: Connection, name: str, lines: Iterable[bytes]) -> int:
+    """Insert such lines into a table within the connection's transaction; how many there were.
+
+    Raises:
+        DataError: This version knows no such table or column.
+    """
+    table = metadata.tables.get(name)
+    if table is None:
+        raise _unknown(f"the table {name!r}")
+    num_rows = 0
+    remaining = iter(lines)
+    while chunk := [_typed(table, json.loads(line)) for line in islice(remaining, _CHUNK)]:
+        connection.execute(insert(table), chunk)
+        num_rows += len(chunk)
+    return num_rows
+
+
+def finish_loading(connection: Connection) -> None:
+    """Make what is derived from the rows: the index of the traces, and the next keys."""
+    bodies = connection.execute(select(trace_bodies).execution_options(yield_per=_CHUNK))
+    for chunk in bodies.partitions(_CHUNK):
+        add_to_index(connection, [(row.pk, _tokens(row.canonical)) for row in chunk])
+    if connection.dialect.name == "postgresql":
+        for table in filter(_counts_keys, DUMPED):
+            connection.execute(
+                text(
+                    f"SELECT setval(pg_get_serial_sequence('{table.name}', 'pk'), max(pk)) FROM {table.name}"
+                )
+            )
+
+
+def has_tables(engine: Engine) -> bool:
+    """Whether there is anything in the database."""
+    with reading(engine) as connection:
+        return bool(inspect(connection).get_table_names())
+
+
+def first_table_with_rows(engine: Engine) -> str | None:
+    """The name of a table that is not empty; None when all are."""
+    with reading(engine) as connection:
+        found = set(inspect(connection).get_table_names())
+        for table in DUMPED:
+            if table.name in found and connection.execute(select(table).limit(1)).first() is not None:
+                return table.name
+    return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.hex if isinstance(value, UUID) else value
+
+
+def _typed(table: Table, values: dict[str, Any]) -> dict[str, Any]:
+    unknown = values.keys() - table.columns.keys()
+    if unknown:
+        raise _unknown(f"the column {min(unknown)!r} of the table {table.name!r}")
+    return {name: _of_type(table.columns[name], value) for name, value in values.items()}
+
+
+def _of_type(column: Column[Any], value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(column.type, UtcDateTime):
+        return datetime.fromisoformat(value)
+    return UUID(hex=value) if isinstance(column.type, Uuid) else value
+
+
+def _tokens(canonical: str) -> str:
+    return " ".join(tokens_of(Trace.model_validate_json(canonical)))
+
+
+def _counts_keys(table: Table) -> bool:
+    return "pk" in table.columns and table.columns["pk"].autoincrement is not False
+
+
+def _unknown(what: str) -> DataError:
+    return DataError(
+        f"The backup has {what}, which this version of Tunix RT does not know.",
+        next_step="Upgrade Tunix RT to the version that wrote the backup, or a newer one.",
+    )
