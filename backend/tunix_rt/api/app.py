@@ -28,6 +28,7 @@ from tunix_rt.api.routes import (
     run_streams,
     runs,
     traces,
+    tuning,
     tunix,
     xray,
 )
@@ -48,6 +49,7 @@ ROUTES = (
     runs,
     run_streams,
     run_artifacts,
+    tuning,
 )
 
 
