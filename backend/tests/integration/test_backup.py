@@ -217,6 +217,35 @@ def from_the_future(backup: Path) -> None:
     rewritten(backup, **{"manifest.json": json.dumps(manifest | {"schema_revision": "9999"}).encode()})
 
 
+def of_schema_0002(backup: Path) -> None:
+    """What a version that had neither runs nor models would have written."""
+    new = ("runs", "run_", "service_flags", "model", "sweep", "api_tokens")
+    with zipfile.ZipFile(backup) as source:
+        manifest = json.loads(source.read("manifest.json"))
+    dropped = [name for name in manifest["tables"] if name.startswith(new)]
+    for name in dropped:
+        del manifest["tables"][name]
+    manifest["schema_revision"] = "0002"
+    entries: dict[str, bytes | None] = {f"database/{name}.jsonl": None for name in dropped}
+    rewritten(backup, **entries, **{"manifest.json": json.dumps(manifest).encode()})
+
+
+def test_a_backup_of_an_older_schema_is_upgraded(
+    backup: Path, new_settings: Callable[[str], Settings], tmp_path: Path
+) -> None:
+    of_schema_0002(backup)
+    in_use = Settings(home=tmp_path / "newer")
+    open_store(in_use).close()
+    with pytest.raises(ConflictError, match="older schema"):
+        restore_backup(in_use, backup)
+    settings = new_settings("sqlite")
+    restore_backup(settings, backup)
+    restored = open_store(settings)
+    assert len(stored_lines(restored, query="many")) == 1
+    assert queued(restored, "run-1").status == "queued"
+    restored.close()
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

@@ -1,49 +1,115 @@
 """A database of an older schema is brought up to date with everything that is in it."""
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
-from alembic import command
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
-from support.builders import make_trace
+from support.schema_dumps import dump_file, load_dump
 
-from tunix_rt.db.engine import open_engine, reading, writing
+from tunix_rt.core.evaluation.store_types import EvaluationFilter
+from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.engine import open_engine, reading
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.migrate import alembic_config, current_revision, ensure_schema
 from tunix_rt.db.schema import SCHEMA_HEAD
 from tunix_rt.db.traces import TraceRepository
 
+RELEASED = ("0001", "0002")
+
+
+MakeEmpty = Callable[[], Engine]
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    """A database without any table."""
-    url = f"sqlite:///{tmp_path / 'old.db'}"
-    if request.param == "postgresql":
-        server = request.getfixturevalue("postgres_url")
-        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "old_{tmp_path.name}"')
-        url = f"{server.replace('postgresql:', 'postgresql+psycopg:')}/old_{tmp_path.name}"
-    engine = open_engine(url)
-    yield engine
-    engine.dispose()
+def make_empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeEmpty]:
+    """Makes databases without any table, all of one kind."""
+    with ExitStack() as opened:
+
+        def make() -> Engine:
+            name = f"old_{uuid.uuid4().hex}"
+            url = f"sqlite:///{tmp_path / name}.db"
+            if request.param == "postgresql":
+                server = request.getfixturevalue("postgres_url")
+                with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+                    connection.execute(f'CREATE DATABASE "{name}"')
+                url = f"{server.replace('postgresql:', 'postgresql+psycopg:')}/{name}"
+            engine = open_engine(url)
+            opened.callback(engine.dispose)
+            return engine
+
+        yield make
 
 
-def upgrade_to(engine: Engine, revision: str) -> None:
-    with writing(engine) as connection:
-        config = alembic_config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+def rows_of(engine: Engine, tables: list[str]) -> dict[str, list[Any]]:
+    with reading(engine) as connection:
+        return {
+            table: sorted(map(tuple, connection.execute(text(f"SELECT * FROM {table}"))), key=repr)
+            for table in tables
+        }
 
 
-def test_the_first_schema_is_upgraded_and_its_traces_stay(empty: Engine) -> None:
-    upgrade_to(empty, "0001")
-    assert not inspect(empty).has_table("evaluations")
-    stored, _ = TraceRepository(empty).add(make_trace("Does it stay?"))
+def schema_of(engine: Engine) -> dict[str, Any]:
+    """Every table with its columns, keys and indexes, in words."""
+    inspector = inspect(engine)
+    return {
+        table: {
+            "columns": [(c["name"], str(c["type"]), c["nullable"]) for c in inspector.get_columns(table)],
+            "key": inspector.get_pk_constraint(table)["constrained_columns"],
+            "foreign": sorted(
+                (f["constrained_columns"], f["referred_table"], f["options"])
+                for f in inspector.get_foreign_keys(table)
+            ),
+            "indexes": sorted(
+                (i["name"], i["column_names"], i["unique"]) for i in inspector.get_indexes(table)
+            ),
+        }
+        for table in inspector.get_table_names()
+    }
 
-    ensure_schema(empty)
 
-    with reading(empty) as connection:
+def test_every_released_schema_has_a_dump() -> None:
+    known = {script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()}
+    assert known - {SCHEMA_HEAD} == set(RELEASED)
+    for revision in RELEASED:
+        assert dump_file(revision, "sqlite").exists()
+        assert dump_file(revision, "postgresql").exists()
+
+
+@pytest.mark.parametrize("revision", RELEASED)
+def test_a_released_schema_is_upgraded_with_every_row(make_empty: MakeEmpty, revision: str) -> None:
+    old, fresh = make_empty(), make_empty()
+    load_dump(old, revision)
+    old_tables = sorted(set(inspect(old).get_table_names()) - {"alembic_version"})
+    before = rows_of(old, old_tables)
+    # What SQLite keeps behind a full-text index is its own business.
+    assert all(rows for table, rows in before.items() if not table.startswith("trace_index_"))
+
+    ensure_schema(old)
+    ensure_schema(fresh)
+
+    with reading(old) as connection:
         assert current_revision(connection) == SCHEMA_HEAD
-        assert connection.execute(text("SELECT count(*) FROM evaluations")).scalar_one() == 0
-    assert TraceRepository(empty).get(stored.id).trace() == make_trace("Does it stay?")
+    assert rows_of(old, old_tables) == before
+    assert schema_of(old) == schema_of(fresh)
+
+
+@pytest.mark.parametrize("revision", RELEASED)
+def test_what_was_stored_is_found_after_the_upgrade(make_empty: MakeEmpty, revision: str) -> None:
+    old = make_empty()
+    load_dump(old, revision)
+    ensure_schema(old)
+    traces = TraceRepository(old)
+    assert traces.list(TraceFilter(), limit=10, offset=0).total == 3
+    (found,) = traces.iter_selected(TraceFilter(query="\u00e4pfel"))
+    assert found.trace().meta == {"level": 3, "source": "sums"}
+    assert traces.list(TraceFilter(source="sums"), limit=10, offset=0).total == 2
+    if revision >= "0002":
+        assert EvaluationRepository(old).list(EvaluationFilter(), limit=10, offset=0).total == 1
+        assert [baseline.name for baseline in BaselineRepository(old).list()] == ["main"]

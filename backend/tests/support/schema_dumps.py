@@ -1,0 +1,122 @@
+"""Databases of released schemas as SQL text: what the tests of upgrading load.
+
+`PYTHONPATH=backend:backend/tests python -m support.schema_dumps 0002` writes the dumps of a revision. It is
+run once, when the revision is released, and never again: the files are what users have, whatever the code
+becomes.
+"""
+
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+from sqlalchemy import Engine, text
+
+from support.builders import make_trace
+from support.evaluations import NOON, make_evaluation, make_predictions
+from support.postgres import find_binaries, postgres_server
+from tunix_rt.core.evaluation.comparison import Baseline
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.engine import open_engine, writing
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.migrate import upgrade
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.linting import score_trace
+
+DUMPS = Path(__file__).parents[1] / "golden" / "schemas"
+_NOISE = ("--", "SET ", "SELECT pg_catalog.set_config", "\\")
+_DATABASE = "dumped"
+
+
+def dump_file(revision: str, dialect: str) -> Path:
+    return DUMPS / f"{revision}.{dialect}.sql"
+
+
+def load_dump(engine: Engine, revision: str) -> None:
+    """Make an empty database what it was for a user of that revision."""
+    script = dump_file(revision, engine.dialect.name).read_text(encoding="utf-8")
+    with engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        if engine.dialect.name == "sqlite":
+            driver.executescript(script)
+        else:
+            driver.execute(script)
+            driver.commit()
+            # The dump works with full names and leaves the connection without a search path.
+            connection.invalidate()
+
+
+def fill(engine: Engine, revision: str) -> None:
+    """A few real rows in every table of the revision."""
+    traces = TraceRepository(engine)
+    for prompt, result in (("Wie viele \u00c4pfel?", "5"), ("Isn't it wrong?", "6")):
+        stored, _ = traces.add(make_trace(prompt, [f"2 + 3 = {result}"], result, source="sums", level=3))
+        score_trace(traces, stored.id)
+    traces.add(make_trace("Is this one unscored?"))
+    if revision >= "0002":
+        predictions = make_predictions("10?")
+        evaluation = make_evaluation(predictions)
+        EvaluationRepository(engine).add(evaluation, predictions)
+        named = Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON)
+        BaselineRepository(engine).put(named)
+
+
+def _made(url: str, revision: str) -> None:
+    engine = open_engine(url)
+    with writing(engine) as connection:
+        upgrade(connection, revision)
+    fill(engine, revision)
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE traces SET created_at = '2025-01-31 12:00:00+00:00'"))
+    engine.dispose()
+
+
+def dump_sqlite(revision: str) -> str:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "tunix_rt.db"
+        _made(f"sqlite:///{path}", revision)
+        with closing(sqlite3.connect(path)) as connection:
+            return "\n".join(_sqlite_statements(connection)) + "\n"
+
+
+def _sqlite_statements(connection: sqlite3.Connection) -> list[str]:
+    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+    made = dict(connection.execute(query).fetchall())
+    statements = []
+    for name, sql in made.items():
+        # The tables behind a full-text index come into being with it, not empty.
+        is_behind_index = name.startswith("trace_index_")
+        statements.append(f"DELETE FROM {name};" if is_behind_index else f"{sql};")
+    for name, sql in made.items():
+        if sql.startswith("CREATE TABLE"):
+            statements += _sqlite_inserts(connection, name)
+    return statements
+
+
+def _sqlite_inserts(connection: sqlite3.Connection, table: str) -> list[str]:
+    columns = [row[1] for row in connection.execute(f"PRAGMA table_info('{table}')")]
+    quoted = " || ', ' || ".join(f'quote("{column}")' for column in columns)
+    rows = connection.execute(f"SELECT {quoted} FROM '{table}'").fetchall()
+    return [f"INSERT INTO {table} VALUES ({values});" for (values,) in rows]
+
+
+def dump_postgresql(revision: str) -> str:
+    with postgres_server() as url:
+        with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {_DATABASE}")
+        _made(f"{url}/{_DATABASE}".replace("postgresql:", "postgresql+psycopg:"), revision)
+        command = [str(find_binaries() / "pg_dump"), "--inserts", "--no-owner", "--no-privileges"]
+        done = subprocess.run([*command, f"{url}/{_DATABASE}"], capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if line and not line.startswith(_NOISE)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    DUMPS.mkdir(exist_ok=True)
+    for chosen in sys.argv[1:]:
+        for dialect, dump in (("sqlite", dump_sqlite), ("postgresql", dump_postgresql)):
+            dump_file(chosen, dialect).write_text(dump(chosen), encoding="utf-8")
