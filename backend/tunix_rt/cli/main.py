@@ -25,6 +25,8 @@ from tunix_rt.cli import (
     gate,
     leaderboard,
     plan,
+    queue,
+    runs,
     server,
     tokens,
     traces,
@@ -71,6 +73,7 @@ data.app.command("xray")(data_xray.xray)
 app.add_typer(data.app, name="data", help="Build and inspect datasets.")
 app.command("plan")(plan.plan)
 app.command("train")(train.train)
+app.add_typer(runs.app, name="runs", help="Runs in the queue, and every other run of this home.")
 eval_group.app.command("run")(eval_run.run)
 eval_group.app.command("list")(eval_records.list_)
 eval_group.app.command("show")(eval_records.show)

@@ -58,7 +58,7 @@ def load_recipe(
     Raises:
         InvalidInputError: The file or a flag says something that no recipe can say.
     """
-    return resolve_recipe(_read_values(path), what=path.name, sets=sets, flags=flags)
+    return resolve_recipe(read_values(path), what=path.name, sets=sets, flags=flags)
 
 
 def resolve_recipe(
@@ -92,7 +92,8 @@ def validate_recipe(values: Mapping[str, Any], *, what: str = "the recipe") -> R
         raise recipe_error(error, what=what) from error
 
 
-def _read_values(path: Path) -> dict[str, Any]:
+def read_values(path: Path) -> dict[str, Any]:
+    """What the file of a recipe says, before it is checked."""
     values = parse_yaml(_read_text(path), what=str(path))
     if not isinstance(values, dict):
         found = "empty" if values is None else "not a mapping of keys"

@@ -15,7 +15,7 @@ from tunix_rt.services.runs.preparing import prepare
 from tunix_rt.services.store import Store
 from tunix_rt.services.training import new_run_dir
 
-_MAX_NAME_CHARS = 64
+MAX_NAME_CHARS = 64
 
 
 def submit(
@@ -43,7 +43,7 @@ def submit(
     """
     preview = prepare(store.settings, request, allows_paths=allows_paths)
     if run_id is None:
-        called = (name or request.name or preview.recipe_name)[:_MAX_NAME_CHARS]
+        called = (name or request.name or preview.recipe_name)[:MAX_NAME_CHARS]
         run_id = new_run_dir(store.settings, Path(called), None).run_id
     store.runs.require_free(run_id)
     job_dir = JobDir(store.settings.jobs_dir / run_id)

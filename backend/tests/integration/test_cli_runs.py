@@ -1,0 +1,158 @@
+"""The commands around runs and the queue, as a person and as a program use them; no model runs here."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from support.queue import ANY_SLOT, make_worker
+from support.run_dirs import finished_run
+from support.submitting import SMALL_RECIPE, build_demo
+from typer.testing import CliRunner, Result
+
+from tunix_rt.cli.main import app
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError, InvalidInputError, NotFoundError
+from tunix_rt.core.run_record import RunFailure, RunFigures
+from tunix_rt.services.store import Store, open_store
+
+FIGURES = RunFigures(
+    num_steps=2,
+    num_planned_steps=2,
+    num_examples=4,
+    num_dropped_examples=0,
+    fill_ratio=0.5,
+    final_loss=1.25,
+    peak_memory_bytes=2**30,
+)
+FAILURE = RunFailure(code="bad-data", detail="The rows are gone.", next_step="Build them again.")
+
+
+@pytest.fixture(autouse=True)
+def recipe(tmp_path: Path) -> str:
+    """The file of a small recipe, and its dataset in the home."""
+    build_demo(Settings())
+    path = tmp_path / "small.yaml"
+    path.write_text(json.dumps(SMALL_RECIPE), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def home_store() -> Iterator[Store]:
+    """The store that the commands use."""
+    opened = open_store(Settings())
+    yield opened
+    opened.close()
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def run(*arguments: str) -> str:
+    """What a command prints for people."""
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def run_json(*arguments: str) -> Any:
+    """What a command prints for programs."""
+    return json.loads(run(*arguments, "--json"))
+
+
+def submitted(recipe: str, *options: str) -> str:
+    run_id: str = run_json("runs", "submit", recipe, "--device", "cpu", *options)["run_id"]
+    return run_id
+
+
+def test_a_recipe_is_submitted_from_a_file_or_by_name(recipe: str) -> None:
+    result = invoke("runs", "submit", recipe, "--device", "cpu", "--set", "training.num_steps=1")
+    assert result.exit_code == 0, result.output
+    assert "tunix-rt worker" in result.stderr
+    by_name = run_json("runs", "submit", "smoke_tiny", "--dataset", "demo-v1", "--set", "eval={}", "--hold")
+    assert (by_name["recipe_name"], by_name["is_held"]) == ("smoke_tiny", True)
+    rows = run_json("runs", "list")
+    assert [row["recipe_name"] for row in rows] == ["smoke_tiny", "small"]
+    assert rows[1]["run_id"] in run("runs", "list")
+
+
+def test_a_run_is_named_by_the_beginning_or_the_end_of_its_id(recipe: str) -> None:
+    first, second = submitted(recipe), submitted(recipe)
+    last_word = first.rpartition("-")[2]
+    assert run_json("runs", "show", last_word)["run_id"] == first
+    assert run_json("runs", "show", second)["run_id"] == second
+    with pytest.raises(InvalidInputError, match="several runs"):
+        raise_of(invoke("runs", "show", "20"))
+    with pytest.raises(NotFoundError, match="runs list"):
+        raise_of(invoke("runs", "cancel", "nothing"))
+
+
+def raise_of(result: Result) -> None:
+    """The error that the command line would print."""
+    assert result.exception is not None
+    raise result.exception
+
+
+def test_a_run_is_paused_resumed_put_first_cancelled_and_removed(recipe: str) -> None:
+    run_id = submitted(recipe)
+    assert run("runs", "pause", run_id).startswith("paused")
+    assert run("runs", "resume", run_id).startswith("queued")
+    assert run("runs", "priority", run_id, "--", "-5").startswith("queued")
+    assert run_json("runs", "priority", run_id, "7")["priority"] == 7
+    assert run("runs", "cancel", run_id).startswith("cancelled")
+    with pytest.raises(ConflictError, match="was cancelled"):
+        raise_of(invoke("runs", "cancel", run_id))
+    assert run_json("runs", "rm", run_id) == {"removed": [run_id]}
+    assert run_json("runs", "list") == []
+
+
+def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: Store) -> None:
+    run_id = submitted(recipe)
+    claim = home_store.runs.claim("worker-a", ANY_SLOT)
+    assert claim is not None
+    home_store.runs.finish(claim.lease, "succeeded", "Done.", exit_code=0, figures=FIGURES)
+    text = run("runs", "show", run_id)
+    steps, memory = (line.split() for line in text.splitlines() if line.startswith(("steps", "memory")))
+    assert steps == ["steps", "2", "2"]
+    assert memory[-2:] == ["1.00", "GiB"]
+    assert [event["kind"] for event in run_json("runs", "show", run_id)["events"]] == [
+        "submitted",
+        "claimed",
+        "succeeded",
+    ]
+
+
+def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Store) -> None:
+    home_store.workers.register(make_worker())
+
+    def work() -> None:
+        while (claim := home_store.runs.claim("worker-a", ANY_SLOT)) is None:
+            pass
+        home_store.runs.finish(claim.lease, "failed", "Failed.", exit_code=3, failure=FAILURE)
+
+    worker = Thread(target=work)
+    worker.start()
+    result = invoke("runs", "submit", recipe, "--device", "cpu", "--wait")
+    worker.join()
+    assert result.exit_code == 3, result.output
+    assert "failed: Failed." in result.stderr
+    assert "The rows are gone." in run("runs", "show", home_store.runs.find_ids("20")[0])
+
+
+def test_runs_of_the_train_command_are_listed_too(home_store: Store) -> None:
+    finished_run(home_store.settings.runs_dir / "by-hand")
+    assert [row["run_id"] for row in run_json("runs", "list", "--status", "succeeded")] == ["by-hand"]
+    assert run_json("runs", "list", "--status", "failed") == []
+    with pytest.raises(InvalidInputError, match="Did you mean 'cancelled'"):
+        raise_of(invoke("runs", "list", "--status", "canceled"))
+
+
+def test_the_queue_is_paused_and_opened_again(home_store: Store) -> None:
+    assert "tunix-rt worker" in run("queue", "status")
+    home_store.workers.register(make_worker())
+    assert run_json("queue", "pause")["is_paused"] is True
+    assert "paused" in run("queue", "status")
+    assert "worker-a" in run("queue", "resume")
