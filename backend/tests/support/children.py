@@ -90,7 +90,7 @@ def live_server(settings: Settings, *arguments: str, **more: str) -> Iterator[Li
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "server.log"
         with log.open("w") as file:
-            command = [*PROGRAM, "up", "--port", str(port), *arguments]
+            command = [*PROGRAM, "up", "--no-worker", "--port", str(port), *arguments]
             process = subprocess.Popen(command, env=environment(settings, **more), stderr=file, text=True)
         with process:
             try:

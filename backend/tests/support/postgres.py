@@ -25,6 +25,13 @@ UNPRIVILEGED_USERS = ("postgres", "nobody")
 @contextmanager
 def postgres_server() -> Iterator[str]:
     """The URL (without a database name) of a server that lives as long as the context."""
+    with restartable_postgres() as server:
+        yield server.url
+
+
+@contextmanager
+def restartable_postgres() -> Iterator["PostgresServer"]:
+    """A server that can be stopped and started on the way."""
     binaries = find_binaries()
     directory = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.path.isdir("/tmp") else None))
     user = _unprivileged_user()
@@ -33,17 +40,39 @@ def postgres_server() -> Iterator[str]:
     try:
         initdb = [str(binaries / "initdb"), "-D", str(directory / "data"), "-U", "test", "-A", "trust"]
         _run([*initdb, "--no-sync", "-E", "UTF8", "--locale=C"], user)
-        port = _free_port()
-        server = _start(binaries, directory, port, user)
+        server = PostgresServer(binaries, directory, user)
+        server.start()
         try:
-            _wait_until_ready(server, port, directory)
-            yield f"postgresql://test@127.0.0.1:{port}"
+            yield server
         finally:
-            # SIGINT is the fast shutdown: it does not wait for clients to leave.
-            server.send_signal(signal.SIGINT)
-            server.wait(timeout=30)
+            server.stop()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+class PostgresServer:
+    """One data directory and one port, with a server or without."""
+
+    def __init__(self, binaries: Path, directory: Path, user: str | None) -> None:
+        self._binaries = binaries
+        self._directory = directory
+        self._user = user
+        self._port = _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql://test@127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self._process = _start(self._binaries, self._directory, self._port, self._user)
+        _wait_until_ready(self._process, self._port, self._directory)
+
+    def stop(self) -> None:
+        """Stop it, whoever is connected."""
+        if self._process is not None:
+            # SIGINT is the fast shutdown: it does not wait for clients to leave.
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(timeout=30)
+            self._process = None
 
 
 def find_binaries() -> Path:
@@ -68,7 +97,7 @@ def _start(binaries: Path, directory: Path, port: int, user: str | None) -> subp
     command = [str(binaries / "postgres"), "-D", str(directory / "data"), "-p", str(port)]
     for name, value in options.items():
         command += ["-c", f"{name}={value}"]
-    with (directory / "log").open("wb") as log:
+    with (directory / "log").open("ab") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, user=user, cwd=directory)
 
 

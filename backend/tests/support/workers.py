@@ -95,10 +95,8 @@ def working(
 
 def start_worker(settings: Settings, program: str) -> "subprocess.Popen[bytes]":
     """A worker process; end it yourself."""
-    script = Path(__file__).with_name("worker_child.py")
-    return subprocess.Popen(
-        [sys.executable, script, program], env=environment(settings, PYTHONPATH=":".join(sys.path))
-    )
+    command = [sys.executable, "-m", "support.worker_child", program]
+    return subprocess.Popen(command, env=environment(settings, PYTHONPATH=":".join(sys.path)))
 
 
 def ended_as(store: Store, status: RunStatus, run_id: str = "run-1") -> RunDetail:

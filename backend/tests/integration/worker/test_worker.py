@@ -1,9 +1,10 @@
-"""The worker against a real queue on both databases, with real processes that play the engine."""
+"""What becomes of runs, by a real worker with real processes that play the engine."""
 
 import json
 import signal
 from datetime import UTC, datetime
 
+import pytest
 from support.jobs import number_in, wait_for
 from support.queue import kinds, queued
 from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, working
@@ -12,6 +13,9 @@ from tunix_rt.core.runs.worker import Slot
 from tunix_rt.services.store import Store
 
 TWO = (Slot(device="cpu"), Slot(device="cpu"))
+
+# The queue itself is tested on both databases; what a worker makes of it does not depend on them.
+pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 def test_a_run_is_taken_trained_and_recorded(store: Store) -> None:
@@ -182,16 +186,3 @@ def test_a_stolen_lease_ends_the_child_and_writes_nothing(store: Store) -> None:
 def _exit(store: Store) -> str:
     path = store.settings.jobs_dir / "run-1" / "exit.json"
     return path.read_text() if path.exists() else "{}"
-
-
-def test_two_workers_share_the_queue_and_never_a_run(store: Store) -> None:
-    names = [f"run-{number}" for number in range(10)]
-    for name in names:
-        queued(store, name)
-    program = "announce(f'attempt-{os.getpid()}'); " + SUCCEEDING
-    with working(store, program, slots=TWO), working(store, program, slots=TWO):
-        for name in names:
-            ended_as(store, "succeeded", name)
-    for name in names:
-        assert store.runs.get(name).num_attempts == 1
-        assert len(list((store.settings.runs_dir / name).glob("attempt-*"))) == 1

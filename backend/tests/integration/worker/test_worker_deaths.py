@@ -1,0 +1,212 @@
+"""Workers that are stopped, killed, cut off or starved: nothing runs on, is lost or runs twice."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+from support.jobs import PATIENCE_S, number_in, wait_for
+from support.postgres import restartable_postgres
+from support.queue import kinds, queued
+from support.small_disk import small_disk_in
+from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, start_worker, working
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.runs.worker import Slot
+from tunix_rt.db.engine import writing
+from tunix_rt.services.store import Store, open_store
+from tunix_rt.worker.processes import is_gone, process_start
+
+TWO = (Slot(device="cpu"), Slot(device="cpu"))
+UNTIL_TOLD = "announce()\nwhile not (run / 'go').exists(): time.sleep(0.01)\n" + SUCCEEDING
+FILLING = """
+try:
+    with open(run / "big", "wb") as file:
+        while True:
+            file.write(bytes(65536))
+except OSError as error:
+    (run / "big").unlink()
+    end(1, failure=dict(code="storage", detail=f"No checkpoint: {error}", next_step="Free space."))
+"""
+sqlite_only = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+
+
+@contextmanager
+def worker_process(settings: Settings, program: str) -> Iterator["subprocess.Popen[bytes]"]:
+    with start_worker(settings, program) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def engine_of(store: Store) -> tuple[int, str]:
+    """The toy engine, once it has announced itself: its pid and its start."""
+    pid = wait_for(lambda: number_in(run_path(store, "ready")))
+    start = process_start(pid)
+    assert start is not None
+    return pid, start
+
+
+def test_two_workers_share_the_queue_and_never_a_run(store: Store) -> None:
+    names = [f"run-{number}" for number in range(8)]
+    for name in names:
+        queued(store, name)
+    program = "announce(f'attempt-{os.getpid()}'); " + SUCCEEDING
+    with working(store, program, slots=TWO), working(store, program, slots=TWO):
+        for name in names:
+            ended_as(store, "succeeded", name)
+    for name in names:
+        assert store.runs.get(name).num_attempts == 1
+        assert len(list((store.settings.runs_dir / name).glob("attempt-*"))) == 1
+
+
+def test_the_run_of_a_killed_worker_goes_on_elsewhere(store: Store, settings: Settings) -> None:
+    queued(store)
+    with worker_process(settings, RESUMING) as worker:
+        engine = engine_of(store)
+        worker.kill()
+        worker.wait()
+        wait_for(lambda: is_gone(*engine))
+    with working(store, RESUMING):
+        run = ended_as(store, "succeeded")
+    assert run.num_attempts == 2
+    assert kinds(store)[2:] == ["started", "lease-lost", "claimed", "started", "succeeded"]
+    lost, resumed = store.runs.events("run-1")[3], store.runs.events("run-1")[5]
+    assert "has died" in lost.message
+    assert resumed.details["step"] == 5
+    assert sorted(worker.status for worker in store.workers.list()) == ["lost", "stopped"]
+
+
+@sqlite_only
+def test_a_worker_that_is_told_to_stop_gives_its_runs_back(store: Store, settings: Settings) -> None:
+    queued(store)
+    with worker_process(settings, WAITING) as worker:
+        engine = engine_of(store)
+        worker.terminate()
+        assert worker.wait(PATIENCE_S) == 0
+    assert is_gone(*engine)
+    run = store.runs.get("run-1")
+    assert (run.status, run.num_failures, run.not_before) == ("queued", 0, None)
+    assert kinds(store)[-2:] == ["stopping", "requeued"]
+    assert [worker.status for worker in store.workers.list()] == ["stopped"]
+
+
+@sqlite_only
+def test_a_worker_that_is_told_twice_stops_at_once(store: Store, settings: Settings) -> None:
+    queued(store)
+    with worker_process(settings, STUBBORN) as worker:
+        engine = engine_of(store)
+        worker.terminate()
+        wait_for(lambda: kinds(store)[-1] == "stopping")
+        worker.terminate()
+        assert worker.wait(PATIENCE_S) == 128 + signal.SIGTERM
+        wait_for(lambda: is_gone(*engine))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere an engine outlives its supervisor")
+@sqlite_only
+def test_a_killed_supervisor_costs_one_retry(store: Store) -> None:
+    queued(store)
+    with working(store, RESUMING):
+        engine = engine_of(store)
+        record = (store.settings.jobs_dir / "run-1" / "child.json").read_text()
+        os.kill(int(record.split('"pid": ')[1].split(",")[0]), signal.SIGKILL)
+        wait_for(lambda: kinds(store)[-1] == "retry")
+        assert is_gone(*engine)
+        assert "supervisor was killed" in store.runs.events("run-1")[-1].message
+        store.runs.resume("run-1")
+        ended_as(store, "succeeded")
+
+
+@sqlite_only
+def test_a_locked_database_does_not_disturb_the_child(store: Store) -> None:
+    queued(store)
+    with working(store, UNTIL_TOLD):
+        wait_for(lambda: kinds(store)[-1] == "started" and run_path(store, "ready").exists())
+        with writing(store.engine):
+            run_path(store, "go").touch()
+            wait_for(run_path(store, "run_manifest.json").exists)
+        ended_as(store, "succeeded")
+
+
+def test_a_database_that_is_away_costs_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with restartable_postgres() as server:
+        settings = Settings(home=home, database_url=f"{server.url}/postgres")
+        with closing(open_store(settings)) as store:
+            queued(store)
+            with working(store, UNTIL_TOLD):
+                wait_for(lambda: kinds(store)[-1] == "started" and run_path(store, "ready").exists())
+                server.stop()
+                run_path(store, "go").touch()
+                wait_for(run_path(store, "run_manifest.json").exists)
+                server.start()
+                run = ended_as(store, "succeeded")
+            assert run.num_attempts == 1
+            assert kinds(store) == ["submitted", "claimed", "started", "succeeded"]
+
+
+@pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
+def test_a_worker_that_is_cut_off_for_long_saves_and_gives_back(store: Store) -> None:
+    queued(store)
+    with working(store, RESUMING, worker_lease_s=0.3):
+        wait_for(run_path(store, "ready").exists)
+        with connections_refused(store):
+            wait_for(run_path(store, "run_manifest.json").exists)
+        ended_as(store, "succeeded")
+    assert kinds(store)[2:-1] == ["started", "stopping", "requeued", "claimed", "started"]
+
+
+@contextmanager
+def connections_refused(store: Store) -> Iterator[None]:
+    """The database of this store alone answers nobody."""
+    url = store.engine.url
+    admin = create_engine(url.set(database="postgres"), isolation_level="AUTOCOMMIT")
+    allow = f'ALTER DATABASE "{url.database}" ALLOW_CONNECTIONS'
+    end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{url.database}'"
+    try:
+        with admin.connect() as connection:
+            connection.execute(text(f"{allow} false"))
+            connection.execute(text(end))
+            yield
+            connection.execute(text(f"{allow} true"))
+    finally:
+        admin.dispose()
+
+
+def test_a_full_disk_is_tried_again_and_then_told(tmp_path: Path) -> None:
+    with small_disk_in(tmp_path, megabytes=2) as disk:
+        settings = Settings(home=disk / "home", database_url=f"sqlite:///{tmp_path / 'tunix_rt.db'}")
+        with closing(open_store(settings)) as store:
+            queued(store)
+            with working(store, FILLING, run_max_failures=2):
+                wait_for(lambda: kinds(store)[-1] == "retry")
+                store.runs.resume("run-1")
+                run = ended_as(store, "failed")
+            assert run.failure is not None
+            assert (run.failure.code, run.num_attempts) == ("storage", 2)
+            assert "No space left on device" in run.failure.detail
+
+
+def fill(path: Path) -> None:
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+
+
+def test_a_disk_without_room_for_a_word_is_told_too(tmp_path: Path) -> None:
+    with small_disk_in(tmp_path, megabytes=1) as disk:
+        settings = Settings(home=disk / "home", database_url=f"sqlite:///{tmp_path / 'tunix_rt.db'}")
+        with closing(open_store(settings)) as store:
+            queued(store)
+            fill(disk / "big")
+            with working(store, SUCCEEDING, run_max_failures=1):
+                run = ended_as(store, "failed")
+            assert run.failure is not None
+            assert "disk is full" in run.failure.detail

@@ -1,0 +1,25 @@
+"""What a child is told."""
+
+import pytest
+
+from tunix_rt.core.runs.worker import parse_slot
+from tunix_rt.worker.children import slot_environment
+
+
+@pytest.mark.parametrize(
+    ("slot", "visible", "expected"),
+    [
+        ("auto", None, {}),
+        ("gpu", None, {}),
+        ("tpu", None, {}),
+        ("cpu", None, {"CUDA_VISIBLE_DEVICES": ""}),
+        ("gpu:1", None, {"CUDA_VISIBLE_DEVICES": "1"}),
+        ("gpu:1", "4,5", {"CUDA_VISIBLE_DEVICES": "5"}),
+        ("gpu:0", "GPU-aaaa,GPU-bbbb", {"CUDA_VISIBLE_DEVICES": "GPU-aaaa"}),
+    ],
+)
+def test_a_child_sees_the_devices_of_its_slot(
+    slot: str, visible: str | None, expected: dict[str, str]
+) -> None:
+    environ = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+    assert slot_environment(parse_slot(slot), environ) == expected
