@@ -31,6 +31,7 @@ from tunix_rt.cli import (
     tokens,
     traces,
     train,
+    worker,
 )
 from tunix_rt.cli import eval as eval_run
 from tunix_rt.cli.output import note, print_error, say
@@ -96,6 +97,7 @@ app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("up")(server.up)
+app.command("worker")(worker.worker)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.add_typer(tokens.app, name="tokens", help="Who may ask over the network.")

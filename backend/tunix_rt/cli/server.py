@@ -2,12 +2,14 @@
 
 import logging
 import signal
+from contextlib import nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tunix_rt.cli.output import note
+from tunix_rt.cli.server_worker import worker_beside
 from tunix_rt.config.logs import configure_logs
 from tunix_rt.config.settings import Settings, load_settings
 from tunix_rt.core.access import is_loopback
@@ -32,9 +34,14 @@ Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen
 LogFormat = Annotated[
     Literal["text", "json"] | None, typer.Option(help="Of the log on standard error. Default: text.")
 ]
+NoWorker = Annotated[
+    bool, typer.Option("--no-worker", help="Only serve: runs wait for a `tunix-rt worker` elsewhere.")
+]
 
 
-def up(host: Host = None, port: Port = None, log_format: LogFormat = None) -> None:
+def up(
+    host: Host = None, port: Port = None, log_format: LogFormat = None, no_worker: NoWorker = False
+) -> None:
     """Start the server; its address is printed, its API described at /docs."""
     settings = load_settings()
     changes = {"host": host, "port": port, "log_format": log_format}
@@ -43,7 +50,8 @@ def up(host: Host = None, port: Port = None, log_format: LogFormat = None) -> No
     configure_logs(settings)
     signal.signal(signal.SIGTERM, _end)
     note(f"Tunix RT on http://{settings.host}:{settings.port}   API: /docs   home: {settings.home_dir}")
-    _server(settings).run()
+    with nullcontext() if no_worker else worker_beside(settings):
+        _server(settings).run()
 
 
 def _server(settings: Settings) -> "uvicorn.Server":
