@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Engine, delete, insert, select
+from sqlalchemy import Engine, Exists, delete, exists, insert, select
 
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.schema import service_flags
@@ -19,7 +19,7 @@ class FlagRepository:
     def is_queue_paused(self) -> bool:
         """Whether workers are told to take nothing more."""
         with reading(self._engine) as connection:
-            return is_queue_paused(connection)
+            return bool(connection.execute(select(queue_is_paused())).scalar_one())
 
     def set_queue_paused(self, is_paused: bool) -> None:
         """Tell workers to take nothing more, or to go on. Runs that have begun go on either way."""
@@ -30,7 +30,6 @@ class FlagRepository:
                 connection.execute(insert(service_flags), row)
 
 
-def is_queue_paused(connection: Connection) -> bool:
-    """The same, inside a transaction."""
-    flag = select(service_flags.c.value).where(service_flags.c.name == _QUEUE_PAUSED)
-    return connection.execute(flag).scalar_one_or_none() is not None
+def queue_is_paused() -> Exists:
+    """The same, as a condition of another statement."""
+    return exists().where(service_flags.c.name == _QUEUE_PAUSED)

@@ -11,6 +11,8 @@ from sqlalchemy import Connection, Row, insert, select
 from tunix_rt.core.runs.run import ServiceEvent, ServiceEventKind
 from tunix_rt.db.schema import run_events, runs
 
+_ADDING = insert(run_events)
+
 
 def insert_event(
     connection: Connection,
@@ -31,7 +33,7 @@ def insert_event(
         "message": message.replace("\x00", "\ufffd"),
         "details": json.dumps(dict(details or {})),
     }
-    connection.execute(insert(run_events), values)
+    connection.execute(_ADDING, values)
 
 
 def events_of(connection: Connection, run_id: str, *, after: int) -> tuple[ServiceEvent, ...]:

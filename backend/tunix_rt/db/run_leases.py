@@ -6,72 +6,75 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, or_, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, not_, or_, select, update
 
 from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
 from tunix_rt.core.runs.request import ExecutorName
-from tunix_rt.core.runs.run import Lease
+from tunix_rt.core.runs.run import Lease, RunDetail
 from tunix_rt.core.runs.states import ACTIVE
 from tunix_rt.core.runs.store_types import BeatAnswer, LeaseBeat
 from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.flags import is_queue_paused
+from tunix_rt.db.flags import queue_is_paused
+from tunix_rt.db.run_rows import DETAIL_COLUMNS, detail_of
 from tunix_rt.db.run_transitions import Change, Note
 from tunix_rt.db.schema import runs
 
 _CANCELLED = Note("cancelled", "Cancelled.")
 
 
-def claim(change: Change, worker_id: str, slots: Sequence[Slot], executor: ExecutorName) -> Lease | None:
-    """Take the first run that fits; None when there is none."""
-    if is_queue_paused(change.connection):
-        return None
+def claim(
+    change: Change, worker_id: str, slots: Sequence[Slot], executor: ExecutorName
+) -> tuple[Lease, RunDetail] | None:
+    """Take the first run that fits; None when there is none, or the queue is paused."""
     row = _first_that_fits(change, slots, executor)
     if row is None:
         return None
     attempt = row.num_attempts + 1
     token = secrets.token_hex(16)
-    change.move(
-        row,
-        "running",
-        Note("claimed", f"Taken by {worker_id}.", {"worker_id": worker_id, "attempt": attempt}),
-        worker_id=worker_id,
-        lease=token,
-        beats=0,
-        num_attempts=attempt,
-        not_before=None,
-        started_at=row.started_at or change.now,
-    )
-    return Lease(run_id=row.id, token=token)
+    values = {
+        "worker_id": worker_id,
+        "num_attempts": attempt,
+        "not_before": None,
+        "started_at": row.started_at or change.now,
+    }
+    note = Note("claimed", f"Taken by {worker_id}.", {"worker_id": worker_id, "attempt": attempt})
+    change.move(row, "running", note, lease=token, beats=0, **values)
+    run = detail_of(row).model_copy(update={**values, "status": "running"})
+    return Lease(run_id=row.id, token=token), run
 
 
 def _first_that_fits(change: Change, slots: Sequence[Slot], executor: ExecutorName) -> Row[Any] | None:
-    chosen: Select[Any] = (
-        select(runs.c.pk, runs.c.id, runs.c.status, runs.c.num_attempts, runs.c.num_events, runs.c.started_at)
+    devices = {slot.device for slot in slots}
+    # A wait that is longer than any back-off was written before the clock was set back: it is over.
+    longest = change.now + timedelta(seconds=BACKOFF_CAP_S)
+    asked: dict[str, Any] = {"now": change.now, "longest": longest, "executor": executor}
+    if "auto" in devices:
+        return change.connection.execute(_FIRST, asked).one_or_none()
+    asked["devices"] = sorted(devices | {"auto"})
+    return change.connection.execute(_FIRST_ON_DEVICES, asked).one_or_none()
+
+
+def _queued() -> Select[Any]:
+    moment = runs.c.not_before
+    return (
+        select(*DETAIL_COLUMNS, runs.c.pk, runs.c.num_events)
         .where(
             runs.c.status == "queued",
             runs.c.is_held.is_(False),
-            runs.c.executor == executor,
-            _is_due(change.now),
-            *_fits(slots),
+            runs.c.executor == bindparam("executor"),
+            or_(moment.is_(None), moment <= bindparam("now"), moment > bindparam("longest")),
+            not_(queue_is_paused()),
         )
         .order_by(runs.c.priority.desc(), runs.c.pk)
         .limit(1)
-        .with_for_update(skip_locked=True)
+        .with_for_update(skip_locked=True, of=runs)
     )
-    return change.connection.execute(chosen).one_or_none()
 
 
-def _is_due(now: datetime) -> ColumnElement[bool]:
-    # A wait that is longer than any back-off was written before the clock was set back: it is over.
-    no_wait_is_longer = now + timedelta(seconds=BACKOFF_CAP_S)
-    moment = runs.c.not_before
-    return or_(moment.is_(None), moment <= now, moment > no_wait_is_longer)
-
-
-def _fits(slots: Sequence[Slot]) -> list[ColumnElement[bool]]:
-    devices = {slot.device for slot in slots}
-    return [] if "auto" in devices else [runs.c.device.in_(sorted(devices | {"auto"}))]
+# Made once: a claim spends more time on making a statement than on running it.
+_FIRST = _queued()
+_FIRST_ON_DEVICES = _queued().where(runs.c.device.in_(bindparam("devices", expanding=True)))
 
 
 def beat(connection: Connection, tokens: Sequence[str]) -> tuple[BeatAnswer, ...]:

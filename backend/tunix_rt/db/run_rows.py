@@ -28,7 +28,7 @@ def run_of(row: Row[Any]) -> Run:
 
 
 def detail_of(row: Row[Any]) -> RunDetail:
-    """The run in a row of `DETAIL_COLUMNS`."""
+    """The run in a row that has `DETAIL_COLUMNS`."""
     return RunDetail.model_validate(_values(row))
 
 
@@ -93,7 +93,7 @@ def _row_of_new(run: NewRun) -> dict[str, Any]:
 
 
 def _values(row: Row[Any]) -> dict[str, Any]:
-    values = dict(row._mapping)
+    values = {name: value for name, value in row._mapping.items() if name not in _NOT_SHOWN}
     values["run_id"] = values.pop("id")
     for name in _JSON:
         if values.get(name) is not None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import ColumnElement, Connection, Row, Select, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, select, update
 
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.run_record import RunStatus
@@ -29,6 +29,7 @@ _LOCKED_COLUMNS = (
     runs.c.num_events,
     runs.c.started_at,
 )
+_CHANGING = update(runs).where(runs.c.pk == bindparam("changed_pk"))
 _NO_LEASE: dict[str, Any] = {"lease": None, "beats": 0}
 
 
@@ -81,8 +82,8 @@ class Change:
     def write(self, row: Row[Any], note: Note, **values: Any) -> None:
         """Change anything but the status, and say so in an event."""
         insert_event(self.connection, row.pk, row.num_events, self.now, note.kind, note.message, note.details)
-        changed = {**values, "num_events": row.num_events + 1}
-        self.connection.execute(update(runs).where(runs.c.pk == row.pk).values(**changed))
+        changed = {**values, "num_events": row.num_events + 1, "changed_pk": row.pk}
+        self.connection.execute(_CHANGING, changed)
 
 
 def unknown_run(run_id: str) -> NotFoundError:

@@ -148,11 +148,13 @@ class RunRepository:
 
     def claim(self, worker_id: str, slots: Sequence[Slot], executor: ExecutorName = "local") -> Claim | None:
         """Take the first run that one of these free slots may have; None when there is none."""
+        if not slots:
+            return None
         with self._change() as change:
-            lease = run_leases.claim(change, worker_id, slots, executor) if slots else None
-            if lease is None:
-                return None
-            run = _detail(change.connection, lease.run_id)
+            taken = run_leases.claim(change, worker_id, slots, executor)
+        if taken is None:
+            return None
+        lease, run = taken
         return Claim(lease=lease, run=run, attempt=run.num_attempts)
 
     def beat(self, leases: Sequence[Lease]) -> tuple[BeatAnswer, ...]:
