@@ -22,6 +22,7 @@ from rich.progress import (
 from rich.table import Table
 
 from tunix_rt.core.errors import TunixRTError
+from tunix_rt.core.redaction import redacted
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
@@ -71,11 +72,12 @@ def note(message: str) -> None:
 
 def print_error(error: TunixRTError, *, as_json: bool) -> None:
     """The error and what to do next on standard error; as JSON in the one shape that the API has too."""
+    detail = redacted(error.detail)
     if as_json:
-        shape = {"detail": error.detail, "next_step": error.next_step, "code": error.code}
+        shape = {"detail": detail, "next_step": error.next_step, "code": error.code}
         sys.stderr.write(json.dumps(shape, ensure_ascii=False) + "\n")
     else:
-        err.print(f"error: {error.detail}", markup=False, highlight=False, style="bold red")
+        err.print(f"error: {detail}", markup=False, highlight=False, style="bold red")
         err.print(f"next:  {error.next_step}", markup=False, highlight=False)
 
 

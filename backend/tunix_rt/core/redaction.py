@@ -8,7 +8,7 @@ HIDDEN = "***"
 _MIN_SECRET_CHARS = 6
 """A shorter value would be found everywhere: `1`, `true`."""
 
-_SECRET_NAME = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.I)
+_SECRET_NAME = re.compile(r"(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.I)
 _URL_NAME = re.compile(r"(?:^|_)UR[IL]$", re.I)
 _URL_PASSWORD = re.compile(r"(?P<before>\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)(?P<password>[^\s/@]+)(?=@)", re.I)
 _BEARER = re.compile(r"(?P<before>\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}", re.I)

@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import tunix_rt
+from tunix_rt.core.redaction import redacted
 from tunix_rt.core.run_record import RunEnvironment
 
 _PACKAGES = (
@@ -57,7 +58,9 @@ def run_environment(
         platform=platform.platform(),
         num_cpus=os.cpu_count() or 1,
         packages={name: version for name in _PACKAGES if (version := _version(name)) is not None},
-        variables={name: value for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLES)},
+        variables={
+            name: redacted(value) for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLES)
+        },
         engine=engine,
         device=device,
         devices=devices,

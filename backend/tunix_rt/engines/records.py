@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
+from tunix_rt.core.redaction import redacted
 from tunix_rt.core.run_record import EventKind, MetricsLine, RunEvent, ValidationLine
 from tunix_rt.files.atomic import storage_errors, write_atomically, write_json_atomically
 from tunix_rt.files.run_dirs import JsonLines, RunDir, keep_json_lines, read_json_lines
@@ -90,10 +91,11 @@ class RunRecords:
     def event(self, kind: EventKind, message: str, **details: JsonValue) -> None:
         """Write down that something happened, and say so."""
         self.note(kind, message, **details)
-        self._view.show_line(message)
+        self._view.show_line(redacted(message))
 
     def note(self, kind: EventKind, message: str, **details: JsonValue) -> None:
         """Write down that something happened, which whoever is watching will be told elsewhere."""
+        message = redacted(message)
         event = RunEvent(
             sequence=self._files.num_events,
             time=datetime.now(UTC),
@@ -107,6 +109,7 @@ class RunRecords:
 
     def say(self, text: str) -> None:
         """Print to the log and to whoever is watching."""
+        text = redacted(text)
         if self._open is None:
             self._said_before.append(text)
         else:

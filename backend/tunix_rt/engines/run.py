@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from tunix_rt import __version__
 from tunix_rt.core.errors import ConflictError, TunixRTError
+from tunix_rt.core.redaction import redacted
 from tunix_rt.core.run_record import RunFailure, RunFigures, RunManifest, RunStatus
 from tunix_rt.engines.base import Engine, TrainingJob
 from tunix_rt.engines.checkpoint_record import begun_by_another_engine, require_checkpoints_of
@@ -85,14 +86,14 @@ def _recording_failures(
     try:
         yield
     except TunixRTError as error:
-        failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
+        failure = RunFailure(code=error.code, detail=redacted(error.detail), next_step=error.next_step)
         _finish(engine, job, records, started_at, _Outcome("failed", error.exit_code, failure=failure))
         raise
     except Exception as error:
         records.say(traceback.format_exc())
         failure = RunFailure(
             code="bug",
-            detail=f"{type(error).__name__}: {error}",
+            detail=redacted(f"{type(error).__name__}: {error}"),
             next_step="Report it with log.txt: the run did nothing that should end like this.",
         )
         _finish(engine, job, records, started_at, _Outcome("failed", 1, failure=failure))

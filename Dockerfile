@@ -1,0 +1,21 @@
+# One image for the server and for workers: docker-compose.yml says which is which.
+#   docker build --build-arg EXTRAS=jax,torch -t tunix-rt .
+FROM python:3.12-slim
+
+# What is installed beside the server: jax trains on a CPU, cuda on NVIDIA GPUs; docs/operations.md lists them.
+ARG EXTRAS=jax,math,parquet,tune
+
+WORKDIR /opt/tunix-rt
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY backend/tunix_rt backend/tunix_rt
+RUN pip install --no-cache-dir -c constraints.txt ".[${EXTRAS}]" \
+    && useradd --uid 1000 --create-home tunix \
+    && install --directory --owner tunix --group tunix /data
+
+USER tunix
+ENV TUNIX_RT_HOME=/data \
+    PYTHONUNBUFFERED=1
+VOLUME /data
+EXPOSE 8000
+ENTRYPOINT ["tunix-rt"]
+CMD ["up"]

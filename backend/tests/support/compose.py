@@ -1,0 +1,117 @@
+"""docker-compose.yml without Docker: the same commands, environment and order, as plain processes.
+
+What is a name or a place inside a container becomes one on this machine: see `places`.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from support.children import PROGRAM
+
+ROOT = Path(__file__).parents[3]
+DEADLINE_S = 120
+_VARIABLE = re.compile(r"\$\{(\w+)(?::\?[^}]*)?\}")
+
+
+def compose_file() -> dict[str, Any]:
+    parsed: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    return parsed
+
+
+def dockerfile_line(word: str) -> str:
+    """What the Dockerfile says after its last such word."""
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    return next(line for line in reversed(lines) if line.startswith(f"{word} ")).removeprefix(f"{word} ")
+
+
+@dataclass(frozen=True)
+class Translation:
+    """From the containers to this machine."""
+
+    variables: Mapping[str, str]
+    """What `.env` would say."""
+    places: Mapping[str, str]
+
+    def text(self, written: str) -> str:
+        translated = _VARIABLE.sub(lambda found: self.variables[found[1]], written)
+        for there, here in self.places.items():
+            translated = translated.replace(there, here)
+        return translated
+
+
+class Running:
+    """The services that are up."""
+
+    def __init__(self, translation: Translation, environ: Mapping[str, str], logs: Path) -> None:
+        self._translation = translation
+        self._environ = environ
+        self._logs = logs
+        self.services: dict[str, Any] = compose_file()["services"]
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def environment_of(self, service: Mapping[str, Any]) -> dict[str, str]:
+        own = {name: self._translation.text(str(value)) for name, value in service["environment"].items()}
+        return {**self._environ, **own}
+
+    def start(self, name: str) -> None:
+        """Start one, once what it depends on is as it asks."""
+        service = self.services[name]
+        for other, wanted in service["depends_on"].items():
+            self._await(other, wanted["condition"])
+        assert json.loads(dockerfile_line("ENTRYPOINT")) == ["tunix-rt"]
+        command = [*PROGRAM, *map(self._translation.text, service["command"])]
+        with self.log_of(name).open("wb") as log:
+            self.processes[name] = subprocess.Popen(
+                command, env=self.environment_of(service), stdout=log, stderr=log
+            )
+
+    def log_of(self, name: str) -> Path:
+        return self._logs / f"{name}.log"
+
+    def stop(self) -> dict[str, int]:
+        """Stop as Docker does, last started first; the exit codes."""
+        for process in reversed(self.processes.values()):
+            if process.poll() is None:
+                process.terminate()
+        return {name: process.wait(timeout=DEADLINE_S) for name, process in self.processes.items()}
+
+    def _await(self, name: str, condition: str) -> None:
+        if name not in self.processes:
+            return  # PostgreSQL is there already
+        if condition == "service_completed_successfully":
+            assert self.processes[name].wait(timeout=DEADLINE_S) == 0, self.log_of(name).read_text()
+        else:
+            assert condition == "service_healthy"
+            self.await_health(name)
+
+    def await_health(self, name: str) -> None:
+        """Wait until its own health check is content."""
+        kind, *command = self.services[name]["healthcheck"]["test"]
+        assert (kind, command[0]) == ("CMD", "python")
+        check = [sys.executable, *map(self._translation.text, command[1:])]
+        deadline = time.monotonic() + DEADLINE_S
+        while subprocess.run(check, capture_output=True).returncode != 0:
+            assert self.processes[name].poll() is None, self.log_of(name).read_text()
+            assert time.monotonic() < deadline, self.log_of(name).read_text()
+            time.sleep(0.5)
+
+
+@contextmanager
+def composed(translation: Translation, environ: Mapping[str, str], logs: Path) -> Iterator[Running]:
+    """Everything of ours that the file names, started in its order."""
+    running = Running(translation, environ, logs)
+    with ExitStack() as ending:
+        ending.callback(running.stop)
+        for name in ("token", "server", "worker"):
+            running.start(name)
+        yield running

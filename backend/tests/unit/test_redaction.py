@@ -1,0 +1,110 @@
+"""What opens doors is written nowhere: not in logs, events, failures or evidence."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.children import environment, run_program
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.access import new_token
+from tunix_rt.core.redaction import redacted, secret_values
+from tunix_rt.engines.environment import run_environment
+from tunix_rt.engines.records import Progress, RunRecords
+from tunix_rt.files.run_dirs import RunDir
+
+MARKED = "marked-0123456789"
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def show_line(self, text: str) -> None:
+        self.lines.append(text)
+
+    def show_progress(self, progress: Progress, *, is_due: bool) -> None:
+        self.lines.append(str(progress))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"postgresql://me:{MARKED}@db/x failed", "postgresql://me:***@db/x failed"),
+        (f"https://:{MARKED}@host and https://host:8000/a@b", "https://:***@host and https://host:8000/a@b"),
+        (f"Authorization: Bearer {MARKED}", "Authorization: Bearer ***"),
+        (f"authorization: basic {MARKED}==", "authorization: basic ***"),
+        (f"token {new_token()[0]}.", "token ***."),
+        ("hf_abcdefghijklmnopqrstuvwx", "***"),
+        ("sk-proj-abcdefghijklmnopqrst", "***"),
+        ("step 3/4 | loss 0.5", "step 3/4 | loss 0.5"),
+        ("the bearer of bad news", "the bearer of bad news"),
+        ("a task-based hf_home", "a task-based hf_home"),
+    ],
+)
+def test_secrets_are_known_by_their_shape(text: str, expected: str) -> None:
+    assert redacted(text, []) == expected
+
+
+def test_secrets_are_known_by_their_place_in_the_environment() -> None:
+    environ = {
+        "HF_TOKEN": "hugging-face",
+        "KAGGLE_KEY": "hugging-face-and-more",
+        "PGPASSWORD": "p@ss w0rd",
+        "TUNIX_RT_DATABASE_URL": f"postgresql://me:{MARKED}@db/x",
+        "TUNIX_RT_REQUIRE_TOKEN": "true",
+        "HOME": "/home/somebody",
+    }
+    found = secret_values(environ)
+    assert found == ["hugging-face-and-more", MARKED, "hugging-face", "p@ss w0rd"]
+    assert redacted("hugging-face-and-more, p@ss w0rd, true, /home/somebody", found) == (
+        "***, ***, true, /home/somebody"
+    )
+
+
+def test_a_run_writes_no_secret_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", MARKED)
+    monkeypatch.setenv("XLA_FLAGS", f"--dump_to=https://me:{MARKED}@host")
+    view, run_dir = Watcher(), RunDir(tmp_path / "run-1")
+    run_dir.path.mkdir()
+    records = RunRecords(run_dir, view)
+    records.say(f"before: {MARKED}")
+    records.begin(step=0)
+    records.say(f"during: {MARKED}")
+    records.event("warning", f"quoted: {MARKED}")
+    records.write_json(
+        "environment.json",
+        run_environment("jax", device="cpu", devices=(), device_memory_bytes=None).to_json(),
+    )
+    records.close()
+    written = "".join(path.read_text() for path in run_dir.path.iterdir())
+    assert written.count("***") == 5
+    assert "https://me:***@host" in written
+    assert MARKED not in written + "".join(view.lines)
+
+
+def test_an_error_is_printed_without_the_password_that_it_quotes(tmp_path: Path) -> None:
+    url = f"mysql://me:{MARKED}@db/x"
+    done = run_program("traces", "list", settings=Settings(home=tmp_path), TUNIX_RT_DATABASE_URL=url)
+    assert done.returncode == 2
+    assert MARKED not in done.stdout + done.stderr
+
+
+def test_a_bug_keeps_its_traceback_and_loses_its_secrets(tmp_path: Path) -> None:
+    program = """
+import sys
+from tunix_rt.cli import main
+@main.app.command("fail")
+def fail() -> None:
+    raise RuntimeError("cannot log in with " + __import__("os").environ["HF_TOKEN"])
+sys.argv = ["tunix-rt", "fail"]
+main.main()
+"""
+    environ = environment(Settings(home=tmp_path), HF_TOKEN=MARKED)
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback (most recent call last):")
+    assert done.stderr.endswith("RuntimeError: cannot log in with ***\n")
+    assert MARKED not in json.dumps(done.stderr)
