@@ -10,7 +10,7 @@ from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.base import Child, ChildExit, Job
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 RECIPE = {
     "model": {"name": "tiny-llama", "weights": "random"},
     "data": {"dataset": "demo-v1"},

@@ -1,0 +1,94 @@
+"""The program as people start it: `tunix-rt worker` with a real engine, and `tunix-rt up` with a worker."""
+
+import os
+import shutil
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.children import environment, free_port, start_program
+from support.jobs import PATIENCE_S, wait_for
+from support.queue import kinds
+from support.training import Workshop, make_workshop
+from support.workers import ended_as
+
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.core.runs.request import RunRequest
+from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.files.run_dirs import RunDir, read_json_lines
+from tunix_rt.services.runs.submitting import submit
+from tunix_rt.services.store import Store, open_store
+from tunix_rt.worker.processes import HAS_PROC, descendants
+
+QUICK = {"TUNIX_RT_WORKER_BEAT_S": "0.2", "TUNIX_RT_WORKER_POLL_S": "0.2"}
+
+
+def submitted(store: Store, workshop: Workshop) -> str:
+    recipe = load_recipe(workshop.recipe, sets=["eval={}"]).recipe.model_dump(mode="json")
+    return submit(store, RunRequest(recipe=recipe, engine="jax", device="cpu")).run_id
+
+
+def active_worker(store: Store) -> tuple[str, int] | None:
+    found = [(worker.worker_id, worker.pid) for worker in store.workers.list() if worker.status == "active"]
+    return found[0] if found else None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_PROC, reason="the engine is found through /proc")
+def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
+    workshop = make_workshop(tmp_path, tmp_path / "compiled")
+    with closing(open_store(workshop.settings)) as store:
+        run_id = submitted(store, workshop)
+        run_dir, job_dir = RunDir(store.settings.runs_dir / run_id), JobDir(store.settings.jobs_dir / run_id)
+        with start_program("worker", "--slot", "cpu", environ=workshop.environment(**QUICK)) as worker:
+            try:
+                # Written before the step is compiled, which takes a while.
+                wait_for(run_dir.events.exists)
+                supervisor = job_dir.read_child()
+                assert supervisor is not None
+                os.kill(descendants(supervisor.pid)[0], signal.SIGKILL)
+                run = ended_as(store, "succeeded", run_id)
+                worker.terminate()
+                assert worker.wait(PATIENCE_S) == 0
+            finally:
+                worker.kill()
+        assert kinds(store, run_id)[2:] == ["started", "retry", "claimed", "started", "succeeded"]
+    assert [line["step"] for line in read_json_lines(run_dir.metrics)] == list(range(1, 13))
+    events = read_json_lines(run_dir.events)
+    assert [event["sequence"] for event in events] == list(range(len(events)))
+    manifest = RunManifest.model_validate_json(run_dir.manifest.read_bytes())
+    assert run.figures == manifest.figures
+    assert manifest.recipe == run.recipe_name
+    assert "step 12/12" in job_dir.output.read_text()
+
+
+def test_the_worker_beside_a_server_is_replaced_when_it_dies_and_leaves_with_it(tmp_path: Path) -> None:
+    workshop = make_workshop(tmp_path, tmp_path / "compiled")
+    environ = environment(workshop.settings, **QUICK)
+    with closing(open_store(workshop.settings)) as store:
+        run_id = submitted(store, workshop)
+        shutil.rmtree(store.settings.datasets_dir)
+        with start_program("up", "--port", str(free_port()), environ=environ) as server:
+            try:
+                run = ended_as(store, "failed", run_id)
+                first = wait_for(lambda: active_worker(store))
+                os.kill(first[1], signal.SIGKILL)
+                second = wait_for(lambda: _another(store, first))
+            finally:
+                server.kill()
+        wait_for(lambda: _status(store, second[0]) == "stopped")
+    assert run.failure is not None
+    assert "no dataset" in run.failure.detail
+    assert run.num_attempts == 1
+
+
+def _another(store: Store, first: tuple[str, int]) -> tuple[str, int] | None:
+    found = active_worker(store)
+    return None if found == first else found
+
+
+def _status(store: Store, worker_id: str) -> str | None:
+    worker = store.workers.get(worker_id)
+    return None if worker is None else worker.status
