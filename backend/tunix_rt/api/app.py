@@ -15,6 +15,7 @@ from tunix_rt.api.hosts import OwnHostOnly
 from tunix_rt.api.limits import BodyLimit
 from tunix_rt.api.live_runs import LiveRuns
 from tunix_rt.api.metrics import Measurements
+from tunix_rt.api.openai_errors import OpenAIErrors
 from tunix_rt.api.request_log import RequestLog
 from tunix_rt.api.routes import (
     datasets,
@@ -22,6 +23,7 @@ from tunix_rt.api.routes import (
     evaluations,
     health,
     metrics,
+    openai,
     regression,
     run_artifacts,
     run_evaluations,
@@ -33,6 +35,8 @@ from tunix_rt.api.routes import (
     xray,
 )
 from tunix_rt.config.settings import Settings
+from tunix_rt.services.serving.pool import ModelPool
+from tunix_rt.services.serving.starting import process_starter
 from tunix_rt.services.store import Store, open_store
 
 ROUTES = (
@@ -49,6 +53,7 @@ ROUTES = (
     runs,
     run_streams,
     run_artifacts,
+    openai,
     tuning,
 )
 
@@ -70,6 +75,7 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         await app.state.live.close()
+        await app.state.models.close()
         store.close()
 
     # The API's description at /docs loads nothing from elsewhere.
@@ -84,6 +90,7 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
     # Set when the server is told to stop: whatever streams ends.
     app.state.stopping = threading.Event()
     app.state.live = LiveRuns(store, app.state.stopping)
+    app.state.models = ModelPool(store.settings, process_starter(store.settings))
     app.state.measurements = Measurements(store)
     _add_checks(app, store, access)
     install_error_handlers(app)
@@ -99,6 +106,7 @@ def _add_checks(app: FastAPI, store: Store, access: Access | None) -> None:
     if access is not None:
         app.add_middleware(TokenCheck, tokens=store.tokens, access=access)
         app.add_middleware(OwnHostOnly, hosts=access.hosts)
+    app.add_middleware(OpenAIErrors)
     app.add_middleware(RequestLog, measurements=app.state.measurements)
 
 

@@ -18,10 +18,12 @@ from tunix_rt.core.errors import (
     JudgeError,
     MissingExtraError,
     NotFoundError,
+    ServingError,
     StorageError,
     TooLargeError,
     TunixRTError,
 )
+from tunix_rt.core.redaction import redacted
 from tunix_rt.core.trace import explain_problems
 
 STATUS_OF: dict[type[TunixRTError], int] = {
@@ -35,6 +37,7 @@ STATUS_OF: dict[type[TunixRTError], int] = {
     DivergedError: 500,
     StorageError: 503,
     JudgeError: 502,
+    ServingError: 503,
     MissingExtraError: 501,
     TunixRTError: 500,
 }
@@ -79,7 +82,7 @@ async def _ours(_request: Request, error: Exception) -> JSONResponse:
 
 def response_to(error: TunixRTError) -> JSONResponse:
     """The answer to a request that met this error."""
-    return error_response(status_of(error), error.detail, error.next_step, error.code)
+    return error_response(status_of(error), redacted(error.detail), error.next_step, error.code)
 
 
 def status_of(error: TunixRTError) -> int:

@@ -65,6 +65,19 @@ class Settings(BaseSettings):
     checkpoint_url: str | None = None
     """Where nodes keep checkpoints for each other, e.g. `file:///shared/checkpoints` or `s3://bucket/path`."""
 
+    serving_engine: Literal["auto", "jax", "torch"] = "auto"
+    """The engine that answers under `/v1`; auto takes the one that suits this machine."""
+    serving_device: Literal["auto", "cpu", "gpu", "tpu"] = "auto"
+    """Where the models that answer are loaded; auto takes a TPU, else a GPU, else the CPU."""
+    serving_max_models: Annotated[int, Field(ge=1)] = 2
+    """Models that are loaded at a time; the one that was asked least recently gives way."""
+    serving_max_requests: Annotated[int, Field(ge=1)] = 64
+    """Requests that one model takes at a time; more are told to come back."""
+    serving_max_rows: Annotated[int, Field(ge=1)] = 8
+    """Completions that one model writes side by side; more wait for a row."""
+    serving_idle_s: Annotated[float, Field(gt=0)] = 600.0
+    """How long a model that nobody asks stays loaded."""
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

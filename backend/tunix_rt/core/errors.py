@@ -14,6 +14,7 @@ The CLI prints `detail` and `next_step` without a traceback and exits with `exit
     ├── DivergedError           6  the loss or a gradient is no longer a finite number
     ├── StorageError            1  the disk or the database did not do its part
     ├── JudgeError              1  the endpoint that judges did not do its part
+    ├── ServingError            1  the process of a model did not do its part, or none is free
     └── MissingExtraError       2  an optional dependency is not installed
 """
 
@@ -100,6 +101,13 @@ class JudgeError(TunixRTError):
     """No request to the judge's endpoint can succeed: nobody there, a wrong key, an unknown model."""
 
     code = "judge"
+    exit_code = 1
+
+
+class ServingError(TunixRTError):
+    """The process that holds a model has died, or no process is free to load one."""
+
+    code = "serving"
     exit_code = 1
 
 

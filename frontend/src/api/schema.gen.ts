@@ -786,6 +786,364 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tunix/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Status
+         * @description Whether this server can train, and with what.
+         */
+        get: operations["get_status_api_tunix_status_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/recipes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Recipes
+         * @description The recipes that have a name, by name.
+         */
+        get: operations["get_recipes_api_tunix_recipes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/sft/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export Rows
+         * @description Rows as they are trained on, one JSON object a line. 404 if the dataset or a trace is unknown.
+         */
+        post: operations["export_rows_api_tunix_sft_export_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/sft/manifest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Recipe
+         * @description A recipe for a dataset and a model. 404 if the dataset is unknown.
+         */
+        post: operations["make_recipe_api_tunix_sft_manifest_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try Run
+         * @description Check and plan a run; with `dry_run: false` queue it too, as `POST /api/tunix/runs` does.
+         *
+         *     404 if the recipe, the dataset or the eval set is unknown, 409 with the plan's advice if it does not fit
+         *     and is not forced, 501 if its engine is not installed.
+         */
+        post: operations["try_run_api_tunix_run_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Runs
+         * @description A page of runs with the total, newest first.
+         */
+        get: operations["list_runs_api_tunix_runs_get"];
+        put?: never;
+        /**
+         * Submit Run
+         * @description Check and plan a recipe, and put it into the queue.
+         *
+         *     404 if the recipe, the dataset or the eval set is unknown, 409 with the plan's advice if it does not fit
+         *     the hardware and is not forced, 501 if its engine is not installed.
+         */
+        post: operations["submit_run_api_tunix_runs_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run
+         * @description A run with its recipe and its plan. 404 if unknown.
+         */
+        get: operations["get_run_api_tunix_runs__run_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove Run
+         * @description Remove a run and its files. 404 if unknown, 409 while it runs, or while something needs it.
+         */
+        delete: operations["remove_run_api_tunix_runs__run_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Status
+         * @description Where a run stands, and since when. 404 if unknown.
+         */
+        get: operations["get_status_api_tunix_runs__run_id__status_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Events
+         * @description What queue and workers did with a run, in order. 404 if unknown.
+         */
+        get: operations["list_events_api_tunix_runs__run_id__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Run
+         * @description Cancel a queued run at once, or ask a running one to stop. 404 if unknown, 409 if it has ended.
+         */
+        post: operations["cancel_run_api_tunix_runs__run_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Run
+         * @description Make a run wait until it is resumed; a running one stops with a checkpoint.
+         *
+         *     404 if unknown, 409 if it has ended.
+         */
+        post: operations["pause_run_api_tunix_runs__run_id__pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Run
+         * @description Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint.
+         *
+         *     404 if unknown, 409 if it has succeeded.
+         */
+        post: operations["resume_run_api_tunix_runs__run_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/runs/{run_id}/priority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set Priority
+         * @description Take a run earlier or later. 404 if unknown, 409 if it has ended.
+         */
+        post: operations["set_priority_api_tunix_runs__run_id__priority_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Queue
+         * @description How the queue stands: runs by status, and who takes them.
+         */
+        get: operations["get_queue_api_tunix_queue_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/queue/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Queue
+         * @description Let workers take nothing more; what runs goes on.
+         */
+        post: operations["pause_queue_api_tunix_queue_pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/queue/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Queue
+         * @description Let workers take runs again.
+         */
+        post: operations["resume_queue_api_tunix_queue_resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Workers
+         * @description Every worker that is known, the newest first.
+         */
+        get: operations["list_workers_api_tunix_workers_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tunix/runs/{run_id}/logs": {
         parameters: {
             query?: never;
@@ -890,6 +1248,260 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Models
+         * @description Every registered version and alias, and the newest finished runs.
+         */
+        get: operations["list_models_v1_models_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Model
+         * @description One model, and which weights its name means now. 404 when nothing has this name.
+         */
+        get: operations["get_model_v1_models__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Chat Completion
+         * @description Go on with a conversation; the first request to a model waits until it is loaded.
+         *
+         *     404 for an unknown model, 409 when it does not fit, 422 for what it cannot read, 503 when its process has
+         *     died or all are busy. With `stream` errors after the first chunk are sent as a chunk.
+         */
+        post: operations["create_chat_completion_v1_chat_completions_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Jobs
+         * @description A page of sweeps with the total, newest first.
+         */
+        get: operations["list_jobs_api_tuning_jobs_get"];
+        put?: never;
+        /**
+         * Create Job
+         * @description Check a sweep and keep it until it is started.
+         *
+         *     404 if recipe, dataset or eval set is unknown, 422 if the recipe has no such key or does not take an end
+         *     of its range, 501 if Optuna is not installed.
+         */
+        post: operations["create_job_api_tuning_jobs_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Job
+         * @description A sweep with its trials. 404 if unknown.
+         */
+        get: operations["get_job_api_tuning_jobs__job_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Job
+         * @description Forget a sweep; its runs stay. 404 if unknown, 409 while it goes on.
+         */
+        delete: operations["delete_job_api_tuning_jobs__job_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs/{job_id}/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Trials
+         * @description The trials in the order in which they began. 404 if unknown.
+         */
+        get: operations["list_trials_api_tuning_jobs__job_id__trials_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs/{job_id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Job
+         * @description Let a worker take it up. 404 if unknown, 409 if it has begun, 501 if Optuna is not installed.
+         */
+        post: operations["start_job_api_tuning_jobs__job_id__start_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs/{job_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Job
+         * @description Stop it and its trials. 404 if unknown, 409 if it has ended.
+         */
+        post: operations["cancel_job_api_tuning_jobs__job_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs/{job_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Job
+         * @description Go on after a cancel or a failure, from the last checkpoints. 404 if unknown, 409 if it goes on.
+         */
+        post: operations["resume_job_api_tuning_jobs__job_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs/{job_id}/importances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Importances
+         * @description How much each key mattered. 404 if unknown, 501 if Optuna is not installed.
+         */
+        get: operations["get_importances_api_tuning_jobs__job_id__importances_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs/{job_id}/best": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Best
+         * @description The recipe of the best trial. 404 if unknown, 409 if no trial has succeeded.
+         */
+        get: operations["get_best_api_tuning_jobs__job_id__best_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tuning/jobs/{job_id}/promote-best": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Promote
+         * @description Register the model of the best trial. 404 if unknown, 409 if no trial has succeeded.
+         */
+        post: operations["promote_api_tuning_jobs__job_id__promote_best_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -920,6 +1532,22 @@ export interface components {
             base_answers: string[];
             /** Other Answers */
             other_answers: string[];
+        };
+        /**
+         * AnswerMessage
+         * @description What the model says.
+         */
+        AnswerMessage: {
+            /**
+             * Role
+             * @default assistant
+             * @constant
+             */
+            role?: "assistant";
+            /** Content */
+            content: string;
+            /** Reasoning Content */
+            reasoning_content?: string | null;
         };
         /**
          * Artifact
@@ -953,6 +1581,26 @@ export interface components {
             total_bytes: number;
         };
         /**
+         * BaseReference
+         * @description The model that a training started from; an adapter cannot be used without it.
+         */
+        BaseReference: {
+            /** Name */
+            name: string;
+            /** Revision */
+            revision?: string | null;
+            /**
+             * Weights
+             * @default pretrained
+             * @enum {string}
+             */
+            weights?: "pretrained" | "random";
+            /** Seed */
+            seed?: number | null;
+            /** Drawn By */
+            drawn_by?: string | null;
+        };
+        /**
          * BaselineList
          * @description Every baseline, by name.
          */
@@ -969,6 +1617,22 @@ export interface components {
             created_count: number;
             /** Traces */
             traces: components["schemas"]["TraceReceipt"][];
+        };
+        /**
+         * BestRecipe
+         * @description The recipe of the best trial.
+         */
+        BestRecipe: {
+            /** Run Id */
+            run_id: string;
+            /** Params */
+            params: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Value */
+            value: number;
+            /** Recipe Yaml */
+            recipe_yaml: string;
         };
         /** Body_ingest_api_datasets_ingest_post */
         Body_ingest_api_datasets_ingest_post: {
@@ -988,6 +1652,22 @@ export interface components {
             dataset_version?: string;
         };
         /**
+         * Budget
+         * @description When a sweep has had enough: after so many trials, so much time on devices, or whichever is first.
+         */
+        Budget: {
+            /**
+             * Num Trials
+             * @description Trials, failed and pruned ones included.
+             */
+            num_trials?: number | null;
+            /**
+             * Device Minutes
+             * @description Minutes on a device, of all trials together. What runs when they are spent is stopped.
+             */
+            device_minutes?: number | null;
+        };
+        /**
          * BuildOutcome
          * @description What a build did: made the dataset, or found it there with the same content.
          */
@@ -1002,6 +1682,99 @@ export interface components {
             /** Trace Count */
             trace_count: number;
             manifest: components["schemas"]["DatasetManifest"];
+        };
+        /**
+         * ChatCompletion
+         * @description The answer to a request that does not stream.
+         */
+        ChatCompletion: {
+            /** Id */
+            id: string;
+            /**
+             * Object
+             * @default chat.completion
+             * @constant
+             */
+            object?: "chat.completion";
+            /** Created */
+            created: number;
+            /** Model */
+            model: string;
+            /** Choices */
+            choices: components["schemas"]["tunix_rt__core__chat__completion__Choice"][];
+            usage: components["schemas"]["Usage"];
+        };
+        /**
+         * ChatMessage
+         * @description One turn of a conversation.
+         */
+        ChatMessage: {
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "system" | "user" | "assistant";
+            /** Content */
+            content: string | components["schemas"]["TextPart"][];
+            /**
+             * Reasoning Content
+             * @description Of an earlier answer: the model then sees its own reasoning too. Most clients leave it out.
+             */
+            reasoning_content?: string | null;
+        };
+        /**
+         * ChatRequest
+         * @description A conversation that a model goes on with.
+         */
+        ChatRequest: {
+            /**
+             * Model
+             * @description A registered model (`name`, `name@alias`, `name:version`) or the id of a finished run. Never a path.
+             */
+            model: string;
+            /** Messages */
+            messages: components["schemas"]["ChatMessage"][];
+            /**
+             * Max Tokens
+             * @description Of one completion. Default: 1024, or what the model's context leaves.
+             */
+            max_tokens?: number | null;
+            /**
+             * Max Completion Tokens
+             * @description Another name of `max_tokens`.
+             */
+            max_completion_tokens?: number | null;
+            /**
+             * Temperature
+             * @description 0 takes the most likely token. Default: 1.
+             */
+            temperature?: number | null;
+            /**
+             * Top P
+             * @description Draw from the most likely tokens that together have this probability. Default: 1.
+             */
+            top_p?: number | null;
+            /**
+             * Seed
+             * @description Decides every draw. Default: another one for every request.
+             */
+            seed?: number | null;
+            /**
+             * N
+             * @description Completions of the same conversation. Default: 1.
+             */
+            n?: number | null;
+            /**
+             * Stop
+             * @description Texts at which a completion is cut; they are not part of it.
+             */
+            stop?: string | string[] | null;
+            /**
+             * Stream
+             * @description Send the completion while it is written.
+             */
+            stream?: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
         };
         /**
          * CheckedEvalSet
@@ -1027,6 +1800,19 @@ export interface components {
              * @enum {string}
              */
             verdict: "confirmed" | "broken" | "unchecked";
+        };
+        /**
+         * Choice
+         * @description One of these values: numbers, words, lists.
+         */
+        "Choice-Input": {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "choice";
+            /** Values */
+            values: components["schemas"]["JsonValue"][];
         };
         /**
          * Comparison
@@ -1167,7 +1953,7 @@ export interface components {
             /** Splits */
             splits: components["schemas"]["SplitFile"][];
             contamination: components["schemas"]["ContaminationReport"];
-            lineage: components["schemas"]["Lineage"];
+            lineage: components["schemas"]["tunix_rt__core__dataset__Lineage"];
             /** Card Sha256 */
             card_sha256: string;
             /**
@@ -1534,7 +2320,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "run" | "directory" | "hub" | "kaggle" | "built-in" | "predictions";
+            origin: "run" | "registry" | "directory" | "hub" | "kaggle" | "built-in" | "predictions";
             /**
              * Weights
              * @default pretrained
@@ -1940,6 +2726,18 @@ export interface components {
             rows_per_s: number;
         };
         /**
+         * Importances
+         * @description How much each searched key decided which trials were good.
+         */
+        Importances: {
+            /** Num Trials */
+            num_trials: number;
+            /** Importances */
+            importances: {
+                [key: string]: number;
+            };
+        };
+        /**
          * IngestReport
          * @description What became of an ingested file.
          */
@@ -1950,6 +2748,21 @@ export interface components {
             trace_ids: string[];
             report: components["schemas"]["ImportReport"];
             dataset: components["schemas"]["BuildOutcome"] | null;
+        };
+        /**
+         * JobStanding
+         * @description What `start`, `cancel` and `resume` answer.
+         */
+        JobStanding: {
+            /** Job Id */
+            job_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /** Message */
+            message: string;
         };
         JsonValue: unknown;
         /**
@@ -2043,15 +2856,6 @@ export interface components {
             entries: components["schemas"]["LeaderboardEntry"][];
         };
         /**
-         * Lineage
-         * @description Where the rows come from. The filters and the seed are in the spec.
-         */
-        Lineage: {
-            parent?: components["schemas"]["ParentDataset"] | null;
-            /** Linter Version */
-            linter_version?: string | null;
-        };
-        /**
          * LintReport
          * @description What the linter found in one trace, and the score that follows from it.
          */
@@ -2069,6 +2873,36 @@ export interface components {
             };
             /** Findings */
             findings: components["schemas"]["Finding"][];
+        };
+        /**
+         * LogRandInt
+         * @description The same, each order of magnitude as likely as the next.
+         */
+        LogRandInt: {
+            /** Min */
+            min: number;
+            /** Max */
+            max: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "lograndint";
+        };
+        /**
+         * LogUniform
+         * @description Any number from min to max, each order of magnitude as likely as the next.
+         */
+        LogUniform: {
+            /** Min */
+            min: number;
+            /** Max */
+            max: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "loguniform";
         };
         /**
          * MetricsLine
@@ -2151,6 +2985,70 @@ export interface components {
             filters: components["schemas"]["ScoreFilters"];
         };
         /**
+         * ModelVersion
+         * @description Registered weights. Content and lineage never change; notes, tags and aliases do.
+         */
+        ModelVersion: {
+            /** Label */
+            label?: string | null;
+            /**
+             * Notes
+             * @default
+             */
+            notes?: string;
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            };
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "model" | "adapter";
+            /** Content Hash */
+            content_hash: string;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Num Files */
+            num_files: number;
+            /**
+             * Markup
+             * @default reasoning
+             * @enum {string}
+             */
+            markup?: "reasoning" | "think" | "boxed" | "hash";
+            lineage: components["schemas"]["tunix_rt__core__models__version__Lineage"];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Model */
+            model: string;
+            /** Version */
+            version: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Aliases
+             * @default []
+             */
+            aliases?: string[];
+        };
+        /**
+         * NamedRecipe
+         * @description A recipe that has a name.
+         */
+        NamedRecipe: {
+            /** Name */
+            name: string;
+            /** Is Shipped */
+            is_shipped: boolean;
+        };
+        /**
          * NewBaseline
          * @description The evaluation that later ones are measured against, and the rule that they must pass.
          */
@@ -2187,6 +3085,148 @@ export interface components {
              *     }
              */
             rule?: components["schemas"]["GateRule"];
+        };
+        /**
+         * NewPriority
+         * @description How early a run is taken.
+         */
+        NewPriority: {
+            /** Priority */
+            priority: number;
+        };
+        /**
+         * NewTuningJob
+         * @description The body of `POST /api/tuning/jobs`.
+         */
+        NewTuningJob: {
+            /** Name */
+            name: string;
+            /**
+             * Dataset Key
+             * @description Default: the recipe's.
+             */
+            dataset_key?: string | null;
+            /**
+             * Base Model Id
+             * @description Built-in model or hub id. Default: the recipe's; with neither there is nothing to train.
+             */
+            base_model_id?: string | null;
+            /**
+             * Recipe
+             * @description Name of a recipe, or the recipe itself. Default: three epochs of the model at batch size 8.
+             */
+            recipe?: string | {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /**
+             * Overrides
+             * @description `key=value` for every trial.
+             * @default []
+             */
+            overrides?: string[];
+            /**
+             * Search Space
+             * @description Dotted key of the recipe to what may be tried for it.
+             */
+            search_space: {
+                [key: string]: components["schemas"]["Choice-Input"] | components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["RandInt"] | components["schemas"]["LogRandInt"];
+            };
+            /**
+             * Metric Name
+             * @default score
+             * @enum {string}
+             */
+            metric_name?: "validation_loss" | "loss" | "score";
+            /**
+             * Metric Mode
+             * @description Only for those who like to say it: losses are minimized, the score is maximized.
+             */
+            metric_mode?: ("min" | "max") | null;
+            /**
+             * Eval Set
+             * @description Each trial's model is evaluated on it; needed for the metric score.
+             */
+            eval_set?: string | null;
+            /**
+             * Num Samples
+             * @description Trials. This or `device_minutes`, unless the sampler is grid.
+             */
+            num_samples?: number | null;
+            /** Device Minutes */
+            device_minutes?: number | null;
+            /**
+             * Max Concurrent Trials
+             * @default 1
+             */
+            max_concurrent_trials?: number;
+            /**
+             * Sampler
+             * @default tpe
+             * @enum {string}
+             */
+            sampler?: "tpe" | "random" | "grid";
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Pruner
+             * @default none
+             * @enum {string}
+             */
+            pruner?: "none" | "median" | "hyperband";
+            /**
+             * Priority
+             * @default 0
+             */
+            priority?: number;
+            /**
+             * Device
+             * @default auto
+             * @enum {string}
+             */
+            device?: "auto" | "cpu" | "gpu" | "tpu";
+            /**
+             * Engine
+             * @default auto
+             * @enum {string}
+             */
+            engine?: "auto" | "jax" | "torch";
+            /**
+             * Executor
+             * @default local
+             * @enum {string}
+             */
+            executor?: "local" | "ray";
+        };
+        /**
+         * OpenAIErrorBody
+         * @description The body of an error under `/v1`.
+         */
+        OpenAIErrorBody: {
+            error: components["schemas"]["OpenAIErrorDetail"];
+        };
+        /**
+         * OpenAIErrorDetail
+         * @description What OpenAI's clients show, and what this API says everywhere.
+         */
+        OpenAIErrorDetail: {
+            /** Detail */
+            detail: string;
+            /** Next Step */
+            next_step: string;
+            /** Code */
+            code: string;
+            /** Message */
+            message: string;
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "invalid_request_error" | "authentication_error" | "permission_error" | "rate_limit_error" | "server_error";
+            /** Param */
+            param?: string | null;
         };
         /**
          * Overlap
@@ -2282,6 +3322,89 @@ export interface components {
             num_masked: number;
         };
         /**
+         * Plan
+         * @description Recipe times target. Bytes and times are per device and per optimizer step.
+         */
+        Plan: {
+            /** Model */
+            model: string;
+            /** Target */
+            target: string;
+            /** Fits */
+            fits: boolean;
+            /** Per Device Bytes */
+            per_device_bytes: number;
+            /** Limit Bytes */
+            limit_bytes: number;
+            /** Components */
+            components: {
+                [key: string]: number;
+            };
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "estimated" | "compiled" | "measured";
+            /** Reason */
+            reason: string;
+            /** Num Devices */
+            num_devices: number;
+            /** Num Target Devices */
+            num_target_devices: number;
+            /** Mesh */
+            mesh: {
+                [key: string]: number;
+            };
+            /** Tokens Per Step */
+            tokens_per_step: number;
+            /** Flops Per Step */
+            flops_per_step: number;
+            /** Step Seconds */
+            step_seconds: number;
+            /** Num Steps */
+            num_steps?: number | null;
+            /** Total Seconds */
+            total_seconds?: number | null;
+            /** Session Seconds */
+            session_seconds?: number | null;
+            /** Fits Session */
+            fits_session?: boolean | null;
+            /**
+             * Fixes
+             * @default []
+             */
+            fixes?: components["schemas"]["PlanFix"][];
+            /**
+             * Assumptions
+             * @default []
+             */
+            assumptions?: string[];
+            /**
+             * Notes
+             * @default []
+             */
+            notes?: string[];
+        };
+        /**
+         * PlanFix
+         * @description A change of the recipe that makes it fit, with the figures it would then have.
+         */
+        PlanFix: {
+            /** Change */
+            change: string;
+            /** Cost */
+            cost: string;
+            /** Per Device Bytes */
+            per_device_bytes: number;
+            /** Step Seconds */
+            step_seconds: number;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "estimated" | "compiled" | "measured";
+        };
+        /**
          * Prediction
          * @description One line of `predictions.jsonl`: the item, what was written, and what was made of it.
          */
@@ -2316,6 +3439,21 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * PromoteRequest
+         * @description Under which name the best trial's model is registered.
+         */
+        PromoteRequest: {
+            /** Model */
+            model: string;
+            /** Alias */
+            alias?: string | null;
+            /**
+             * Notes
+             * @default
+             */
+            notes?: string;
+        };
+        /**
          * Protocol
          * @description Everything that decides a score, apart from the model.
          */
@@ -2347,6 +3485,45 @@ export interface components {
             versions: {
                 [key: string]: string;
             };
+        };
+        /**
+         * QueueState
+         * @description How the queue stands.
+         */
+        QueueState: {
+            /** Is Paused */
+            is_paused: boolean;
+            /** Num Runs */
+            num_runs: {
+                [key: string]: number;
+            };
+            /** Num Held */
+            num_held: number;
+            /** Workers */
+            workers: components["schemas"]["Worker"][];
+        };
+        /**
+         * RandInt
+         * @description Any whole number from min to max, both included.
+         */
+        RandInt: {
+            /** Min */
+            min: number;
+            /** Max */
+            max: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "randint";
+        };
+        /**
+         * RecipeList
+         * @description Every recipe that has a name, by name.
+         */
+        RecipeList: {
+            /** Data */
+            data: components["schemas"]["NamedRecipe"][];
         };
         /**
          * RegressionCheck
@@ -2463,6 +3640,133 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * Run
+         * @description One run, with everything but its recipe and its plan.
+         */
+        Run: {
+            /** Run Id */
+            run_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Priority */
+            priority: number;
+            /** Is Held */
+            is_held: boolean;
+            /** Not Before */
+            not_before?: string | null;
+            /** Recipe Name */
+            recipe_name: string;
+            /** Model */
+            model: string;
+            /** Dataset */
+            dataset: string;
+            /** Mode */
+            mode: string;
+            /** Engine */
+            engine: string;
+            /** Device */
+            device: string;
+            /** Executor */
+            executor: ("local" | "ray") | "direct";
+            /** Sweep Id */
+            sweep_id?: string | null;
+            /** Num Attempts */
+            num_attempts: number;
+            /** Num Failures */
+            num_failures: number;
+            /** Worker Id */
+            worker_id?: string | null;
+            /**
+             * Queued At
+             * Format: date-time
+             */
+            queued_at: string;
+            /** Started At */
+            started_at?: string | null;
+            /** Finished At */
+            finished_at?: string | null;
+            /** Exit Code */
+            exit_code?: number | null;
+            failure?: components["schemas"]["RunFailure"] | null;
+            figures?: components["schemas"]["RunFigures"] | null;
+        };
+        /**
+         * RunDetail
+         * @description A run with what was asked for, what it resolved to and what was predicted.
+         */
+        RunDetail: {
+            /** Run Id */
+            run_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Priority */
+            priority: number;
+            /** Is Held */
+            is_held: boolean;
+            /** Not Before */
+            not_before?: string | null;
+            /** Recipe Name */
+            recipe_name: string;
+            /** Model */
+            model: string;
+            /** Dataset */
+            dataset: string;
+            /** Mode */
+            mode: string;
+            /** Engine */
+            engine: string;
+            /** Device */
+            device: string;
+            /** Executor */
+            executor: ("local" | "ray") | "direct";
+            /** Sweep Id */
+            sweep_id?: string | null;
+            /** Num Attempts */
+            num_attempts: number;
+            /** Num Failures */
+            num_failures: number;
+            /** Worker Id */
+            worker_id?: string | null;
+            /**
+             * Queued At
+             * Format: date-time
+             */
+            queued_at: string;
+            /** Started At */
+            started_at?: string | null;
+            /** Finished At */
+            finished_at?: string | null;
+            /** Exit Code */
+            exit_code?: number | null;
+            failure?: components["schemas"]["RunFailure"] | null;
+            figures?: components["schemas"]["RunFigures"] | null;
+            request: components["schemas"]["RunRequest"];
+            /** Recipe */
+            recipe: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Plan */
+            plan?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+        };
+        /**
          * RunEvaluation
          * @description An evaluation of a run. A verdict is a gate's to give: `POST /api/regression/check`.
          */
@@ -2491,6 +3795,207 @@ export interface components {
              */
             evaluated_at: string;
             evaluation: components["schemas"]["Evaluation"];
+        };
+        /**
+         * RunEventList
+         * @description What queue and workers did with a run, in order.
+         */
+        RunEventList: {
+            /** Data */
+            data: components["schemas"]["ServiceEvent"][];
+        };
+        /**
+         * RunFailure
+         * @description Why a run has no result.
+         */
+        RunFailure: {
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /** Next Step */
+            next_step: string;
+        };
+        /**
+         * RunFigures
+         * @description The figures a run ends with.
+         */
+        RunFigures: {
+            /** Num Steps */
+            num_steps: number;
+            /** Num Planned Steps */
+            num_planned_steps: number;
+            /** Num Examples */
+            num_examples: number;
+            /** Num Dropped Examples */
+            num_dropped_examples: number;
+            /** Fill Ratio */
+            fill_ratio: number;
+            /** Final Loss */
+            final_loss?: number | null;
+            /** Validation Loss */
+            validation_loss?: number | null;
+            /** Best Validation Loss */
+            best_validation_loss?: number | null;
+            /** Best Step */
+            best_step?: number | null;
+            /** Exported Step */
+            exported_step?: number | null;
+            /** Tokens Per S */
+            tokens_per_s?: number | null;
+            /** Mfu */
+            mfu?: number | null;
+            /** Planned Memory Bytes */
+            planned_memory_bytes?: number | null;
+            /** Peak Memory Bytes */
+            peak_memory_bytes?: number | null;
+            /** Peak Memory Of */
+            peak_memory_of?: ("device" | "process") | null;
+        };
+        /**
+         * RunList
+         * @description A page of runs.
+         */
+        RunList: {
+            /** Data */
+            data: components["schemas"]["Run"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * RunPreview
+         * @description A request that could run: what it resolves to, and what is predicted.
+         */
+        RunPreview: {
+            /** Recipe Name */
+            recipe_name: string;
+            /** Model */
+            model: string;
+            /** Dataset */
+            dataset: string;
+            /** Mode */
+            mode: string;
+            /** Engine */
+            engine: string;
+            /** Engine Reason */
+            engine_reason: string;
+            /** Recipe */
+            recipe: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            plan?: components["schemas"]["Plan"] | null;
+            /**
+             * Notes
+             * @default []
+             */
+            notes?: string[];
+        };
+        /**
+         * RunRequest
+         * @description A recipe, by its name or whole, and how to run it. The body of `POST /api/tunix/runs`.
+         */
+        RunRequest: {
+            /**
+             * Recipe
+             * @description Name of a shipped recipe or of one in the home's `recipes/`, or the recipe itself. Never a path.
+             */
+            recipe: string | {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Overrides
+             * @description `key=value`, as `tunix-rt train --set` takes them.
+             * @default []
+             */
+            overrides?: string[];
+            /**
+             * Dataset
+             * @description Key of the dataset. Default: the recipe's.
+             */
+            dataset?: string | null;
+            /**
+             * Name
+             * @description Becomes part of the run's id. Default: the recipe's name.
+             */
+            name?: string | null;
+            /**
+             * Engine
+             * @default auto
+             * @enum {string}
+             */
+            engine?: "auto" | "jax" | "torch";
+            /**
+             * Device
+             * @default auto
+             * @enum {string}
+             */
+            device?: "auto" | "cpu" | "gpu" | "tpu";
+            /**
+             * Priority
+             * @description Higher first; equal ones in the order they came.
+             * @default 0
+             */
+            priority?: number;
+            /**
+             * Is Held
+             * @description Wait until somebody resumes it.
+             * @default false
+             */
+            is_held?: boolean;
+            /**
+             * Is Forced
+             * @description Run although the plan says that it does not fit.
+             * @default false
+             */
+            is_forced?: boolean;
+            /**
+             * Target
+             * @description The hardware that it is planned for. Default: this machine, or what the device says.
+             */
+            target?: string | null;
+            /**
+             * Eval Set
+             * @description Evaluate the model on this eval set when the training is done.
+             */
+            eval_set?: string | null;
+            /**
+             * Executor
+             * @default local
+             * @enum {string}
+             */
+            executor?: "local" | "ray";
+            /**
+             * Num Smoke Steps
+             * @description End after this many steps; all else is the same.
+             */
+            num_smoke_steps?: number | null;
+        };
+        /**
+         * RunTimes
+         * @description Where a run stands, and since when.
+         */
+        RunTimes: {
+            /** Run Id */
+            run_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /** Is Held */
+            is_held: boolean;
+            /** Num Attempts */
+            num_attempts: number;
+            /**
+             * Queued At
+             * Format: date-time
+             */
+            queued_at: string;
+            /** Started At */
+            started_at?: string | null;
+            /** Finished At */
+            finished_at?: string | null;
+            /** Exit Code */
+            exit_code?: number | null;
         };
         /**
          * ScoreFilters
@@ -2568,6 +4073,162 @@ export interface components {
             rules: {
                 [key: string]: number;
             };
+        };
+        /**
+         * ServedModel
+         * @description A model that can be asked.
+         */
+        ServedModel: {
+            /** Id */
+            id: string;
+            /**
+             * Object
+             * @default model
+             * @constant
+             */
+            object?: "model";
+            /** Created */
+            created: number;
+            /**
+             * Owned By
+             * @default tunix-rt
+             * @constant
+             */
+            owned_by?: "tunix-rt";
+            /** Root */
+            root: string;
+            /**
+             * Is Loaded
+             * @default false
+             */
+            is_loaded?: boolean;
+        };
+        /**
+         * ServedModels
+         * @description All of them.
+         */
+        ServedModels: {
+            /**
+             * Object
+             * @default list
+             * @constant
+             */
+            object?: "list";
+            /** Data */
+            data: components["schemas"]["ServedModel"][];
+        };
+        /**
+         * ServiceEvent
+         * @description Something that the queue or a worker did with a run. The engine's own events are in its directory.
+         */
+        ServiceEvent: {
+            /** Sequence */
+            sequence: number;
+            /**
+             * Time
+             * Format: date-time
+             */
+            time: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "submitted" | "imported" | "claimed" | "started" | "lease-lost" | "retry" | "requeued" | "paused" | "resumed" | "priority" | "cancel-asked" | "stopping" | "killed" | "evaluating" | "evaluated" | "succeeded" | "failed" | "cancelled" | "warning";
+            /** Message */
+            message: string;
+            /** Details */
+            details?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * SftExport
+         * @description Which rows are wanted: those of a dataset, or single traces.
+         */
+        SftExport: {
+            /** Dataset Key */
+            dataset_key?: string | null;
+            /**
+             * Trace Ids
+             * @default []
+             */
+            trace_ids?: string[];
+            /**
+             * Limit
+             * @default 10000
+             */
+            limit?: number;
+        };
+        /**
+         * SftManifest
+         * @description A training in a few words.
+         */
+        SftManifest: {
+            /** Dataset Key */
+            dataset_key: string;
+            /** Model Id */
+            model_id: string;
+            /**
+             * Learning Rate
+             * @default 0.00002
+             */
+            learning_rate?: number;
+            /**
+             * Weight Decay
+             * @default 0.01
+             */
+            weight_decay?: number;
+            /**
+             * Num Epochs
+             * @default 3
+             */
+            num_epochs?: number;
+            /**
+             * Batch Size
+             * @description Rows per optimizer step.
+             * @default 8
+             */
+            batch_size?: number;
+            /**
+             * Max Seq Length
+             * @description Tokens per row.
+             * @default 2048
+             */
+            max_seq_length?: number;
+        };
+        /**
+         * SftRecipe
+         * @description The recipe of such a training, for `POST /api/tunix/runs` or `tunix-rt train`.
+         */
+        SftRecipe: {
+            /** Manifest Yaml */
+            manifest_yaml: string;
+            /** Dataset Key */
+            dataset_key: string;
+            /** Model Id */
+            model_id: string;
+            /**
+             * Format
+             * @default tunix_sft
+             * @constant
+             */
+            format?: "tunix_sft";
+            /** Message */
+            message: string;
+        };
+        /**
+         * Slot
+         * @description Room for one run at a time.
+         */
+        Slot: {
+            /**
+             * Device
+             * @default auto
+             * @enum {string}
+             */
+            device?: "auto" | "cpu" | "gpu" | "tpu";
+            /** Index */
+            index?: number | null;
         };
         /**
          * SplitFile
@@ -2684,6 +4345,154 @@ export interface components {
             base: components["schemas"]["TraceDetail"];
             other: components["schemas"]["TraceDetail"];
             comparison: components["schemas"]["TraceComparison"];
+        };
+        /**
+         * StreamOptions
+         * @description What a stream carries besides the text.
+         */
+        StreamOptions: {
+            /**
+             * Include Usage
+             * @description Send a last chunk with the numbers of tokens.
+             * @default false
+             */
+            include_usage?: boolean;
+        };
+        /**
+         * SweepSpec
+         * @description A recipe, the keys of it that are searched, and how.
+         */
+        SweepSpec: {
+            /**
+             * Name
+             * @description Small letters, digits and dashes, at most 40; becomes part of the ids of sweep and runs.
+             */
+            name: string;
+            /**
+             * Recipe
+             * @description Name of a recipe, or the recipe itself.
+             */
+            recipe: string | {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Dataset
+             * @description Key of the dataset. Default: the recipe's.
+             */
+            dataset?: string | null;
+            /**
+             * Overrides
+             * @description `key=value` for every trial, as `tunix-rt train --set` takes them.
+             * @default []
+             */
+            overrides?: string[];
+            /**
+             * Search Space
+             * @description Dotted key of the recipe to what may be tried for it.
+             */
+            search_space: {
+                [key: string]: components["schemas"]["tunix_rt__core__sweeps__search_space__Choice"] | components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["RandInt"] | components["schemas"]["LogRandInt"];
+            };
+            /**
+             * Sampler
+             * @description Tree-structured Parzen estimator, chance, or every combination once.
+             * @default tpe
+             * @enum {string}
+             */
+            sampler?: "tpe" | "random" | "grid";
+            /**
+             * Seed
+             * @description The same seed and the same results give the same trials.
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Pruner
+             * @description Who stops trials that look hopeless while they run.
+             * @default none
+             * @enum {string}
+             */
+            pruner?: "none" | "median" | "hyperband";
+            /**
+             * Prune After Trials
+             * @description Trials that must have ended before `median` stops one.
+             * @default 4
+             */
+            prune_after_trials?: number;
+            /**
+             * Prune After Percent
+             * @description Share of its training that every trial is given.
+             * @default 10
+             */
+            prune_after_percent?: number;
+            /**
+             * Metric
+             * @description What makes one trial better than another.
+             * @default validation_loss
+             * @enum {string}
+             */
+            metric?: "validation_loss" | "loss" | "score";
+            /**
+             * Direction
+             * @description Only for those who like to say it: losses are minimized, the score is maximized.
+             */
+            direction?: ("minimize" | "maximize") | null;
+            /**
+             * Eval Set
+             * @description Each trial's model is evaluated on it; `score` is the accuracy there.
+             */
+            eval_set?: string | null;
+            /**
+             * @description A grid needs none: it ends with its last combination.
+             * @default {}
+             */
+            budget?: components["schemas"]["Budget"];
+            /**
+             * Max Concurrent
+             * @description Trials that are queued or run at one time.
+             * @default 1
+             */
+            max_concurrent?: number;
+            /**
+             * Priority
+             * @description Of the trials in the queue.
+             * @default 0
+             */
+            priority?: number;
+            /**
+             * Device
+             * @description Of every trial.
+             * @default auto
+             * @enum {string}
+             */
+            device?: "auto" | "cpu" | "gpu" | "tpu";
+            /**
+             * Engine
+             * @description Of every trial.
+             * @default auto
+             * @enum {string}
+             */
+            engine?: "auto" | "jax" | "torch";
+            /**
+             * Executor
+             * @description Where trials run.
+             * @default local
+             * @enum {string}
+             */
+            executor?: "local" | "ray";
+        };
+        /**
+         * TextPart
+         * @description A piece of a message. Models here read text only.
+         */
+        TextPart: {
+            /**
+             * Type
+             * @constant
+             */
+            type: "text";
+            /** Text */
+            text: string;
         };
         /**
          * Trace
@@ -2876,6 +4685,296 @@ export interface components {
             score: number | null;
         };
         /**
+         * TrainingStatus
+         * @description Whether this server can train, and with what.
+         */
+        TrainingStatus: {
+            /** Available */
+            available: boolean;
+            /** Engines */
+            engines: string[];
+            /** Has Gpu */
+            has_gpu: boolean;
+            /** Has Tpu */
+            has_tpu: boolean;
+            /** Message */
+            message: string;
+        };
+        /**
+         * TrialList
+         * @description The trials of a sweep.
+         */
+        TrialList: {
+            /** Data */
+            data: components["schemas"]["TuningTrial"][];
+        };
+        /**
+         * TriedRun
+         * @description What a run would be or, if it was not only tried, is.
+         */
+        TriedRun: {
+            preview?: components["schemas"]["RunPreview"] | null;
+            run?: components["schemas"]["RunDetail"] | null;
+        };
+        /**
+         * TryRun
+         * @description A run that may only be tried out.
+         */
+        TryRun: {
+            /**
+             * Recipe
+             * @description Name of a shipped recipe or of one in the home's `recipes/`, or the recipe itself. Never a path.
+             */
+            recipe: string | {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Overrides
+             * @description `key=value`, as `tunix-rt train --set` takes them.
+             * @default []
+             */
+            overrides?: string[];
+            /**
+             * Dataset
+             * @description Key of the dataset. Default: the recipe's.
+             */
+            dataset?: string | null;
+            /**
+             * Name
+             * @description Becomes part of the run's id. Default: the recipe's name.
+             */
+            name?: string | null;
+            /**
+             * Engine
+             * @default auto
+             * @enum {string}
+             */
+            engine?: "auto" | "jax" | "torch";
+            /**
+             * Device
+             * @default auto
+             * @enum {string}
+             */
+            device?: "auto" | "cpu" | "gpu" | "tpu";
+            /**
+             * Priority
+             * @description Higher first; equal ones in the order they came.
+             * @default 0
+             */
+            priority?: number;
+            /**
+             * Is Held
+             * @description Wait until somebody resumes it.
+             * @default false
+             */
+            is_held?: boolean;
+            /**
+             * Is Forced
+             * @description Run although the plan says that it does not fit.
+             * @default false
+             */
+            is_forced?: boolean;
+            /**
+             * Target
+             * @description The hardware that it is planned for. Default: this machine, or what the device says.
+             */
+            target?: string | null;
+            /**
+             * Eval Set
+             * @description Evaluate the model on this eval set when the training is done.
+             */
+            eval_set?: string | null;
+            /**
+             * Executor
+             * @default local
+             * @enum {string}
+             */
+            executor?: "local" | "ray";
+            /**
+             * Num Smoke Steps
+             * @description End after this many steps; all else is the same.
+             */
+            num_smoke_steps?: number | null;
+            /**
+             * Dry Run
+             * @description Check and plan it; queue nothing.
+             * @default true
+             */
+            dry_run?: boolean;
+        };
+        /**
+         * TuningJob
+         * @description A sweep.
+         */
+        TuningJob: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /** Dataset Key */
+            dataset_key: string;
+            /** Base Model Id */
+            base_model_id: string;
+            /**
+             * Metric Name
+             * @enum {string}
+             */
+            metric_name: "validation_loss" | "loss" | "score";
+            /**
+             * Metric Mode
+             * @enum {string}
+             */
+            metric_mode: "min" | "max";
+            /** Num Samples */
+            num_samples?: number | null;
+            /** Num Trials */
+            num_trials: number;
+            /** Max Concurrent Trials */
+            max_concurrent_trials: number;
+            spec: components["schemas"]["SweepSpec"];
+            /** Best Run Id */
+            best_run_id?: string | null;
+            failure?: components["schemas"]["RunFailure"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at?: string | null;
+            /** Completed At */
+            completed_at?: string | null;
+        };
+        /**
+         * TuningJobDetail
+         * @description A sweep with its trials.
+         */
+        TuningJobDetail: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /** Dataset Key */
+            dataset_key: string;
+            /** Base Model Id */
+            base_model_id: string;
+            /**
+             * Metric Name
+             * @enum {string}
+             */
+            metric_name: "validation_loss" | "loss" | "score";
+            /**
+             * Metric Mode
+             * @enum {string}
+             */
+            metric_mode: "min" | "max";
+            /** Num Samples */
+            num_samples?: number | null;
+            /** Num Trials */
+            num_trials: number;
+            /** Max Concurrent Trials */
+            max_concurrent_trials: number;
+            spec: components["schemas"]["SweepSpec"];
+            /** Best Run Id */
+            best_run_id?: string | null;
+            failure?: components["schemas"]["RunFailure"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at?: string | null;
+            /** Completed At */
+            completed_at?: string | null;
+            /** Best Params */
+            best_params?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /** Best Value */
+            best_value?: number | null;
+            /** Trials */
+            trials: components["schemas"]["TuningTrial"][];
+        };
+        /**
+         * TuningJobList
+         * @description A page of sweeps.
+         */
+        TuningJobList: {
+            /** Data */
+            data: components["schemas"]["TuningJob"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * TuningTrial
+         * @description One trial of a job.
+         */
+        TuningTrial: {
+            /** Id */
+            id: string;
+            /** Tuning Job Id */
+            tuning_job_id: string;
+            /** Run Id */
+            run_id: string;
+            /** Params */
+            params: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelled" | "pruned" | "failed" | "succeeded";
+            /** Metric Value */
+            metric_value?: number | null;
+            /** Error */
+            error?: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Completed At */
+            completed_at?: string | null;
+        };
+        /**
+         * Uniform
+         * @description Any number from min to max.
+         */
+        Uniform: {
+            /** Min */
+            min: number;
+            /** Max */
+            max: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "uniform";
+        };
+        /**
+         * Usage
+         * @description Tokens of a request.
+         */
+        Usage: {
+            /** Prompt Tokens */
+            prompt_tokens: number;
+            /** Completion Tokens */
+            completion_tokens: number;
+            /** Total Tokens */
+            total_tokens: number;
+        };
+        /**
          * ValidationLine
          * @description One validation, after `step` steps.
          */
@@ -2893,6 +4992,49 @@ export interface components {
              * Format: date-time
              */
             time: string;
+        };
+        /**
+         * Worker
+         * @description A worker as the others see it.
+         */
+        Worker: {
+            /** Worker Id */
+            worker_id: string;
+            /** Host */
+            host: string;
+            /** Pid */
+            pid: number;
+            /** Process Start */
+            process_start: string;
+            /** Version */
+            version: string;
+            /** Slots */
+            slots: components["schemas"]["Slot"][];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "active" | "draining" | "stopped" | "lost";
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /** Beats */
+            beats: number;
+        };
+        /**
+         * WorkerList
+         * @description Every worker that is known, the newest first.
+         */
+        WorkerList: {
+            /** Data */
+            data: components["schemas"]["Worker"][];
         };
         /**
          * XrayFinding
@@ -3016,6 +5158,79 @@ export interface components {
              */
             part: "prompt" | "markup" | "reasoning" | "answer" | "end_of_turn" | "padding";
         };
+        /**
+         * Choice
+         * @description One completion.
+         */
+        tunix_rt__core__chat__completion__Choice: {
+            /** Index */
+            index: number;
+            message: components["schemas"]["AnswerMessage"];
+            /**
+             * Finish Reason
+             * @enum {string}
+             */
+            finish_reason: "stop" | "length";
+        };
+        /**
+         * Lineage
+         * @description Where the rows come from. The filters and the seed are in the spec.
+         */
+        tunix_rt__core__dataset__Lineage: {
+            parent?: components["schemas"]["ParentDataset"] | null;
+            /** Linter Version */
+            linter_version?: string | null;
+        };
+        /**
+         * Lineage
+         * @description Where a version comes from. What is not known is left out.
+         */
+        tunix_rt__core__models__version__Lineage: {
+            /** Run Id */
+            run_id?: string | null;
+            /** Step */
+            step?: number | null;
+            /**
+             * Is Checkpoint
+             * @default false
+             */
+            is_checkpoint?: boolean;
+            /** Recipe */
+            recipe?: string | null;
+            /** Mode */
+            mode?: string | null;
+            /** Engine */
+            engine?: string | null;
+            /** Tunix Rt Version */
+            tunix_rt_version?: string | null;
+            /** Commit */
+            commit?: string | null;
+            /** Is Dirty */
+            is_dirty?: boolean | null;
+            /** Dataset */
+            dataset?: string | null;
+            /** Dataset Hash */
+            dataset_hash?: string | null;
+            base?: components["schemas"]["BaseReference"] | null;
+            /** Parent */
+            parent?: string | null;
+            figures?: components["schemas"]["RunFigures"] | null;
+            /** Trained At */
+            trained_at?: string | null;
+        };
+        /**
+         * Choice
+         * @description One of these values: numbers, words, lists.
+         */
+        tunix_rt__core__sweeps__search_space__Choice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "choice";
+            /** Values */
+            values: components["schemas"]["JsonValue"][];
+        };
     };
     responses: never;
     parameters: never;
@@ -3025,14 +5240,22 @@ export interface components {
 }
 export type AlignedStep = components['schemas']['AlignedStep'];
 export type AnswerChange = components['schemas']['AnswerChange'];
+export type AnswerMessage = components['schemas']['AnswerMessage'];
 export type Artifact = components['schemas']['Artifact'];
 export type ArtifactList = components['schemas']['ArtifactList'];
+export type BaseReference = components['schemas']['BaseReference'];
 export type BaselineList = components['schemas']['BaselineList'];
 export type BatchReceipt = components['schemas']['BatchReceipt'];
+export type BestRecipe = components['schemas']['BestRecipe'];
 export type BodyIngestApiDatasetsIngestPost = components['schemas']['Body_ingest_api_datasets_ingest_post'];
+export type Budget = components['schemas']['Budget'];
 export type BuildOutcome = components['schemas']['BuildOutcome'];
+export type ChatCompletion = components['schemas']['ChatCompletion'];
+export type ChatMessage = components['schemas']['ChatMessage'];
+export type ChatRequest = components['schemas']['ChatRequest'];
 export type CheckedEvalSet = components['schemas']['CheckedEvalSet'];
 export type CheckedStep = components['schemas']['CheckedStep'];
+export type ChoiceInput = components['schemas']['Choice-Input'];
 export type Comparison = components['schemas']['Comparison'];
 export type ContaminationReport = components['schemas']['ContaminationReport'];
 export type DatasetDiff = components['schemas']['DatasetDiff'];
@@ -3071,44 +5294,78 @@ export type GroupScores = components['schemas']['GroupScores'];
 export type GymTask = components['schemas']['GymTask'];
 export type Health = components['schemas']['Health'];
 export type ImportReport = components['schemas']['ImportReport'];
+export type Importances = components['schemas']['Importances'];
 export type IngestReport = components['schemas']['IngestReport'];
+export type JobStanding = components['schemas']['JobStanding'];
 export type JsonValue = components['schemas']['JsonValue'];
 export type Judge = components['schemas']['Judge'];
 export type Judgement = components['schemas']['Judgement'];
 export type Leaderboard = components['schemas']['Leaderboard'];
 export type LeaderboardEntry = components['schemas']['LeaderboardEntry'];
 export type LeaderboardGroup = components['schemas']['LeaderboardGroup'];
-export type Lineage = components['schemas']['Lineage'];
 export type LintReport = components['schemas']['LintReport'];
+export type LogRandInt = components['schemas']['LogRandInt'];
+export type LogUniform = components['schemas']['LogUniform'];
 export type MetricsLine = components['schemas']['MetricsLine'];
 export type ModelScore = components['schemas']['ModelScore'];
 export type ModelScoreList = components['schemas']['ModelScoreList'];
+export type ModelVersion = components['schemas']['ModelVersion'];
+export type NamedRecipe = components['schemas']['NamedRecipe'];
 export type NewBaseline = components['schemas']['NewBaseline'];
+export type NewPriority = components['schemas']['NewPriority'];
+export type NewTuningJob = components['schemas']['NewTuningJob'];
+export type OpenAiErrorBody = components['schemas']['OpenAIErrorBody'];
+export type OpenAiErrorDetail = components['schemas']['OpenAIErrorDetail'];
 export type Overlap = components['schemas']['Overlap'];
 export type Pagination = components['schemas']['Pagination'];
 export type PairedDifference = components['schemas']['PairedDifference'];
 export type ParentDataset = components['schemas']['ParentDataset'];
 export type PartCount = components['schemas']['PartCount'];
+export type Plan = components['schemas']['Plan'];
+export type PlanFix = components['schemas']['PlanFix'];
 export type Prediction = components['schemas']['Prediction'];
 export type PredictionList = components['schemas']['PredictionList'];
+export type PromoteRequest = components['schemas']['PromoteRequest'];
 export type Protocol = components['schemas']['Protocol'];
+export type QueueState = components['schemas']['QueueState'];
+export type RandInt = components['schemas']['RandInt'];
+export type RecipeList = components['schemas']['RecipeList'];
 export type RegressionCheck = components['schemas']['RegressionCheck'];
 export type RegressionRequest = components['schemas']['RegressionRequest'];
 export type Rejection = components['schemas']['Rejection'];
 export type Removal = components['schemas']['Removal'];
 export type RemovedPair = components['schemas']['RemovedPair'];
 export type RowPage = components['schemas']['RowPage'];
+export type Run = components['schemas']['Run'];
+export type RunDetail = components['schemas']['RunDetail'];
 export type RunEvaluation = components['schemas']['RunEvaluation'];
+export type RunEventList = components['schemas']['RunEventList'];
+export type RunFailure = components['schemas']['RunFailure'];
+export type RunFigures = components['schemas']['RunFigures'];
+export type RunList = components['schemas']['RunList'];
+export type RunPreview = components['schemas']['RunPreview'];
+export type RunRequest = components['schemas']['RunRequest'];
+export type RunTimes = components['schemas']['RunTimes'];
 export type ScoreFilters = components['schemas']['ScoreFilters'];
 export type ScoreRequest = components['schemas']['ScoreRequest'];
 export type Scorecard = components['schemas']['Scorecard'];
 export type Scores = components['schemas']['Scores'];
+export type ServedModel = components['schemas']['ServedModel'];
+export type ServedModels = components['schemas']['ServedModels'];
+export type ServiceEvent = components['schemas']['ServiceEvent'];
+export type SftExport = components['schemas']['SftExport'];
+export type SftManifest = components['schemas']['SftManifest'];
+export type SftRecipe = components['schemas']['SftRecipe'];
+export type Slot = components['schemas']['Slot'];
 export type SplitFile = components['schemas']['SplitFile'];
 export type SplitMove = components['schemas']['SplitMove'];
 export type SplitStatistics = components['schemas']['SplitStatistics'];
 export type Spread = components['schemas']['Spread'];
 export type StoredBaseline = components['schemas']['StoredBaseline'];
 export type StoredComparison = components['schemas']['StoredComparison'];
+export type StreamOptions = components['schemas']['StreamOptions'];
+export type SweepSpec = components['schemas']['SweepSpec'];
+export type TextPart = components['schemas']['TextPart'];
 export type Trace = components['schemas']['Trace'];
 export type TraceComparison = components['schemas']['TraceComparison'];
 export type TraceDetail = components['schemas']['TraceDetail'];
@@ -3118,12 +5375,28 @@ export type TraceReceipt = components['schemas']['TraceReceipt'];
 export type TraceScore = components['schemas']['TraceScore'];
 export type TraceStep = components['schemas']['TraceStep'];
 export type TraceSummary = components['schemas']['TraceSummary'];
+export type TrainingStatus = components['schemas']['TrainingStatus'];
+export type TrialList = components['schemas']['TrialList'];
+export type TriedRun = components['schemas']['TriedRun'];
+export type TryRun = components['schemas']['TryRun'];
+export type TuningJob = components['schemas']['TuningJob'];
+export type TuningJobDetail = components['schemas']['TuningJobDetail'];
+export type TuningJobList = components['schemas']['TuningJobList'];
+export type TuningTrial = components['schemas']['TuningTrial'];
+export type Uniform = components['schemas']['Uniform'];
+export type Usage = components['schemas']['Usage'];
 export type ValidationLine = components['schemas']['ValidationLine'];
+export type Worker = components['schemas']['Worker'];
+export type WorkerList = components['schemas']['WorkerList'];
 export type XrayFinding = components['schemas']['XrayFinding'];
 export type XrayReport = components['schemas']['XrayReport'];
 export type XrayRow = components['schemas']['XrayRow'];
 export type XraySegment = components['schemas']['XraySegment'];
 export type XrayToken = components['schemas']['XrayToken'];
+export type TunixRtCoreChatCompletionChoice = components['schemas']['tunix_rt__core__chat__completion__Choice'];
+export type TunixRtCoreDatasetLineage = components['schemas']['tunix_rt__core__dataset__Lineage'];
+export type TunixRtCoreModelsVersionLineage = components['schemas']['tunix_rt__core__models__version__Lineage'];
+export type TunixRtCoreSweepsSearchSpaceChoice = components['schemas']['tunix_rt__core__sweeps__search_space__Choice'];
 export type $defs = Record<string, never>;
 export interface operations {
     health_api_health_get: {
@@ -6997,6 +9270,1689 @@ export interface operations {
             };
         };
     };
+    get_status_api_tunix_status_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrainingStatus"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_recipes_api_tunix_recipes_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipeList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    export_rows_api_tunix_sft_export_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SftExport"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": unknown;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_recipe_api_tunix_sft_manifest_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SftManifest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SftRecipe"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    try_run_api_tunix_run_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriedRun"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_runs_api_tunix_runs_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                /** @description any of these; repeatable */
+                status?: ("queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded")[] | null;
+                dataset?: string | null;
+                /** @description full, lora or qlora */
+                mode?: string | null;
+                /** @description jax or torch */
+                engine?: string | null;
+                /** @description stands in the name of the model */
+                model?: string | null;
+                sweep_id?: string | null;
+                /** @description stands in the id, the recipe, the model or the dataset */
+                text?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    submit_run_api_tunix_runs_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_run_api_tunix_runs__run_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    remove_run_api_tunix_runs__run_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_status_api_tunix_runs__run_id__status_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTimes"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_events_api_tunix_runs__run_id__events_get: {
+        parameters: {
+            query?: {
+                /** @description only later than this sequence */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunEventList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    cancel_run_api_tunix_runs__run_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    pause_run_api_tunix_runs__run_id__pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    resume_run_api_tunix_runs__run_id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    set_priority_api_tunix_runs__run_id__priority_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPriority"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_queue_api_tunix_queue_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueState"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    pause_queue_api_tunix_queue_pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueState"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    resume_queue_api_tunix_queue_resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueState"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_workers_api_tunix_workers_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     stream_log_api_tunix_runs__run_id__logs_get: {
         parameters: {
             query?: {
@@ -7415,6 +11371,1328 @@ export interface operations {
             };
             /** @description Requested Range Not Satisfiable */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_models_v1_models_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServedModels"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+        };
+    };
+    get_model_v1_models__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServedModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+        };
+    };
+    create_chat_completion_v1_chat_completions_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIErrorBody"];
+                };
+            };
+        };
+    };
+    list_jobs_api_tuning_jobs_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TuningJobList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    create_job_api_tuning_jobs_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTuningJob"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TuningJobDetail"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_job_api_tuning_jobs__job_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TuningJobDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_job_api_tuning_jobs__job_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_trials_api_tuning_jobs__job_id__trials_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    start_job_api_tuning_jobs__job_id__start_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobStanding"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    cancel_job_api_tuning_jobs__job_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobStanding"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    resume_job_api_tuning_jobs__job_id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobStanding"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_importances_api_tuning_jobs__job_id__importances_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Importances"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_best_api_tuning_jobs__job_id__best_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BestRecipe"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    promote_api_tuning_jobs__job_id__promote_best_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromoteRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,166 @@
+"""OpenAI's own client against a real server and a real, tiny model that always writes the same text."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import openai
+import pytest
+from openai import OpenAI
+from openai.types.chat import ChatCompletionMessageParam
+from support.children import LiveServer, live_server
+from support.scripted_models import scripted_run
+
+from tunix_rt.config.settings import Settings
+
+QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 6 * 7?"}]
+DEADLINE_S = 60
+
+
+@pytest.fixture(scope="module")
+def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return scripted_run(tmp_path_factory.mktemp("home") / "runs", "sums").path
+
+
+@pytest.fixture(scope="module")
+def server(run_dir: Path) -> Iterator[LiveServer]:
+    settings = Settings(home=run_dir.parents[1])
+    on_cpu = {"TUNIX_RT_SERVING_ENGINE": "jax", "TUNIX_RT_SERVING_DEVICE": "cpu", "OMP_NUM_THREADS": "1"}
+    with live_server(settings, **on_cpu) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(server: LiveServer) -> Iterator[OpenAI]:
+    # No retries: a 503 is part of what is tested.
+    with OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as opened:
+        yield opened
+
+
+def pids_of(run_dir: Path) -> list[int]:
+    """The processes whose command line names the run: that of its model."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # it has ended since it was listed
+            continue
+        if str(run_dir).encode() in words:
+            found.append(int(process.name))
+    return found
+
+
+def wait_for_process(run_dir: Path) -> int:
+    """The process of the run's model, as soon as there is one."""
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        if found := pids_of(run_dir):
+            return found[0]
+        time.sleep(0.01)
+    raise AssertionError("no process was started")
+
+
+def test_a_process_that_dies_is_a_503_and_the_next_request_is_answered(client: OpenAI, run_dir: Path) -> None:
+    def ask() -> str | None:
+        return client.chat.completions.create(model="sums", messages=QUESTION).choices[0].message.content
+
+    with ThreadPoolExecutor(1) as thread:
+        first = thread.submit(ask)  # waits until the model is loaded, and that never happens
+        os.kill(wait_for_process(run_dir), signal.SIGKILL)
+        with pytest.raises(openai.InternalServerError, match=r"has ended \(signal 9\).*Ask again") as died:
+            first.result(timeout=DEADLINE_S)
+    assert died.value.status_code == 503
+    assert ask() == "42"
+    assert client.models.retrieve("sums").model_dump()["is_loaded"]
+
+
+def test_models_are_listed_and_found_by_name(client: OpenAI) -> None:
+    assert [model.id for model in client.models.list()] == ["sums"]
+    assert client.models.retrieve("sums").owned_by == "tunix-rt"
+    with pytest.raises(openai.NotFoundError, match="no model 'nobody' to ask"):
+        client.models.retrieve("nobody")
+
+
+def test_an_answer_has_its_reasoning_apart(client: OpenAI) -> None:
+    completion = client.chat.completions.create(model="sums", messages=QUESTION, temperature=0)
+    [choice] = completion.choices
+    assert (choice.message.content, choice.finish_reason) == ("42", "stop")
+    assert choice.message.reasoning_content == "six sévens"  # type: ignore[attr-defined]
+    assert completion.usage is not None
+    # Four tags, eight tokens for the words, two digits, and the end of the turn.
+    assert completion.usage.completion_tokens == 15
+    assert completion.usage.total_tokens == completion.usage.prompt_tokens + 15
+
+
+def test_a_stream_is_the_same_answer_in_pieces(client: OpenAI) -> None:
+    chunks = list(
+        client.chat.completions.create(
+            model="sums", messages=QUESTION, stream=True, stream_options={"include_usage": True}
+        )
+    )
+    deltas = [choice.delta.model_dump() for chunk in chunks for choice in chunk.choices]
+    assert "".join(delta.get("reasoning_content") or "" for delta in deltas) == "six sévens"
+    assert "".join(delta.get("content") or "" for delta in deltas) == "42"
+    assert sum(bool(delta.get("reasoning_content")) for delta in deltas) > 1
+    assert [c.finish_reason for chunk in chunks for c in chunk.choices if c.finish_reason] == ["stop"]
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.completion_tokens == 15
+
+
+def test_limits_stops_and_several_choices_are_obeyed(client: OpenAI) -> None:
+    ask = client.chat.completions.create
+    [cut] = ask(model="sums", messages=QUESTION, max_completion_tokens=4).choices
+    assert (cut.finish_reason, cut.message.content) == ("length", "")
+    [stopped] = ask(model="sums", messages=QUESTION, stop=["vens</reason"]).choices
+    assert (stopped.finish_reason, stopped.message.content) == ("stop", "")
+    assert stopped.message.reasoning_content == "six sé"  # type: ignore[attr-defined]
+    several = ask(model="sums", messages=QUESTION, n=3, seed=7).choices
+    assert [(choice.index, choice.message.content) for choice in several] == [(0, "42"), (1, "42"), (2, "42")]
+
+
+def test_an_answer_can_be_sent_back_in_the_next_turn(client: OpenAI) -> None:
+    first = client.chat.completions.create(model="sums", messages=QUESTION)
+    history = [
+        {"role": "system", "content": [{"type": "text", "text": "Think first."}]},
+        *QUESTION,
+        first.choices[0].message,
+        {"role": "user", "content": "And 42 / 7?"},
+    ]
+    second = client.chat.completions.create(model="sums", messages=history)  # type: ignore[arg-type]
+    assert second.choices[0].message.content == "42"
+    assert first.usage is not None
+    assert second.usage is not None
+    assert second.usage.prompt_tokens > first.usage.prompt_tokens
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"logprobs": True}, "logprobs"),
+        ({"temperature": 0, "n": 2}, "needs a temperature above 0"),
+        ({"max_tokens": 1, "max_completion_tokens": 2}, "mean the same"),
+        ({"messages": [{"role": "user", "content": "word " * 300}]}, "with an answer the model takes 256"),
+        ({"messages": [{"role": "assistant", "content": "42"}]}, "Turns must alternate"),
+        ({"messages": [{"role": "user", "content": "?", "name": "Ada"}]}, "name"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_the_reason(
+    client: OpenAI, fields: dict[str, object], said: str
+) -> None:
+    asked: dict[str, object] = {"model": "sums", "messages": QUESTION, **fields}
+    for stream in (False, True):
+        with pytest.raises(openai.UnprocessableEntityError, match=said) as refused:
+            client.chat.completions.create(**asked, stream=stream)  # type: ignore[call-overload]
+        error = refused.value.body
+        assert isinstance(error, dict)
+        assert error["type"] == "invalid_request_error"
+        assert error["message"] == f"{error['detail']} {error['next_step']}"
+
+
+@pytest.mark.parametrize("name", ["nobody", "../runs/sums", "sums/../sums", ".", "..", "sums@best"])
+def test_only_names_that_are_known_can_be_asked(client: OpenAI, name: str) -> None:
+    with pytest.raises(openai.NotFoundError, match="no registered model and no finished run"):
+        client.chat.completions.create(model=name, messages=QUESTION)

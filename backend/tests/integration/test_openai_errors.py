@@ -1,0 +1,85 @@
+"""Under /v1 every error has OpenAI's shape with ours inside, whichever layer refuses the request."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from tunix_rt.api.access import Access
+from tunix_rt.api.app import create_app
+from tunix_rt.config.settings import Settings
+from tunix_rt.services.store import Store, open_store
+
+CHAT = "/v1/chat/completions"
+JSON = {"content-type": "application/json"}
+KEYS = {"message", "type", "param", "code", "detail", "next_step"}
+
+
+@pytest.fixture
+def sqlite_store(tmp_path: Path, sqlite_template: Path) -> Iterator[Store]:
+    opened = open_store(Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}"))
+    yield opened
+    opened.close()
+
+
+def http_to(app: FastAPI) -> TestClient:
+    return TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
+
+
+def error_of(response: Any, status: int) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert int(response.headers["content-length"]) == len(response.content)
+    error: dict[str, Any] = response.json()["error"]
+    assert error.keys() == KEYS
+    assert error["message"] == f"{error['detail']} {error['next_step']}"
+    return error
+
+
+def a_request(**fields: Any) -> dict[str, Any]:
+    return {"model": "nobody", "messages": [{"role": "user", "content": "?"}], **fields}
+
+
+def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Store) -> None:
+    http = http_to(create_app(sqlite_store))
+    assert error_of(http.post(CHAT, json=a_request()), 404)["code"] == "not-found"
+    assert error_of(http.get("/v1/nowhere"), 404)["type"] == "invalid_request_error"
+    assert error_of(http.get(CHAT), 405)["code"] == "method-not-allowed"
+    assert error_of(http.post(CHAT, content=b"{", headers=JSON), 400)["code"] == "invalid-input"
+    assert "surprise" in error_of(http.post(CHAT, json=a_request(surprise=1)), 422)["detail"]
+    huge = a_request(messages=[{"role": "user", "content": "x" * 2**21}])
+    assert error_of(http.post(CHAT, json=huge), 413)["code"] == "too-large"
+
+
+def test_a_missing_token_is_an_authentication_error(sqlite_store: Store) -> None:
+    http = http_to(create_app(sqlite_store, Access(requires_token=True)))
+    assert error_of(http.post(CHAT, json=a_request()), 401)["type"] == "authentication_error"
+
+
+def test_elsewhere_errors_keep_our_shape(sqlite_store: Store) -> None:
+    response = http_to(create_app(sqlite_store)).get("/api/nowhere")
+    assert response.json().keys() == {"detail", "next_step", "code"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "tool", "content": "?"},
+        {"role": "user", "content": [{"type": "image_url", "image_url": "x"}]},
+        {"role": "user", "content": "a\ud800"},
+        {"role": "user", "content": "?", "reasoning_content": "hm"},
+        {"role": "user"},
+    ],
+    ids=["role", "image", "surrogate", "reasoning", "empty"],
+)
+def test_a_message_that_no_model_here_reads_is_refused(sqlite_store: Store, message: dict[str, Any]) -> None:
+    body = json.dumps(a_request(messages=[message]))
+    response = http_to(create_app(sqlite_store)).post(CHAT, content=body, headers=JSON)
+    error_of(response, 422)
+
+
+def test_without_models_the_list_is_empty(sqlite_store: Store) -> None:
+    assert http_to(create_app(sqlite_store)).get("/v1/models").json() == {"object": "list", "data": []}

@@ -1,0 +1,53 @@
+"""Run as a child: a model's process without a model. What it is told decides what it does.
+
+python model_child.py NAME     NAME `broken` cannot be loaded, `fading` ends without a word
+
+The standard library only, so that it starts in no time; the lines are those of `services.serving.wire`.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+
+def send(kind: str, **values: Any) -> None:
+    sys.stdout.write(json.dumps({"kind": kind, **values}) + "\n")
+    sys.stdout.flush()
+
+
+def carry_out(order: dict[str, Any], waiting: list[int]) -> None:
+    number, asked = order["order_id"], order["messages"][-1]["content"]
+    if asked == "refuse":
+        error = {"detail": "It cannot be read.", "next_step": "Send another.", "code": "bad-data"}
+        send("failed", order_id=number, **error)
+        return
+    send("begun", order_id=number, num_prompt_tokens=3)
+    send("said", order_id=number, choice=0, content="well, ")
+    if asked == "die":
+        sys.stderr.write("first line\nRuntimeError: the device is gone\n")
+        sys.stderr.flush()
+        os._exit(9)
+    if asked == "wait":
+        waiting.append(number)
+    else:
+        said = {"echo": asked, "who waits?": str(len(waiting)), "who are you?": str(os.getpid())}[asked]
+        send("said", order_id=number, choice=0, content=said, num_tokens=2, finish="stop")
+
+
+def main(name: str) -> None:
+    if name == "broken":
+        send("failed", detail="The weights are damaged.", next_step="Copy them again.", code="bad-data")
+    elif name != "fading":
+        waiting: list[int] = []
+        send("ready", device="none")
+        for line in sys.stdin:
+            order = json.loads(line)
+            if order["kind"] == "drop":
+                waiting.remove(order["order_id"])
+            else:
+                carry_out(order, waiting)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,77 @@
+"""A real model that writes one text, whatever it is asked: every token leads to the next one alone.
+
+The embedding of token number i of the text is the i-th unit vector, the one layer adds nothing to it, and the
+head gives all its weight to token number i + 1. So greedy and drawn completions are the same.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from support.run_dirs import finished_run
+from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.files.assets import shipped_tokenizer_dir
+from tunix_rt.files.run_dirs import RunDir
+
+TEXT = "<reasoning>six sévens</reasoning><answer>42</answer>"
+_WIDTH = 64
+_CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "vocab_size": 1024,
+    "hidden_size": _WIDTH,
+    "intermediate_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 32,
+    "max_position_embeddings": 256,
+    "rms_norm_eps": 1e-6,
+    "tie_word_embeddings": False,
+}
+
+
+def write_scripted_model(directory: Path, text: str = TEXT) -> Path:
+    """The model in the Hugging Face layout, with the tiny tokenizer. No token may occur twice in the text."""
+    tokenizer = load_tokenizer("tiny")
+    # The prompt ends with a line break, the turn with its token.
+    [encoding] = tokenizer.encode_batch([f"\n{text}<end_of_turn>"])
+    assert len(set(encoding.ids)) == len(encoding.ids) < _WIDTH, encoding.tokens
+    directory.mkdir(parents=True, exist_ok=True)
+    save_file(_tensors(encoding.ids), directory / "model.safetensors")
+    (directory / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
+    shutil.copytree(shipped_tokenizer_dir("tiny"), directory, dirs_exist_ok=True)
+    return directory
+
+
+def scripted_run(runs_dir: Path, run_id: str, text: str = TEXT) -> RunDir:
+    """A finished run whose model it is."""
+    run_dir = finished_run(runs_dir / run_id, markup="reasoning")
+    write_scripted_model(run_dir.model, text)
+    return run_dir
+
+
+def _tensors(token_ids: list[int]) -> dict[str, "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"]:
+    embedding = np.zeros((_CONFIG["vocab_size"], _WIDTH), np.float32)
+    head = np.zeros_like(embedding)
+    for place, token_id in enumerate(token_ids):
+        embedding[token_id, place] = 1.0
+    for place, token_id in enumerate(token_ids[1:]):
+        head[token_id, place] = 10.0
+    layer = "model.layers.0."
+    shapes = {
+        "self_attn.q_proj": (64, _WIDTH),
+        "self_attn.k_proj": (32, _WIDTH),
+        "self_attn.v_proj": (32, _WIDTH),
+        "self_attn.o_proj": (_WIDTH, 64),
+        "mlp.gate_proj": (32, _WIDTH),
+        "mlp.up_proj": (32, _WIDTH),
+        "mlp.down_proj": (_WIDTH, 32),
+    }
+    tensors = {f"{layer}{name}.weight": np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    norms = (f"{layer}input_layernorm", f"{layer}post_attention_layernorm", "model.norm")
+    tensors |= {f"{name}.weight": np.ones(_WIDTH, np.float32) for name in norms}
+    return tensors | {"model.embed_tokens.weight": embedding, "lm_head.weight": head}

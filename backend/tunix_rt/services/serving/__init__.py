@@ -1,0 +1,1 @@
+"""Models that answer: one process a model, asked by whoever comes."""

@@ -1,0 +1,99 @@
+"""The names that clients may ask for, and the weights that they mean now. A name is never a path."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from heapq import nlargest
+from pathlib import Path
+
+from tunix_rt.core.chat.completion import ServedModel
+from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.core.models.reference import parse_reference
+from tunix_rt.files.run_dirs import MANIFEST_FILE, RunDir
+from tunix_rt.services.run_manifests import read_manifest
+from tunix_rt.services.store import Store
+
+MAX_RUNS_LISTED = 100
+"""The newest; every finished run can be asked by its id, listed or not."""
+# Names a directory right there: no slash, and no dots that lead elsewhere.
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """Weights that can be loaded."""
+
+    root: str
+    """Always means these weights: `name:version` of the registry, or the id of a run."""
+    argument: str
+    """What `find_model` takes for them; never what a client sent."""
+    created_at: datetime
+
+
+def find_served(store: Store, name: str) -> FoundModel:
+    """The weights that a name means now: of the registry, else of a run.
+
+    Raises:
+        NotFoundError: Nothing that can be served has this name.
+    """
+    try:
+        version = store.models.find(parse_reference(name))
+    except InvalidInputError:  # among them NotFoundError
+        run = _finished_run(store, name)
+        if run is None:
+            raise _unknown(name) from None
+        return run
+    return FoundModel(version.reference, version.reference, version.created_at)
+
+
+def list_served(store: Store) -> Iterator[ServedModel]:
+    """Every registered version and alias, and the newest finished runs."""
+    for version in store.models.all_versions():
+        created = int(version.created_at.timestamp())
+        names = [version.reference, *(f"{version.model}@{alias}" for alias in version.aliases)]
+        yield from (ServedModel(id=name, created=created, root=version.reference) for name in names)
+    for run in _newest_runs(store):
+        yield served(run.root, run)
+
+
+def served(name: str, model: FoundModel) -> ServedModel:
+    """What clients see of a model under one of its names."""
+    return ServedModel(id=name, created=int(model.created_at.timestamp()), root=model.root)
+
+
+def _newest_runs(store: Store) -> Iterator[FoundModel]:
+    manifests = store.settings.runs_dir.glob(f"*/{MANIFEST_FILE}")
+    for path in nlargest(MAX_RUNS_LISTED, manifests, key=_written_at):
+        try:
+            run = _finished_run(store, path.parent.name)
+        except DataError:  # a damaged manifest; whoever asks for this run is told
+            continue
+        if run is not None:
+            yield run
+
+
+def _written_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # removed since it was listed
+        return 0.0
+
+
+def _finished_run(store: Store, run_id: str) -> FoundModel | None:
+    if not _RUN_ID.fullmatch(run_id):
+        return None
+    run_dir = RunDir(store.settings.runs_dir / run_id)
+    if not run_dir.recipe.is_file() or not run_dir.model.is_dir():
+        return None
+    manifest = read_manifest(run_dir)
+    if manifest is None or manifest.status != "succeeded":
+        return None
+    return FoundModel(run_id, str(run_dir.path), manifest.finished_at)
+
+
+def _unknown(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"There is no model {name!r} to ask: it is no registered model and no finished run.",
+        next_step="GET /v1/models lists them; tunix-rt models register makes one.",
+    )

@@ -1,0 +1,174 @@
+"""Conversations into completions: tokens, texts, stops, reasoning and answer, for many who ask at once."""
+
+from dataclasses import dataclass, field
+
+from tunix_rt.core.chat.completion import FinishReason
+from tunix_rt.core.completion_parts import CompletionPiece, CompletionSplitter, starts_in_reasoning
+from tunix_rt.core.errors import (
+    DataError,
+    DivergedError,
+    DoesNotFitError,
+    InvalidInputError,
+    ServingError,
+    TunixRTError,
+)
+from tunix_rt.core.evaluation.prediction import FailureCode
+from tunix_rt.core.stop_texts import StopFinder
+from tunix_rt.engines.generation import Generator, Piece, Prompt
+from tunix_rt.engines.generation_prompts import decode
+from tunix_rt.engines.generation_refusals import refused
+from tunix_rt.engines.generation_texts import TextStream
+from tunix_rt.services.serving.wire import Begun, Failed, Said, WriteOrder
+
+# Draws follow from the seed and the number of the choice alone: the same request gives the same text.
+_PROMPT_KEY = "chat"
+# Enough to see how a template's generation prompt ends.
+_NUM_LAST_TOKENS = 8
+
+_ERRORS: dict[FailureCode, tuple[type[TunixRTError], str]] = {
+    "prompt-refused": (DataError, "Send other messages."),
+    "prompt-too-long": (InvalidInputError, "Send fewer or shorter messages."),
+    "out-of-memory": (DoesNotFitError, "Lower max_tokens, or serve the model on a larger device."),
+    "non-finite": (DivergedError, "The weights are damaged or diverged; serve another version."),
+    "not-text": (ServingError, "The weights do not go with their tokenizer; serve another version."),
+}
+
+
+@dataclass(eq=False)
+class _Draft:
+    """One completion that is being written."""
+
+    order_id: int
+    prompt: Prompt
+    texts: TextStream
+    stops: StopFinder
+    splitter: CompletionSplitter
+    num_unsaid: int = 0
+    """Tokens that belong to no piece yet."""
+    parts: list[CompletionPiece] = field(default_factory=list)
+
+    def take(self, piece: Piece) -> FinishReason | None:
+        """Read a piece; the reason, if the completion has ended with it.
+
+        Raises:
+            TunixRTError: There will be no completion.
+        """
+        written = piece.written
+        if written is not None and written.failure is not None:
+            raise _error(written.failure, written.detail)
+        self.num_unsaid += len(piece.token_ids)
+        self._read(self.texts.add(piece.token_ids))
+        if written is not None and not self.stops.has_stopped:
+            self._read(self.texts.finish())
+        if self.stops.has_stopped:
+            return self._ended("stop")
+        if written is None:
+            return None
+        self.num_unsaid += written.has_ended
+        return self._ended("stop" if written.has_ended else "length")
+
+    def said(self, finish: FinishReason | None) -> list[Said]:
+        """What has become certain, one piece for each change between reasoning and answer."""
+        pieces = [
+            Said(
+                order_id=self.order_id,
+                choice=self.prompt.sample,
+                reasoning=part.text if part.kind == "reasoning" else "",
+                content=part.text if part.kind == "content" else "",
+            )
+            for part in self.parts
+        ]
+        if finish is not None or (self.num_unsaid and pieces):
+            last = pieces.pop() if pieces else Said(order_id=self.order_id, choice=self.prompt.sample)
+            pieces.append(last.model_copy(update={"num_tokens": self.num_unsaid, "finish": finish}))
+            self.num_unsaid = 0
+        self.parts = []
+        return pieces
+
+    def _read(self, text: str | None) -> None:
+        if text is None:
+            raise _error("not-text", "The model wrote a token that its tokenizer does not have.")
+        self.parts += self.splitter.feed(self.stops.feed(text))
+
+    def _ended(self, finish: FinishReason) -> FinishReason:
+        self.parts += [*self.splitter.feed(self.stops.finish()), *self.splitter.finish()]
+        return finish
+
+
+class ChatWriter:
+    """A loaded model that carries out orders, as many at a time as its batches have rows."""
+
+    def __init__(self, generator: Generator, *, max_rows: int) -> None:
+        """Take a loaded model; `max_rows` completions are written side by side."""
+        self._encoder = generator.encoder
+        self._architecture = generator.source.architecture
+        self._live = generator.live(max_rows=max_rows)
+        self._drafts: dict[int, _Draft] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is left to write."""
+        return self._live.is_busy
+
+    def begin(self, order: WriteOrder) -> Begun | Failed:
+        """Read an order; what it becomes is told by `advance`."""
+        markup = self._encoder.markup
+        try:
+            token_ids = self._read(order)
+        except TunixRTError as error:
+            return Failed.of(error, order.order_id)
+        end_of_prompt = decode(self._encoder, token_ids[-_NUM_LAST_TOKENS:]) or ""
+        is_in_reasoning = starts_in_reasoning(end_of_prompt, markup)
+        for sample in range(order.decoding.num_samples):
+            prompt = Prompt(_PROMPT_KEY, token_ids, sample)
+            self._drafts[id(prompt)] = _Draft(
+                order.order_id,
+                prompt,
+                TextStream(self._encoder),
+                StopFinder(order.stops),
+                CompletionSplitter(markup, is_in_reasoning=is_in_reasoning),
+            )
+            self._live.add(prompt, order.decoding)
+        return Begun(order_id=order.order_id, num_prompt_tokens=len(token_ids))
+
+    def drop(self, order_id: int) -> None:
+        """Write no more of an order; one that is not being written is no mistake."""
+        for draft in [draft for draft in self._drafts.values() if draft.order_id == order_id]:
+            self._forget(draft)
+
+    def advance(self) -> list[Said | Failed]:
+        """A few more tokens of everything, as texts."""
+        reports: list[Said | Failed] = []
+        for piece in self._live.advance():
+            draft = self._drafts.get(id(piece.prompt))
+            if draft is not None:
+                reports += self._taken(draft, piece)
+        return reports
+
+    def _read(self, order: WriteOrder) -> list[int]:
+        """The conversation as token ids; an error where the template or the model cannot read it."""
+        markup = self._encoder.markup
+        token_ids = self._encoder.encode_messages([message.as_written(markup) for message in order.messages])
+        failed = refused(Prompt(_PROMPT_KEY, token_ids), self._architecture)
+        if failed is not None and failed.failure is not None:
+            raise _error(failed.failure, failed.detail)
+        return token_ids
+
+    def _taken(self, draft: _Draft, piece: Piece) -> list[Said] | list[Failed]:
+        try:
+            finish = draft.take(piece)
+        except TunixRTError as error:
+            self.drop(draft.order_id)
+            return [Failed.of(error, draft.order_id)]
+        if finish is not None:
+            self._forget(draft)
+        return draft.said(finish)
+
+    def _forget(self, draft: _Draft) -> None:
+        del self._drafts[id(draft.prompt)]
+        self._live.drop(draft.prompt)
+
+
+def _error(code: FailureCode, detail: str) -> TunixRTError:
+    kind, next_step = _ERRORS[code]
+    return kind(detail, next_step=next_step)
