@@ -29,7 +29,8 @@ Model = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="Id or directory of a run, directory of a model or adapter, hub id, kaggle: handle, built-in.",
+        help="Registered model (NAME, NAME@ALIAS, NAME:VERSION), id or directory of a run, directory of a "
+        "model or adapter, hub id, kaggle: handle, built-in.",
     ),
 ]
 EvalSet = Annotated[

@@ -33,7 +33,15 @@ def link_file(source: Path, target: Path) -> bool:
 def file_digest(path: Path) -> str:
     """SHA-256 of a file, read in pieces."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return stream_digest(file)
+
+
+def stream_digest(file: IO[bytes]) -> str:
+    """SHA-256 of what is left of an open file, read in pieces."""
+    digest = hashlib.sha256()
+    while chunk := file.read(_CHUNK_BYTES):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _shares_blocks(source: IO[bytes], target: IO[bytes]) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import jax
 
@@ -10,12 +11,14 @@ from tunix_rt.engines.base import LATEST, TrainingJob, TrainingResult
 from tunix_rt.engines.device_targets import peak_flops
 from tunix_rt.engines.does_not_fit import out_of_memory_error
 from tunix_rt.engines.environment import run_environment
+from tunix_rt.engines.exporting import AskedFormat
 from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.generation import Generator, GeneratorRequest
 from tunix_rt.engines.interrupts import StopRequest, stop_requests
 from tunix_rt.engines.jax.checkpoints import Checkpoints
 from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, join
 from tunix_rt.engines.jax.export import export_model
+from tunix_rt.engines.jax.exporting import export_checkpoint, merge_adapter
 from tunix_rt.engines.jax.fitting import CompiledTrainStep, Fitted, fit
 from tunix_rt.engines.jax.generation.opening import open_generator
 from tunix_rt.engines.jax.learner import JaxLearner
@@ -42,6 +45,14 @@ class JaxEngine:
     def open_generator(self, request: GeneratorRequest) -> Generator:
         """Load a model that writes."""
         return open_generator(request)
+
+    def export_checkpoint(self, job: TrainingJob, step: int, directory: Path) -> None:
+        """Write the weights that a run had after `step` steps."""
+        export_checkpoint(job, step, directory)
+
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+        """Write a model with its adapter added."""
+        merge_adapter(request, directory, dtype)
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
         """Run the recipe to its end, or to a signal."""

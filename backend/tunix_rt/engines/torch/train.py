@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from tunix_rt.core.plan import Plan
 from tunix_rt.engines.base import LATEST, TrainingJob, TrainingResult
 from tunix_rt.engines.device_targets import peak_flops
 from tunix_rt.engines.does_not_fit import out_of_memory_error, require_fit
 from tunix_rt.engines.environment import run_environment
+from tunix_rt.engines.exporting import AskedFormat
 from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.generation import Generator, GeneratorRequest
 from tunix_rt.engines.interrupts import StopRequest, stop_requests
@@ -20,6 +22,7 @@ from tunix_rt.engines.torch.checkpoints import Checkpoints, State
 from tunix_rt.engines.torch.devices import TorchDevice, choose_device, require_format
 from tunix_rt.engines.torch.distributed import joined, own_device
 from tunix_rt.engines.torch.export import export_model
+from tunix_rt.engines.torch.exporting import export_checkpoint, merge_adapter
 from tunix_rt.engines.torch.fitting import plan_run
 from tunix_rt.engines.torch.generation.opening import open_generator
 from tunix_rt.engines.torch.learner import TorchLearner
@@ -44,6 +47,14 @@ class TorchEngine:
     def open_generator(self, request: GeneratorRequest) -> Generator:
         """Load a model that writes."""
         return open_generator(request)
+
+    def export_checkpoint(self, job: TrainingJob, step: int, directory: Path) -> None:
+        """Write the weights that a run had after `step` steps."""
+        export_checkpoint(job, step, directory)
+
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+        """Write a model with its adapter added."""
+        merge_adapter(request, directory, dtype)
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
         """Run the recipe to its end, or to a signal."""

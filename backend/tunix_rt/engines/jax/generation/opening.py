@@ -41,13 +41,15 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
     precision = precision_of(request, computes_bfloat16=choice.platform != "cpu")
     mesh = make_mesh(ShardingSection(data=len(choice.devices), fsdp=1), choice.devices)
     decoder = Decoder(source.architecture, jnp.dtype(precision), unrolls_layers=choice.platform != "tpu")
-    decoder, weights = _with_adapter(request, decoder, _params(request, source, precision, mesh), mesh)
+    decoder, weights = _with_adapter(request, decoder, load_weights(request, source, precision, mesh), mesh)
     model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), choice)
     return BatchGenerator(model, encoder, source, str(choice), precision)
 
 
-def _params(request: GeneratorRequest, source: ModelSource, precision: FloatFormat, mesh: Mesh) -> Params:
-    """The weights, a copy on every device."""
+def load_weights(
+    request: GeneratorRequest, source: ModelSource, precision: FloatFormat, mesh: Mesh
+) -> Params:
+    """The weights without the adapter, a copy on every device."""
     architecture = source.architecture
     if request.model.weights == "random" or source.directory is None:
         key = random_keys(request.seed).weights

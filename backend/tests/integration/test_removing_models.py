@@ -1,0 +1,123 @@
+"""What is needed is not removed; what nobody needs leaves the disk."""
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from support.evaluated_runs import store_answers
+from support.evaluations import make_model
+from support.models import plain_model, registered, succeeded_run
+
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.core.evaluation.comparison import GateRule
+from tunix_rt.core.models.reference import parse_reference
+from tunix_rt.files.model_store import ModelStore
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.gating import set_baseline
+from tunix_rt.services.registry.checkout import directory_of
+from tunix_rt.services.registry.describing import set_alias
+from tunix_rt.services.registry.registering import register_directory, register_run
+from tunix_rt.services.registry.removing import collect_garbage, remove_model, remove_version
+from tunix_rt.services.registry.verifying import verify_versions
+from tunix_rt.services.store import Store
+
+FIRST = parse_reference("demo:1")
+
+
+def blobs(store: Store) -> int:
+    return len(list(ModelStore(store.settings.models_dir).blobs.glob("*/*")))
+
+
+def test_a_removed_version_leaves_the_disk_with_the_garbage(store: Store) -> None:
+    first, second = registered(store), registered(store, run_id="second")
+    remove_version(store, FIRST)
+    assert blobs(store) == 3
+    removed = collect_garbage(store)
+    assert (removed.num_blobs, removed.num_bytes) == (1, len("weights of first"))
+    assert directory_of(store.settings, second).is_dir()
+    with pytest.raises(DataError, match="is missing"):
+        directory_of(store.settings, first)
+
+
+def test_an_alias_is_named_with_the_command_that_releases_it(store: Store) -> None:
+    registered(store)
+    set_alias(store, "demo", "champion")
+    with pytest.raises(
+        ConflictError, match=r"needed by the alias demo@champion.*models unalias demo@champion"
+    ):
+        remove_version(store, FIRST)
+
+
+def test_a_baseline_keeps_the_model_it_rests_on(store: Store) -> None:
+    registered(store, run_id="run-a")
+    evaluation = store_answers(store, "run-a", model=make_model("run-a"))
+    set_baseline(store, "main", evaluation, GateRule())
+    with pytest.raises(ConflictError, match=r"the baseline main.*baselines rm main"):
+        remove_version(store, FIRST)
+    store.baselines.delete("main")
+    remove_version(store, FIRST)
+
+
+def trained_from(store: Store, run_dir: RunDir, base: Path) -> None:
+    recipe = json.loads(run_dir.recipe.read_text())
+    recipe["model"] |= {"name": str(base), "weights": "pretrained"}
+    run_dir.recipe.write_text(json.dumps(recipe))
+
+
+def test_what_was_trained_from_a_version_needs_it(store: Store) -> None:
+    parent = registered(store)
+    child_run = succeeded_run(store, "second", weights="tuned further")
+    trained_from(store, child_run, directory_of(store.settings, parent))
+    child = register_run(store, "child", "second").version
+    assert child.lineage.parent == "demo:1"
+    with pytest.raises(
+        ConflictError, match="needed by child:1, trained from it; the run second, trained from it"
+    ):
+        remove_version(store, FIRST)
+
+
+def test_all_versions_go_or_none(store: Store) -> None:
+    registered(store)
+    registered(store, run_id="second")
+    set_alias(store, "demo:1", "champion")
+    with pytest.raises(ConflictError, match="--all-versions"):
+        remove_model(store, "demo")
+    with pytest.raises(ConflictError, match="demo@champion"):
+        remove_model(store, "demo", with_versions=True)
+    assert len(store.models.versions("demo")) == 2
+    store.models.remove_alias("demo", "champion")
+    remove_model(store, "demo", with_versions=True)
+    with pytest.raises(NotFoundError):
+        store.models.get("demo")
+
+
+def test_a_damaged_version_is_found_by_verifying(store: Store) -> None:
+    first, second = registered(store), registered(store, run_id="second")
+    weights = directory_of(store.settings, first) / "model.safetensors"
+    weights.chmod(0o644)
+    weights.write_text("x")
+    damaged, whole = verify_versions(store, (first, second))
+    assert damaged.problems == ("model.safetensors: has 1 bytes instead of 16",)
+    assert whole.problems == ()
+
+
+def test_garbage_waits_for_whoever_is_registering(store: Store, tmp_path: Path) -> None:
+    """The lock is what a registration holds from its first file to its row in the database."""
+    files = ModelStore(store.settings.models_dir)
+    collected = threading.Event()
+
+    def collect() -> None:
+        collect_garbage(store)
+        collected.set()
+
+    with files.adding():
+        tree = files.add(plain_model(tmp_path / "m"))
+        collector = threading.Thread(target=collect)
+        collector.start()
+        assert not collected.wait(0.3)
+        version = register_directory(store, "demo", tmp_path / "m").version
+    collector.join(60)
+    assert collected.is_set()
+    assert version.content_hash == tree.content_hash
+    assert (directory_of(store.settings, version) / "model.safetensors").read_text() == "weights"

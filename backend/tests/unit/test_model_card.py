@@ -1,0 +1,96 @@
+"""The model card, read by the library of the hub that it is written for."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from huggingface_hub import ModelCard
+from support.evaluations import make_evaluation, make_predictions
+from support.models import new_version
+
+from tunix_rt.core.evaluation.store_types import summary_of
+from tunix_rt.core.models.card import model_card
+from tunix_rt.core.models.version import BaseReference, Lineage, ModelVersion
+from tunix_rt.core.run_record import RunFigures
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+FIGURES = RunFigures(
+    num_steps=9, num_planned_steps=9, num_examples=4, num_dropped_examples=0, fill_ratio=0.9, final_loss=1.25
+)
+
+
+def version(**values: Any) -> ModelVersion:
+    lineage = Lineage(
+        run_id="run-a",
+        dataset="sums-v1",
+        dataset_hash="d" * 64,
+        base=BaseReference(name="owner/base", revision="abc"),
+        figures=FIGURES,
+    )
+    new = new_version(**{"lineage": lineage} | values)
+    return ModelVersion(**dict(new), id=uuid4(), model="demo", version=3, created_at=NOON)
+
+
+def evaluations(*names: str) -> list[Any]:
+    return [
+        summary_of(make_evaluation(make_predictions("1101"), name=name, evalset="exam", age_hours=age))
+        for age, name in enumerate(names)
+    ]
+
+
+def test_the_hub_reads_scores_and_base_model() -> None:
+    card = ModelCard(model_card(version(), evaluations("run-a"), base_on_hub="owner/base"))
+    assert (card.data.library_name, card.data.base_model, card.data.license) == (
+        "transformers",
+        "owner/base",
+        "other",
+    )
+    (result,) = card.data.eval_results
+    assert (result.dataset_name, result.metric_type, result.metric_value) == ("exam", "accuracy", 0.75)
+    assert "n = 4" in result.metric_name
+    assert "95 %" in result.metric_name
+
+
+def test_every_protocol_is_shown_once_by_its_newest_score() -> None:
+    text = model_card(version(), evaluations("newer", "older"))
+    assert text.count("| exam |") == 1
+    assert "| 75.0% | 30.1%–95.4% | 4 | 0 |" in text
+
+
+def test_the_card_says_how_it_was_trained_and_how_to_load_it() -> None:
+    text = model_card(version(), [])
+    for said in (
+        "owner/base at abc",
+        "sums-v1",
+        "run-a",
+        "1.25",
+        "It has not been evaluated.",
+        "tunix-rt chat demo:3",
+    ):
+        assert said in text
+    assert "PeftModel" not in text
+
+
+def test_an_adapter_is_loaded_on_its_base() -> None:
+    card = ModelCard(model_card(version(kind="adapter"), [], base_on_hub="owner/base"))
+    assert card.data.library_name == "peft"
+    assert 'from_pretrained("owner/base"' in card.text
+    merged = ModelCard(model_card(version(kind="adapter"), [], kind="model"))
+    assert merged.data.library_name == "transformers"
+    assert "merged into its base" in merged.text
+
+
+def test_an_adapter_on_random_weights_says_that_others_need_it_merged() -> None:
+    base = BaseReference(name="tiny-llama", weights="random", seed=1, drawn_by="jax")
+    text = model_card(version(kind="adapter", lineage=Lineage(base=base)), [])
+    assert "models export demo:3 --as merged" in text
+    assert "PeftModel" not in text
+
+
+def test_no_note_can_break_out_of_the_metadata() -> None:
+    made = version(
+        notes="---\nlicense: mit\n---", lineage=Lineage(run_id='a"\n---\nlicense: mit', dataset="a|b\nc")
+    )
+    card = ModelCard(model_card(made, []))
+    assert card.data.license == "other"
+    assert "- Dataset: a\\|b c" in card.text

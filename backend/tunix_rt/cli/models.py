@@ -1,0 +1,264 @@
+"""`tunix-rt models …`: register, name, export and remove trained models."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunix_rt.cli import models_export
+from tunix_rt.cli.context import store as open_store
+from tunix_rt.cli.models_export import Reference
+from tunix_rt.cli.models_view import print_model, print_models, print_version, size_text
+from tunix_rt.cli.output import JsonFlag, note, print_json, say
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.core.models.reference import is_reference, parse_reference
+from tunix_rt.core.models.version import Remarks
+from tunix_rt.db.model_uses import evaluations_of
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.registry.cards import card_of
+from tunix_rt.services.registry.describing import remove_tag, set_alias, set_notes, set_tag, unset_alias
+from tunix_rt.services.registry.registering import (
+    Registration,
+    register_directory,
+    register_run,
+    register_run_dir,
+    remarks_of,
+)
+from tunix_rt.services.registry.removing import collect_garbage, remove_model, remove_version
+from tunix_rt.services.registry.resolving import model_detail, resolve
+from tunix_rt.services.registry.verifying import verify_versions
+from tunix_rt.services.store import Store
+
+app = typer.Typer(no_args_is_help=True)
+app.command("export")(models_export.export)
+app.command("export-checkpoint", hidden=True)(models_export.export_checkpoint)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the model; it is made if it is not there.")]
+Run = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Id or directory of a run.")]
+Step = Annotated[
+    int | None, typer.Option(min=1, help="A checkpoint of the run. Default: what the run exported.")
+]
+Directory = Annotated[
+    Path | None, typer.Option("--directory", metavar="DIR", help="A model or adapter from elsewhere.")
+]
+Label = Annotated[str | None, typer.Option(help="A second name of the version; it never moves.")]
+Notes = Annotated[str, typer.Option("--note", help="What people should know about it.")]
+TagPairs = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="A tag of the version; repeatable.")
+]
+Aliases = Annotated[
+    list[str] | None, typer.Option("--alias", metavar="ALIAS", help="Let an alias mean it; repeatable.")
+]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")]
+Offset = Annotated[int, typer.Option(min=0, help="How many to skip.")]
+
+
+@app.command("list")
+def list_(limit: Limit = 50, offset: Offset = 0, as_json: JsonFlag = False) -> None:
+    """Registered models by name."""
+    with open_store() as store:
+        found, total = store.models.list(limit=limit, offset=offset)
+    if as_json:
+        print_json({"data": [model.to_json() for model in found], "total": total})
+    else:
+        print_models(found, total)
+
+
+@app.command()
+def show(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="NAME: all versions; NAME@ALIAS or NAME:VERSION: one."),
+    ],
+    card: Annotated[bool, typer.Option("--card", help="Print the model card of the version.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """A model with its versions, or one version with its lineage and scores."""
+    with open_store() as store:
+        if card:
+            say(card_of(store, resolve(store, model)))
+        elif is_reference(model):
+            _show_version(store, model, as_json=as_json)
+        else:
+            detail = model_detail(store, model)
+            print_json(detail.to_json()) if as_json else print_model(detail)
+
+
+def _show_version(store: Store, model: str, *, as_json: bool) -> None:
+    version = resolve(store, model)
+    evaluations = evaluations_of(store.engine, version)
+    if as_json:
+        shown = [evaluation.to_json() for evaluation in evaluations]
+        print_json({**version.to_json(), "evaluations": shown})
+    else:
+        print_version(version, evaluations)
+
+
+@app.command()
+def register(
+    name: Name,
+    run: Run = None,
+    step: Step = None,
+    directory: Directory = None,
+    label: Label = None,
+    notes: Notes = "",
+    tag: TagPairs = None,
+    alias: Aliases = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Keep the weights of a run that succeeded, of one of its checkpoints, or of a directory."""
+    remarks = remarks_of(label, notes, dict(map(_pair, tag or [])))
+    with open_store() as store:
+        done = _registered(store, name, run, step, directory, remarks)
+        version = done.version
+        for one in alias or []:
+            version = set_alias(store, version.reference, one)
+    if as_json:
+        print_json({**version.to_json(), "is_new": done.is_new})
+        return
+    already = "" if done.is_new else " already: the same content is registered once"
+    say(f"{version.reference} ({version.kind}, {size_text(version.size_bytes)}){already}")
+    say(f"content {version.content_hash}")
+    if not version.aliases:
+        say(f"next: tunix-rt models alias {version.reference} champion")
+
+
+def _registered(
+    store: Store, name: str, run: str | None, step: int | None, directory: Path | None, remarks: Remarks
+) -> Registration:
+    if (run is None) == (directory is None) or (step is not None and run is None):
+        raise InvalidInputError(
+            "A version comes from a run or from a directory.",
+            next_step="Give --run RUN (and --step N for a checkpoint), or --directory DIR.",
+        )
+    if directory is not None:
+        return register_directory(store, name, directory.absolute(), remarks=remarks)
+    assert run is not None
+    elsewhere = RunDir(Path(run).absolute())
+    if elsewhere.recipe.is_file():
+        return register_run_dir(store, name, elsewhere, step=step, remarks=remarks)
+    return register_run(store, name, run, step=step, remarks=remarks)
+
+
+@app.command()
+def alias(
+    model: Reference,
+    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as champion.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Let an alias mean this version; it moves in one step from the one that had it."""
+    with open_store() as store:
+        version = set_alias(store, model, alias)
+    print_json(version.to_json()) if as_json else say(f"{version.model}@{alias} is {version.reference}")
+
+
+@app.command()
+def unalias(
+    model: Annotated[str, typer.Argument(metavar="NAME@ALIAS", help="The alias to forget.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Forget an alias; the version stays."""
+    with open_store() as store:
+        version = unset_alias(store, model)
+    print_json(version.to_json()) if as_json else say(f"{model} is forgotten; {version.reference} stays")
+
+
+@app.command()
+def tag(
+    model: Reference,
+    pairs: Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Tags to set.")] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", metavar="NAME", help="A tag to take off; repeatable.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Set tags of a version, or take them off."""
+    with open_store() as store:
+        version = resolve(store, model)
+        for name, value in map(_pair, pairs or []):
+            version = set_tag(store, version.reference, name, value)
+        for name in remove or []:
+            version = remove_tag(store, version.reference, name)
+    if as_json:
+        print_json(version.to_json())
+    else:
+        say(f"{version.reference}: " + (", ".join(f"{k}={v}" for k, v in version.tags.items()) or "no tags"))
+
+
+@app.command("note")
+def note_(
+    model: Reference,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help='What people should know; "" for nothing.')],
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a note on a version, in place of the one that is there."""
+    with open_store() as store:
+        version = set_notes(store, model, text)
+    print_json(version.to_json()) if as_json else say(f"{version.reference}: {version.notes or 'no note'}")
+
+
+@app.command()
+def verify(
+    model: Annotated[
+        str | None, typer.Argument(metavar="[MODEL]", help="One version. Default: every version.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Read every byte again and compare. Exit 1 when something is damaged."""
+    with open_store() as store:
+        versions = store.models.all_versions() if model is None else (resolve(store, model),)
+        verdicts = []
+        for verdict in verify_versions(store, versions):
+            verdicts.append(verdict)
+            if not as_json:
+                say(
+                    f"{verdict.version:<24} {size_text(verdict.size_bytes):>10}  {_verdict(verdict.problems)}"
+                )
+    if as_json:
+        print_json([verdict.to_json() for verdict in verdicts])
+    if any(verdict.problems for verdict in verdicts):
+        note("next: register the same models again, which puts back their files, or restore a backup")
+        raise typer.Exit(1)
+
+
+def _verdict(problems: tuple[str, ...]) -> str:
+    return "; ".join(problems) if problems else "whole"
+
+
+@app.command()
+def rm(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="NAME:VERSION, or NAME with --all-versions.")],
+    all_versions: Annotated[
+        bool, typer.Option("--all-versions", help="Remove the model and every version of it.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Forget a version or a model. What an alias, a baseline or a training needs is refused."""
+    with open_store() as store:
+        if is_reference(model):
+            gone = [remove_version(store, parse_reference(model)).reference]
+        else:
+            versions = remove_model(store, model, with_versions=all_versions)
+            gone = [version.reference for version in versions] or [model]
+    if as_json:
+        print_json({"removed": gone})
+    else:
+        say(f"removed {', '.join(gone)}; tunix-rt models gc frees the disk")
+
+
+@app.command()
+def gc(as_json: JsonFlag = False) -> None:
+    """Remove files that no version needs."""
+    with open_store() as store:
+        removed = collect_garbage(store)
+    if as_json:
+        print_json({"num_files": removed.num_blobs, "num_bytes": removed.num_bytes})
+    else:
+        say(f"removed {removed.num_blobs} files, {size_text(removed.num_bytes)}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise InvalidInputError(f"{text!r} is no tag.", next_step="Write NAME=VALUE, as in team=maths.")
+    return name, value

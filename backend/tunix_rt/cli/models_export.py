@@ -1,0 +1,99 @@
+"""`tunix-rt models export`, and the command that a registration of a checkpoint runs in a child."""
+
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+import typer
+
+from tunix_rt.cli.context import store as open_store
+from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
+from tunix_rt.cli.models_view import print_report
+from tunix_rt.cli.output import JsonFlag, note, print_json
+from tunix_rt.config.recipe import FloatFormat
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.config.settings import load_settings
+from tunix_rt.core.models.export import ExportForm, ExportReport
+from tunix_rt.core.models.version import ModelVersion
+from tunix_rt.engines.base import DeviceName, DeviceRequest, EngineName, TrainingJob
+from tunix_rt.engines.choice import AskedEngine
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.registry.exporting import ExportRequest, export_directory, export_zip
+from tunix_rt.services.registry.resolving import resolve
+from tunix_rt.services.run_manifests import JOIN_WAIT_S
+from tunix_rt.services.store import Store
+from tunix_rt.services.training import dataset_rows, engine_of_run
+
+MergedFormat = Literal["auto", "float32", "bfloat16"]
+assert set(get_args(MergedFormat)) == {"auto", *get_args(FloatFormat)}
+
+Reference = Annotated[
+    str, typer.Argument(metavar="MODEL", help="NAME (its newest version), NAME@ALIAS or NAME:VERSION.")
+]
+Form = Annotated[
+    ExportForm,
+    typer.Option("--as", help="merged: a whole model; adapter: as PEFT loads it; zip: what was registered."),
+]
+Output = Annotated[
+    Path, typer.Option("--output", metavar="PATH", help="New directory, or the zip file. Must not exist.")
+]
+Dtype = Annotated[
+    MergedFormat, typer.Option("--dtype", help="Of merged weights. auto: as the base model has them.")
+]
+Device = Annotated[DeviceName, typer.Option(help="Where the models are compared.")]
+
+
+def export(
+    model: Reference,
+    form: Form,
+    output: Output,
+    dtype: Dtype = "auto",
+    engine: EngineOption = "auto",
+    device: Device = "auto",
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a model for other programs and prove it is the same. Exit 1 if it writes other tokens."""
+    with open_store() as store:
+        version = resolve(store, model)
+        request = ExportRequest(version, form, output.absolute(), dtype, DeviceRequest(device))
+        report = _exported(store, request, engine)
+    print_json(report.to_json()) if as_json else print_report(report, str(output))
+    if not report.passed:
+        note("the export is not the registered model: see the report in it; --dtype float32 rounds nothing")
+        raise typer.Exit(1)
+
+
+def _exported(store: Store, request: ExportRequest, asked: AskedEngine) -> ExportReport:
+    if request.form == "zip":
+        return export_zip(store, request)
+    choice = chosen_engine(asked, request.device.name, resumed=_drawn_by(request.version))
+    return export_directory(store, load_engine(choice), request, note)
+
+
+def _drawn_by(version: ModelVersion) -> EngineName | None:
+    """The only engine that can draw the random weights below an adapter."""
+    base = version.lineage.base
+    named = base.drawn_by if version.kind == "adapter" and base is not None else None
+    return next((engine for engine in get_args(EngineName) if engine == named), None)
+
+
+def export_checkpoint(
+    run: Annotated[Path, typer.Argument(help="Directory of the run.")],
+    step: Annotated[int, typer.Argument(min=0, help="Of the checkpoint.")],
+    output: Annotated[Path, typer.Argument(help="Directory that is made.")],
+    device: Device = "auto",
+    as_json: JsonFlag = False,
+) -> None:
+    """Write the weights of a checkpoint as a model."""
+    run_dir = RunDir(run.absolute())
+    resolved = load_recipe(run_dir.recipe)
+    engine = load_engine(chosen_engine("auto", device, resumed=engine_of_run(run_dir)))
+    job = TrainingJob(
+        resolved=resolved,
+        data=dataset_rows(load_settings(), resolved.recipe),
+        run_dir=run_dir,
+        device=DeviceRequest(device),
+    )
+    with run_dir.held(wait_s=JOIN_WAIT_S):
+        engine.export_checkpoint(job, step, output)
+    if as_json:
+        print_json({"directory": str(output), "step": step})

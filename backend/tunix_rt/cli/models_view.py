@@ -1,0 +1,117 @@
+"""How registered models are shown."""
+
+from collections.abc import Sequence
+
+from tunix_rt.cli.output import print_table, say
+from tunix_rt.core.evaluation.record import EvaluationSummary
+from tunix_rt.core.models.export import ExportReport
+from tunix_rt.core.models.version import ModelDetail, ModelVersion, RegisteredModel
+
+_KIB = 1024
+
+
+def print_models(models: Sequence[RegisteredModel], total: int) -> None:
+    """A line a model."""
+    if not models:
+        say("Nothing is registered. Begin with: tunix-rt models register NAME --run RUN")
+        return
+    rows = [
+        (
+            model.name,
+            model.latest_version,
+            model.num_versions,
+            ", ".join(f"@{alias} = {version}" for alias, version in model.aliases.items()) or None,
+            f"{model.updated_at:%Y-%m-%d %H:%M}",
+        )
+        for model in models
+    ]
+    print_table(("name", "newest", "versions", "aliases", "changed"), rows)
+    if total > len(models):
+        say(f"{len(models)} of {total}; --offset shows the rest")
+
+
+def print_model(model: ModelDetail) -> None:
+    """A model and its versions."""
+    say(model.name if model.description is None else f"{model.name}: {model.description}")
+    rows = [
+        (
+            version.version,
+            version.label,
+            version.kind,
+            ", ".join(f"@{alias}" for alias in version.aliases) or None,
+            size_text(version.size_bytes),
+            version.lineage.run_id,
+            version.lineage.dataset,
+            f"{version.created_at:%Y-%m-%d %H:%M}",
+        )
+        for version in model.versions
+    ]
+    print_table(("version", "label", "kind", "aliases", "size", "run", "dataset", "registered"), rows)
+
+
+def print_version(version: ModelVersion, evaluations: Sequence[EvaluationSummary]) -> None:
+    """Everything that is known of a version."""
+    lineage = version.lineage
+    facts = {
+        "version": version.reference if version.label is None else f"{version.reference} ({version.label})",
+        "aliases": ", ".join(f"@{alias}" for alias in version.aliases),
+        "kind": version.kind,
+        "content": f"{version.content_hash} ({version.num_files} files, {size_text(version.size_bytes)})",
+        "run": lineage.run_id,
+        "step": lineage.step,
+        "recipe": lineage.recipe,
+        "dataset": lineage.dataset,
+        "base model": None if lineage.base is None else lineage.base.name,
+        "parent": lineage.parent,
+        "tags": ", ".join(f"{name}={value}" for name, value in version.tags.items()),
+        "notes": version.notes,
+        "registered": f"{version.created_at:%Y-%m-%d %H:%M} UTC",
+    }
+    for name, value in facts.items():
+        if value not in (None, ""):
+            say(f"{name:<11} {value}")
+    for one in evaluations:
+        say(f"{'evaluation':<11} {_evaluation_text(one)}")
+    if not evaluations:
+        say(f"next: tunix-rt eval {version.reference} --eval-set eval_v2")
+
+
+def _evaluation_text(evaluation: EvaluationSummary) -> str:
+    if evaluation.primary_score is None or evaluation.low is None or evaluation.high is None:
+        score = "nothing could be scored"
+    else:
+        interval = f"95 % {evaluation.low:.1%}–{evaluation.high:.1%}"
+        score = f"{evaluation.primary_score:.1%} ({interval}, n = {evaluation.num_scored})"
+    return f"{evaluation.evalset}: {score}  {str(evaluation.evaluation_id)[:8]}"
+
+
+def print_report(report: ExportReport, output: str) -> None:
+    """What was exported, and whether it is the same model."""
+    size = size_text(sum(file.size_bytes for file in report.files))
+    say(f"{report.version} ({report.form}) is in {output}: {len(report.files)} files, {size}.")
+    if report.is_same_bytes:
+        say("Its files are those that were registered, bit for bit.")
+    tokens = report.tokens
+    if tokens is None:
+        return
+    num_same = len(tokens.prompts) - len(tokens.differing)
+    say(
+        f"Parity: the same greedy tokens, up to {tokens.max_new_tokens}, on {num_same} of "
+        f"{len(tokens.prompts)} prompts ({tokens.engine}, {tokens.precision})."
+    )
+    for prompt in tokens.differing:
+        say(f"  token {prompt.first_difference} differs: {prompt.prompt}")
+
+
+def size_text(num_bytes: int) -> str:
+    """A size that people read.
+
+    Example:
+        538_090_408 -> "513.2 MiB"
+    """
+    size = float(num_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < _KIB:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= _KIB
+    return f"{size:.1f} TiB"

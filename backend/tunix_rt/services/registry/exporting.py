@@ -1,0 +1,164 @@
+"""A registered version for other programs: merged, as an adapter, or as one zip; proved to be the same."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tunix_rt import __version__
+from tunix_rt.config.recipe import ModelSection
+from tunix_rt.core.errors import ConflictError, InvalidInputError
+from tunix_rt.core.models.export import ExportForm, ExportReport, TokenParity
+from tunix_rt.core.models.tree import ModelFile, ModelTree, tree_of
+from tunix_rt.core.models.version import ModelVersion
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.exporting import AskedFormat, ExportingEngine
+from tunix_rt.engines.generation import GeneratorRequest
+from tunix_rt.files.atomic import write_atomically, write_directory_atomically, write_json_atomically
+from tunix_rt.files.file_copies import copy_file, file_digest
+from tunix_rt.services.evaluation_models import ModelToEvaluate, find_model
+from tunix_rt.services.registry.cards import card_of
+from tunix_rt.services.registry.parity import OnStage, compare_tokens
+from tunix_rt.services.registry.registering import model_store
+from tunix_rt.services.registry.zipping import archived_tree, card_name, zip_chunks
+from tunix_rt.services.store import Store
+
+REPORT_FILE = "tunix_rt_export.json"
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What is exported, and how."""
+
+    version: ModelVersion
+    form: ExportForm
+    output: Path
+    """A directory that is not there yet; of a zip, the file."""
+    dtype: AskedFormat = "auto"
+    """Of merged weights. auto: as the base model has them."""
+    device: DeviceRequest = field(default_factory=DeviceRequest)
+
+
+def export_zip(store: Store, request: ExportRequest) -> ExportReport:
+    """Write the archive and read it back; the report lies beside it.
+
+    Raises:
+        ConflictError: There is something at the output.
+        DataError: A file of the version is damaged.
+    """
+    _refuse_existing(request.output)
+    with write_atomically(request.output, what="writing the archive") as file:
+        file.writelines(zip_chunks(store, request.version))
+    tree = model_store(store.settings).tree(request.version.content_hash)
+    found = archived_tree(request.output, tree)
+    report = _report(request, found.files, is_same_bytes=found == tree, tokens=None)
+    beside = request.output.with_name(f"{request.output.name}.{REPORT_FILE}")
+    write_json_atomically(beside, report.to_json(), what="writing the report")
+    return report
+
+
+def export_directory(
+    store: Store, engine: ExportingEngine, request: ExportRequest, on_stage: OnStage
+) -> ExportReport:
+    """Write a model or adapter that other programs load, and ask it what the registered one is asked.
+
+    What does not write the same tokens stays where it is, with a report that says so: `passed` is false.
+
+    Raises:
+        ConflictError: There is something at the output, or another engine is needed.
+        InvalidInputError: A whole model has no adapter.
+        DataError: A file of the version is damaged.
+    """
+    _refuse_existing(request.output)
+    if request.form == "adapter" and request.version.kind != "adapter":
+        raise InvalidInputError(
+            f"{request.version.reference} is a whole model, not an adapter.",
+            next_step="Export it with --as merged or --as zip.",
+        )
+    found = find_model(store.settings, request.version.reference)
+    found.require_engine(engine.name)
+    registered = _asked(found, request)
+    if request.form == "merged" and found.adapter is not None:
+        on_stage("merging the adapter into its base")
+        engine.merge_adapter(registered, request.output, request.dtype)
+    else:
+        on_stage("copying the files")
+        _copy(store, request)
+    exported = _asked_of_export(registered, request)
+    tokens = compare_tokens(engine, registered, exported, on_stage)
+    return _finished(store, request, tokens)
+
+
+def _copy(store: Store, request: ExportRequest) -> None:
+    files = model_store(store.settings)
+    tree = files.tree(request.version.content_hash)
+    with write_directory_atomically(request.output, what="exporting the model") as target:
+        for file in tree.files:
+            (target / file.path).parent.mkdir(parents=True, exist_ok=True)
+            with (target / file.path).open("xb") as copy:
+                copy_file(files.blob(file.sha256), copy)
+
+
+def _asked(found: ModelToEvaluate, request: ExportRequest) -> GeneratorRequest:
+    return GeneratorRequest(
+        found.section, adapter=found.adapter, seed=found.seed, device=request.device, markup=found.markup
+    )
+
+
+def _asked_of_export(registered: GeneratorRequest, request: ExportRequest) -> GeneratorRequest:
+    """The same question to the export, with everything that lies in it."""
+    directory = str(request.output)
+    if request.form == "merged":
+        return replace(registered, model=ModelSection(name=directory), adapter=None)
+    tokenizer = None if registered.model.tokenizer is None else directory
+    section = registered.model.model_copy(update={"tokenizer": tokenizer})
+    return replace(registered, model=section, adapter=request.output)
+
+
+def _finished(store: Store, request: ExportRequest, tokens: TokenParity) -> ExportReport:
+    tree = model_store(store.settings).tree(request.version.content_hash)
+    found = _tree_of_directory(request.output)
+    report = _report(request, found.files, is_same_bytes=found == tree, tokens=tokens)
+    card = card_of(store, request.version, kind="model" if request.form == "merged" else "adapter")
+    with write_atomically(request.output / card_name(found), what="writing the model card") as file:
+        file.write(card.encode())
+    # Last: a directory with a report is a complete export.
+    write_json_atomically(request.output / REPORT_FILE, report.to_json(), what="writing the report")
+    return report
+
+
+def _report(
+    request: ExportRequest, files: tuple[ModelFile, ...], *, is_same_bytes: bool, tokens: TokenParity | None
+) -> ExportReport:
+    return ExportReport(
+        version=request.version.reference,
+        content_hash=request.version.content_hash,
+        kind=request.version.kind,
+        form=request.form,
+        created_at=datetime.now(UTC),
+        tunix_rt_version=__version__,
+        files=files,
+        is_same_bytes=is_same_bytes,
+        tokens=tokens,
+        passed=is_same_bytes if tokens is None else not tokens.differing,
+    )
+
+
+def _tree_of_directory(directory: Path) -> ModelTree:
+    paths = [path for path in directory.rglob("*") if path.is_file()]
+    return tree_of(
+        [
+            ModelFile(
+                path=path.relative_to(directory).as_posix(),
+                size_bytes=path.stat().st_size,
+                sha256=file_digest(path),
+            )
+            for path in paths
+        ]
+    )
+
+
+def _refuse_existing(output: Path) -> None:
+    if output.exists():
+        raise ConflictError(
+            f"{output} is there already.", next_step="Choose another --output, or remove it first."
+        )
