@@ -3,15 +3,19 @@
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from support.children import environment, run_program
+from support.queue import claimed, make_worker, queued
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.engines.installed import has_nvidia_gpu
 from tunix_rt.engines.probing import probe
 from tunix_rt.services.doctor import examine
+from tunix_rt.services.doctor_service import examine_service, hub_tokens
+from tunix_rt.services.store import Store
 
 _REPORT_MODULES = """
 import json, sys
@@ -48,6 +52,7 @@ def test_doctor_finds_both_engines_and_the_store_and_loads_neither(tmp_path: Pat
     assert diagnosis["database"]["kind"] == "sqlite"
     assert diagnosis["free_disk_bytes"] > 0
     assert diagnosis["auto_engine"].startswith("engine ")
+    assert diagnosis["service"]["workers"] == []
     assert diagnosis["problems"] == []
 
 
@@ -90,3 +95,41 @@ def test_flags_of_parity_without_parity_are_refused(tmp_path: Path) -> None:
     done = run_program("doctor", "--steps", "3", settings=Settings(home=tmp_path))
     assert done.returncode == 2
     assert "Add --parity RECIPE" in done.stderr
+
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_doctor_counts_runs_and_workers(store: Store) -> None:
+    claimed(store, "taken", worker_id="worker-a")
+    queued(store, "waiting")
+    seen = {"last_seen_at": NOW - timedelta(seconds=10)}
+    store.workers.register(make_worker("worker-a", **seen))
+    store.workers.register(make_worker("worker-b", status="stopped", **seen))
+    report, problems = examine_service(store, NOW)
+    assert (report.num_running, report.is_queue_paused) == (1, False)
+    assert [worker.worker_id for worker in report.workers] == ["worker-a"]
+    assert report.workers[0].last_seen_s_ago == 10
+    assert problems == ()
+
+
+def test_doctor_misses_workers_that_runs_need(store: Store) -> None:
+    claimed(store, "orphan", worker_id="worker-a")
+    queued(store, "waiting")
+    store.workers.register(make_worker("worker-a", last_seen_at=NOW - timedelta(minutes=10)))
+    _, problems = examine_service(store, datetime.now(UTC))
+    waiting, orphaned = problems
+    assert waiting.detail == "Runs wait (1), and no worker is alive."
+    assert "orphan has not been seen" in orphaned.detail
+    assert "tunix-rt worker" in orphaned.next_step
+
+
+def test_doctor_knows_where_keys_are_and_shows_none(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("hf_secret")
+    found = hub_tokens({"HF_HOME": str(tmp_path), "KAGGLE_KEY": "secret-of-kaggle", "OPENAI_API_KEY": ""})
+    assert [(token.hub, token.found_in) for token in found][:2] == [
+        ("Hugging Face", f"{tmp_path}/token"),
+        ("Kaggle", "KAGGLE_KEY"),
+    ]
+    assert found[2].found_in is None
+    assert "secret" not in repr(found).replace(str(tmp_path), "")

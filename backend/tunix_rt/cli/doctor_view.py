@@ -3,7 +3,14 @@
 from pathlib import Path
 
 from tunix_rt.cli.output import out, print_table
-from tunix_rt.core.doctor import DeviceReport, Diagnosis, EngineReport
+from tunix_rt.core.doctor import (
+    DeviceReport,
+    Diagnosis,
+    EngineReport,
+    HubToken,
+    ServiceReport,
+    WorkerReport,
+)
 from tunix_rt.core.parity import ParityCertificate
 
 
@@ -15,6 +22,9 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
     _line(f"home {diagnosis.home}, {_gib(diagnosis.free_disk_bytes)} free")
     if diagnosis.database is not None:
         _line(f"database {diagnosis.database.address}, answers in {diagnosis.database.latency_ms:.1f} ms")
+    if diagnosis.service is not None:
+        _print_service(diagnosis.service)
+    _line(f"keys: {', '.join(map(_token_text, diagnosis.hub_tokens))}")
     _line()
     print_table(["engine", "version", "devices that work"], [_engine_row(one) for one in diagnosis.engines])
     _line(f"auto: {diagnosis.auto_engine}")
@@ -38,6 +48,21 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
         _line()
         _line(f"broken: {problem.detail}")
         _line(f"next:   {problem.next_step}")
+
+
+def _print_service(service: ServiceReport) -> None:
+    paused = ", paused" if service.is_queue_paused else ""
+    workers = ", ".join(map(_worker_text, service.workers)) or "none"
+    _line(f"queue: {service.num_waiting} waiting, {service.num_running} running{paused}; workers: {workers}")
+
+
+def _worker_text(worker: WorkerReport) -> str:
+    slots = " ".join(worker.slots)
+    return f"{worker.worker_id} ({slots}; {worker.status}, seen {worker.last_seen_s_ago:.0f} s ago)"
+
+
+def _token_text(token: HubToken) -> str:
+    return f"{token.hub} {'–' if token.found_in is None else f'in {token.found_in}'}"
 
 
 def print_certificate(certificate: ParityCertificate, path: Path) -> None:

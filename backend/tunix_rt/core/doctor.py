@@ -73,6 +73,34 @@ class DatabaseReport(_Record):
     latency_ms: float
 
 
+class HubToken(_Record):
+    """Whether a service elsewhere will know us. The token itself is shown nowhere."""
+
+    hub: str
+    found_in: str | None = None
+    """An environment variable or a file; None: there is none."""
+
+
+class WorkerReport(_Record):
+    """A worker that has not said goodbye."""
+
+    worker_id: str
+    host: str
+    slots: tuple[str, ...]
+    status: str
+    last_seen_s_ago: float
+
+
+class ServiceReport(_Record):
+    """The queue and who works for it."""
+
+    is_queue_paused: bool
+    num_waiting: Count
+    """Runs that a worker could take now."""
+    num_running: Count
+    workers: tuple[WorkerReport, ...]
+
+
 class Diagnosis(_Record):
     """Everything that was found."""
 
@@ -90,5 +118,7 @@ class Diagnosis(_Record):
     home: str
     free_disk_bytes: Count | None = None
     database: DatabaseReport | None = None
+    service: ServiceReport | None = None
+    hub_tokens: tuple[HubToken, ...] = ()
     problems: tuple[Problem, ...] = ()
     """What is installed and broken; a part that is not installed is none."""

@@ -23,6 +23,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "gym": ("reasoning-gym",),
     "math": ("math-verify",),
     "parquet": ("pyarrow",),
+    "tune": ("optuna",),
+    "ray": ("ray", "fsspec"),
 }
 """The packages that show that an extra of this package is installed."""
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from tunix_rt import __version__
 from tunix_rt.config.settings import Settings
@@ -17,6 +18,7 @@ from tunix_rt.core.doctor import (
     ExtraReport,
     Platform,
     Problem,
+    ServiceReport,
 )
 from tunix_rt.core.errors import MissingExtraError, StorageError
 from tunix_rt.engines.base import EngineName
@@ -25,9 +27,11 @@ from tunix_rt.engines.environment import nvidia_driver
 from tunix_rt.engines.host_memory import available_memory_bytes
 from tunix_rt.engines.installed import EXTRAS, Machine, installed_version, this_machine
 from tunix_rt.engines.probing import PROBE_TIMEOUT_S, ProbeAnswer, probe
+from tunix_rt.services.doctor_service import examine_service, hub_tokens
 from tunix_rt.services.health import check_health
 from tunix_rt.services.store import open_store
 
+_MIN_FREE_BYTES = 2**30
 _ENGINES: tuple[EngineName, ...] = ("jax", "torch")
 _JAX_ABILITIES = {
     "training (full, LoRA, QLoRA) and generating": "jax",
@@ -45,6 +49,7 @@ _TORCH_ABILITIES = {
 class _StoreReport:
     database: DatabaseReport | None
     free_disk_bytes: int | None
+    service: ServiceReport | None
     problems: tuple[Problem, ...]
 
 
@@ -72,6 +77,8 @@ def examine(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagno
         home=str(settings.home_dir),
         free_disk_bytes=store.free_disk_bytes,
         database=store.database,
+        service=store.service,
+        hub_tokens=hub_tokens(os.environ),
         problems=(*store.problems, *problems),
     )
 
@@ -129,17 +136,34 @@ def _auto_engine(machine: Machine) -> str:
         return str(error)
 
 
+def _home_problems(settings: Settings, free_bytes: int) -> Iterator[Problem]:
+    if free_bytes < _MIN_FREE_BYTES:
+        yield Problem(
+            detail=f"Only {free_bytes / 2**20:.0f} MiB are free on the disk of {settings.home_dir}.",
+            next_step="Free space: a checkpoint that finds a full disk ends its run.",
+        )
+    for directory in (settings.home_dir, settings.runs_dir, settings.jobs_dir):
+        if directory.exists() and not os.access(directory, os.W_OK | os.X_OK):
+            yield Problem(
+                detail=f"Nothing can be written into {directory}.",
+                next_step="Give it to the user that runs the server and the workers: chown -R USER DIR",
+            )
+
+
 def _examine_store(settings: Settings) -> _StoreReport:
     try:
         store = open_store(settings)
     except StorageError as error:
-        return _StoreReport(None, None, (Problem(detail=error.detail, next_step=error.next_step),))
+        problem = Problem(detail=error.detail, next_step=error.next_step)
+        return _StoreReport(None, None, None, (problem,))
     try:
         health = check_health(store)
         address = store.engine.url.render_as_string(hide_password=True)
         database = DatabaseReport(
             kind=health.database, address=address, latency_ms=health.database_latency_ms
         )
-        return _StoreReport(database, shutil.disk_usage(settings.home_dir).free, ())
+        free_bytes = shutil.disk_usage(settings.home_dir).free
+        service, problems = examine_service(store, datetime.now(UTC))
+        return _StoreReport(database, free_bytes, service, (*_home_problems(settings, free_bytes), *problems))
     finally:
         store.close()

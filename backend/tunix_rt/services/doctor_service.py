@@ -1,0 +1,72 @@
+"""What the doctor says of the service: the queue, its workers, and the keys for services elsewhere."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from tunix_rt.core.doctor import HubToken, Problem, ServiceReport, WorkerReport
+from tunix_rt.core.runs.worker import Worker
+from tunix_rt.db.queue_figures import queue_figures
+from tunix_rt.services.store import Store
+
+_GONE = ("stopped", "lost")
+_VARIABLES = {
+    "Hugging Face": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"),
+    "Kaggle": ("KAGGLE_API_TOKEN", "KAGGLE_KEY"),
+    "judge": ("TUNIX_RT_JUDGE_API_KEY", "OPENAI_API_KEY"),
+}
+_FILES = {"Hugging Face": "~/.cache/huggingface/token", "Kaggle": "~/.kaggle/kaggle.json"}
+
+
+def examine_service(store: Store, now: datetime) -> tuple[ServiceReport, tuple[Problem, ...]]:
+    """The queue at this moment, and what is wrong with it."""
+    queue = queue_figures(store.engine, now)
+    workers = [_report(worker, now) for worker in store.workers.list() if worker.status not in _GONE]
+    report = ServiceReport(
+        is_queue_paused=store.flags.is_queue_paused(),
+        num_waiting=queue.num_waiting,
+        num_running=len(queue.running),
+        workers=tuple(workers),
+    )
+    return report, tuple(_problems(store, report))
+
+
+def _report(worker: Worker, now: datetime) -> WorkerReport:
+    return WorkerReport(
+        worker_id=worker.worker_id,
+        host=worker.host,
+        slots=tuple(map(str, worker.slots)),
+        status=worker.status,
+        last_seen_s_ago=max((now - worker.last_seen_at).total_seconds(), 0.0),
+    )
+
+
+def _problems(store: Store, report: ServiceReport) -> Iterator[Problem]:
+    lease_s = store.settings.worker_lease_s
+    alive = {worker.worker_id for worker in report.workers if worker.last_seen_s_ago < lease_s}
+    if report.num_waiting and not report.is_queue_paused and not alive:
+        yield Problem(
+            detail=f"Runs wait ({report.num_waiting}), and no worker is alive.",
+            next_step="Start one: tunix-rt worker, or tunix-rt up, which has one of its own.",
+        )
+    orphans = sorted(lease.run_id for lease in store.runs.leases() if lease.worker_id not in alive)
+    if orphans:
+        yield Problem(
+            detail=f"The worker of {', '.join(orphans)} has not been seen for over {lease_s:.0f} s.",
+            next_step="Start a worker: it notices, and goes on from the last checkpoint: tunix-rt worker",
+        )
+
+
+def hub_tokens(environ: Mapping[str, str]) -> tuple[HubToken, ...]:
+    """For each service elsewhere, where its token was found; tokens themselves are not looked at."""
+    return tuple(HubToken(hub=hub, found_in=_found_in(hub, environ)) for hub in _VARIABLES)
+
+
+def _found_in(hub: str, environ: Mapping[str, str]) -> str | None:
+    for name in _VARIABLES[hub]:
+        if environ.get(name):
+            return name
+    file = _FILES.get(hub)
+    if hub == "Hugging Face" and "HF_HOME" in environ:
+        file = f"{environ['HF_HOME']}/token"
+    return file if file is not None and Path(file).expanduser().is_file() else None
