@@ -1,0 +1,101 @@
+"""A real Ray cluster of several raylets on this machine, and runs for it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.cluster_utils import Cluster
+
+from support.datasets import build, sums
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.worker.executors.base import Job
+
+_STORE_BYTES = 80 << 20
+RECIPE = """
+model: {name: tiny-llama, weights: random}
+data: {dataset: demo-v1, row_length: 64}
+training:
+  num_steps: 6
+  batch_size: 2
+  learning_rate: 1e-2
+  schedule: constant
+  remat: none
+  precision: {compute: float32}
+output: {save_every_steps: 2}
+"""
+
+
+@contextmanager
+def ray_cluster() -> Iterator[Cluster]:
+    """A head that trains nothing, and two nodes with one CPU each."""
+    head = {"num_cpus": 0, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        for _ in range(2):
+            add_node(cluster)
+        cluster.wait_for_nodes()
+        yield cluster
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def add_node(cluster: Cluster) -> None:
+    """One more node, with one CPU."""
+    cluster.add_node(num_cpus=1, object_store_memory=_STORE_BYTES)
+
+
+def lose_node_of(cluster: Cluster, run_id: str) -> None:
+    """Kill the raylet that a run trains under, as a power cut would."""
+    actor = ray.get_actor(run_id, "tunix-rt")
+    [state] = [node for node in ray.nodes() if node["NodeID"] == _node_id(actor)]
+    [node] = [one for one in cluster.worker_nodes if one.node_id == state["NodeID"]]
+    cluster.remove_node(node, allow_graceful=False)
+
+
+def _node_id(actor: Any) -> str:
+    found: str = ray.get(actor.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id()))
+    return found
+
+
+@dataclass(frozen=True)
+class Office:
+    """A worker's home, with a dataset."""
+
+    settings: Settings
+
+    def job(self, run_id: str, *command: str, recipe: str = RECIPE, attempt: int = 1) -> Job:
+        """An attempt that runs `command`; the path of the run directory comes after it."""
+        home = self.settings.home_dir
+        job_dir, run_dir = JobDir(home / "jobs" / run_id), RunDir(home / "runs" / run_id)
+        job_dir.path.mkdir(parents=True, exist_ok=True)
+        job_dir.recipe.write_text(recipe, encoding="utf-8")
+        return Job(
+            run_id=run_id,
+            attempt=attempt,
+            command=(*command, str(run_dir.path)),
+            environment={"OMP_NUM_THREADS": "1"},
+            job_dir=job_dir,
+            run_dir=run_dir,
+            recipe=load_recipe(job_dir.recipe).recipe,
+            grace_s=60.0,
+            device="cpu",
+        )
+
+    def training(self, run_id: str, engine: str, **job: Any) -> Job:
+        """An attempt that trains."""
+        recipe = str(JobDir(self.settings.home_dir / "jobs" / run_id).recipe)
+        train = ("-m", "tunix_rt.cli", "train", recipe, "--engine", engine, "--device", "cpu", "--resume")
+        return self.job(run_id, *train, "--output", **job)
+
+
+def make_office(root: Path) -> Office:
+    """An office with 12 sums in its dataset, whose nodes share a directory for checkpoints."""
+    build(root / "home", sums(12))
+    return Office(Settings(home=root / "home", checkpoint_url=f"file://{root / 'shared'}"))

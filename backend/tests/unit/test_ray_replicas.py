@@ -1,0 +1,181 @@
+"""A run directory on a node, and the worker's copy of it: equal, line by line and file by file."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tunix_rt.core.errors import StorageError
+from tunix_rt.files.file_copies import file_digest
+from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.files.run_dirs import RunDir, keep_json_lines, read_json_lines
+from tunix_rt.worker.executors import ray_reports
+from tunix_rt.worker.executors.base import ChildExit
+from tunix_rt.worker.executors.ray_messages import Report
+from tunix_rt.worker.executors.ray_replica import Replica
+from tunix_rt.worker.executors.ray_reports import make_report
+
+
+class Machine:
+    """A home with one run."""
+
+    def __init__(self, root: Path) -> None:
+        self.job_dir, self.run_dir = JobDir(root / "jobs" / "run"), RunDir(root / "runs" / "run")
+        self.job_dir.path.mkdir(parents=True)
+        self.run_dir.path.mkdir(parents=True)
+
+    def write(self, relative: str, text: str) -> None:
+        path = self.run_dir.path / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def append(self, relative: str, text: str) -> None:
+        with (self.run_dir.path / relative).open("a") as file:
+            file.write(text)
+
+    def files(self) -> dict[str, str]:
+        return {
+            path.relative_to(self.run_dir.path).as_posix(): path.read_text()
+            for path in self.run_dir.path.rglob("*")
+            if path.is_file()
+        }
+
+    def hashes(self) -> dict[str, str]:
+        hashes = self.run_dir.file_hashes()
+        if self.run_dir.manifest.exists():
+            hashes[self.run_dir.manifest.name] = file_digest(self.run_dir.manifest)
+        return hashes
+
+    def read(self, relative: str, offset: int) -> bytes:
+        return (self.run_dir.path / relative).read_bytes()[offset : offset + 4]
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Machine:
+    return Machine(tmp_path / "node")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Machine:
+    return Machine(tmp_path / "here")
+
+
+@pytest.fixture
+def replica(here: Machine) -> Replica:
+    opened = Replica(here.job_dir, here.run_dir)
+    yield opened
+    opened.close()
+
+
+def reported(node: Machine, replica: Replica, exit_: ChildExit | None = None) -> Report:
+    report = make_report(node.job_dir, node.run_dir, replica.known, exit_)
+    replica.apply(report)
+    return report
+
+
+def test_lines_arrive_once_and_in_order(node: Machine, here: Machine, replica: Replica) -> None:
+    for step in range(1, 4):
+        node.append("metrics.jsonl", f'{{"step": {step}}}\n')
+        reported(node, replica)
+    assert [line["step"] for line in read_json_lines(here.run_dir.metrics)] == [1, 2, 3]
+
+
+def test_a_line_that_is_being_written_waits_for_its_end(
+    node: Machine, here: Machine, replica: Replica
+) -> None:
+    node.append("metrics.jsonl", '{"step": 1}\n{"st')
+    reported(node, replica)
+    assert here.run_dir.metrics.read_text() == '{"step": 1}\n'
+    node.append("metrics.jsonl", 'ep": 2}\n')
+    reported(node, replica)
+    assert here.run_dir.metrics.read_text() == '{"step": 1}\n{"step": 2}\n'
+
+
+def test_metrics_that_are_cut_back_there_are_cut_back_here(
+    node: Machine, here: Machine, replica: Replica
+) -> None:
+    node.append("metrics.jsonl", "".join(f'{{"step": {step}}}\n' for step in range(1, 10)))
+    reported(node, replica)
+    keep_json_lines(node.run_dir.metrics, lambda line: line["step"] <= 4)
+    node.append("metrics.jsonl", '{"step": 5}\n')
+    reported(node, replica)
+    assert [line["step"] for line in read_json_lines(here.run_dir.metrics)] == [1, 2, 3, 4, 5]
+
+
+def test_output_arrives_byte_by_byte_after_what_was_printed_before(
+    node: Machine, here: Machine, replica: Replica
+) -> None:
+    replica.say("training on a node")
+    for part in (b"50%\r", b"\xff\xfe", b"100%\n"):
+        with node.job_dir.output.open("ab") as output:
+            output.write(part)
+        reported(node, replica)
+    assert here.job_dir.output.read_bytes() == b"training on a node\n50%\r\xff\xfe100%\n"
+
+
+def test_more_than_goes_into_one_report_comes_with_the_next(
+    node: Machine, here: Machine, replica: Replica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_reports, "CHUNK_BYTES", 5)
+    node.job_dir.output.write_bytes(b"one line of twenty six bytes"[:26])
+    ended = ChildExit(0)
+    num_reports = 1
+    while not reported(node, replica, ended).is_last:
+        num_reports += 1
+    assert here.job_dir.output.read_bytes() == node.job_dir.output.read_bytes()
+    assert num_reports == 7
+
+
+def test_the_manifest_is_the_last_to_arrive(node: Machine, here: Machine, replica: Replica) -> None:
+    node.write("plan.json", "{}")
+    node.write("run_manifest.json", "{}")
+    reported(node, replica)
+    assert sorted(here.files()) == ["plan.json"]
+    replica.collect(node.hashes(), node.read)
+    assert here.files() == node.files()
+
+
+def test_a_manifest_of_an_earlier_attempt_goes_when_it_goes_there(
+    node: Machine, here: Machine, replica: Replica
+) -> None:
+    for machine in (node, here):
+        machine.write("run_manifest.json", '{"status": "cancelled"}')
+    reported(node, replica)
+    assert here.run_dir.manifest.exists()
+    node.run_dir.manifest.unlink()
+    reported(node, replica)
+    assert not here.run_dir.manifest.exists()
+
+
+def test_directories_arrive_whole_and_go_when_they_are_gone_there(
+    node: Machine, here: Machine, replica: Replica
+) -> None:
+    here.write("checkpoints/10/state", "old")
+    here.write("checkpoints/20/state", "torn")
+    for name in ("checkpoints/20/state", "checkpoints/30/state/part", "model/config.json", "log.txt"):
+        node.write(name, f"what is in {name}")
+    replica.collect(node.hashes(), node.read)
+    assert here.files() == node.files()
+
+
+def test_a_file_that_does_not_arrive_as_it_was_sent_leaves_what_was_there(
+    node: Machine, here: Machine, replica: Replica
+) -> None:
+    here.write("model/config.json", "as before")
+    node.write("model/config.json", "as it is there")
+    with pytest.raises(StorageError, match=r"model/config\.json did not arrive"):
+        replica.collect(node.hashes(), lambda path, offset: node.read(path, offset).upper())
+    assert here.files() == {"model/config.json": "as before"}
+
+
+def test_a_small_file_is_sent_again_only_when_it_was_written_again(
+    node: Machine, here: Machine, replica: Replica
+) -> None:
+    node.write("environment.json", json.dumps({"python": "3.11"}))
+    assert "environment.json" in reported(node, replica).files
+    assert reported(node, replica).files == {}
+    node.write("environment.json", json.dumps({"python": "3.12"}))
+    os.utime(node.run_dir.environment, ns=(1, 1))
+    reported(node, replica)
+    assert here.run_dir.environment.read_text() == node.run_dir.environment.read_text()
