@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from support.children import live_server
 from support.http import error_of
 from support.live_runs import WrittenRun
-from support.queue import queued
+from support.queued_runs import queued
 from support.run_dirs import finished_run
 
 from tunix_rt.config.settings import Settings

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from support.datasets import add, sums
 from support.http import error_of
-from support.queue import ANY_SLOT, claimed, make_worker, queued
+from support.queued_runs import ANY_SLOT, claimed, make_worker, queued
 from support.submitting import SMALL_RECIPE, build_demo
 
 from tunix_rt.config.recipe_loading import resolve_recipe

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from support.builders import make_item
 from support.evaluated_runs import store_answers
 from support.evaluations import NOON
-from support.queue import claimed, kinds, make_worker, queued
+from support.queued_runs import claimed, kinds, make_worker, queued
 from support.stores import stored_lines
 
 from tunix_rt.config.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.children import environment, run_program
-from support.queue import claimed, make_worker, queued
+from support.queued_runs import claimed, make_worker, queued
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.engines.installed import has_nvidia_gpu

@@ -7,7 +7,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from support.queue import ANY_SLOT, make_worker
+from support.queued_runs import ANY_SLOT, make_worker
 from support.run_dirs import finished_run
 from support.submitting import SMALL_RECIPE, build_demo
 from typer.testing import CliRunner, Result

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.queue import ANY_SLOT, kinds, queued
+from support.queued_runs import ANY_SLOT, kinds, queued
 from support.run_dirs import NOON, finished_run
 
 from tunix_rt.core.errors import ConflictError, NotFoundError

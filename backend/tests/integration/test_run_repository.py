@@ -1,11 +1,15 @@
 """The queue: the same behaviour on SQLite and on PostgreSQL."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from support.queue import ANY_SLOT, NOON, claimed, kinds, make_worker, new_run, queued
+from support import claim_child
+from support.queued_runs import ANY_SLOT, NOON, claimed, kinds, make_worker, new_run, queued
 
 from tunix_rt.core.errors import ConflictError, NotFoundError
 from tunix_rt.core.run_record import RunFailure, RunFigures
@@ -155,6 +159,26 @@ def test_threads_and_workers_never_take_the_same_run(store: Store) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = [run_id for part in pool.map(take_all, range(4)) for run_id in part]
     assert sorted(found) == sorted(run_ids)
+
+
+def test_processes_never_take_the_same_run(store: Store) -> None:
+    run_ids = [f"run-{number}" for number in range(60)]
+    for run_id in run_ids:
+        queued(store, run_id)
+    with ExitStack() as stack:
+        children = [stack.enter_context(claiming(store, f"worker-{number}")) for number in range(2)]
+        assert [child.stdout.readline() for child in children] == ["ready\n"] * 2
+        for child in children:
+            child.stdin.write("go\n")
+            child.stdin.flush()
+        found = [run_id for child in children for run_id in child.stdout.read().split()]
+    assert [child.returncode for child in children] == [0, 0]
+    assert sorted(found) == sorted(run_ids)
+
+
+def claiming(store: Store, worker_id: str) -> Any:
+    command = [sys.executable, claim_child.__file__, store.settings.resolved_database_url, worker_id]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def test_one_beat_keeps_all_leases_of_a_worker_and_tells_what_was_asked(store: Store) -> None:

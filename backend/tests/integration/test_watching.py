@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import update
-from support.queue import NOON, claimed, make_worker, queued
+from support.queued_runs import NOON, claimed, make_worker, queued
 
 from tunix_rt.api.app import create_app
 from tunix_rt.config.logs import JsonLines, TextLines, request_id

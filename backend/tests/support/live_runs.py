@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from support.queue import claimed
+from support.queued_runs import claimed
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir, keep_json_lines

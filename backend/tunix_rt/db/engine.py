@@ -58,7 +58,12 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
+    options = connection.get_execution_options()
+    writes = options.get("writes", False)
+    wanted = "FULL" if options.get("is_durable", True) else "NORMAL"
+    if writes and connection.info.get("synchronous", "FULL") != wanted:
+        connection.exec_driver_sql(f"PRAGMA synchronous = {wanted}")
+        connection.info["synchronous"] = wanted
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
@@ -70,10 +75,16 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
-    """A connection in one transaction: committed at the end, rolled back on any error."""
+def writing(engine: Engine, *, is_durable: bool = True) -> Iterator[Connection]:
+    """A connection in one transaction: committed at the end, rolled back on any error.
+
+    Args:
+        engine: of the database.
+        is_durable: whether it must survive a power cut. What is not so on SQLite is written without waiting
+            for the disk; a power cut may undo the last of these, whole ones, and never damages anything.
+    """
     with database_errors(), engine.connect() as connection:
-        connection = connection.execution_options(writes=True)
+        connection = connection.execution_options(writes=True, is_durable=is_durable)
         with connection.begin():
             yield connection
 

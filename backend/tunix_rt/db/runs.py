@@ -25,8 +25,8 @@ from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db import run_control, run_imports, run_leases
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.run_events import events_of, insert_event
-from tunix_rt.db.run_filters import run_conditions
-from tunix_rt.db.run_rows import DETAIL_COLUMNS, SUMMARY_COLUMNS, detail_of, queued_row, run_of
+from tunix_rt.db.run_pages import page_of_runs
+from tunix_rt.db.run_rows import DETAIL_COLUMNS, detail_of, queued_row
 from tunix_rt.db.run_transitions import Change, Note, unknown_run
 from tunix_rt.db.schema import runs
 
@@ -49,8 +49,8 @@ class RunRepository:
         self._now = now
 
     @contextmanager
-    def _change(self) -> Iterator[Change]:
-        with writing(self._engine) as connection:
+    def _change(self, *, is_durable: bool = True) -> Iterator[Change]:
+        with writing(self._engine, is_durable=is_durable) as connection:
             yield Change(connection, self._now())
 
     def add(self, run: NewRun) -> RunDetail:
@@ -75,17 +75,8 @@ class RunRepository:
 
     def list(self, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
         """A page of runs, newest first, and how many fit in all."""
-        conditions = run_conditions(criteria)
-        page = (
-            select(*SUMMARY_COLUMNS)
-            .where(*conditions)
-            .order_by(runs.c.created_at.desc(), runs.c.pk.desc())
-            .limit(limit)
-            .offset(offset)
-        )
         with reading(self._engine) as connection:
-            total = connection.execute(select(func.count()).select_from(runs).where(*conditions)).scalar_one()
-            return RunPage(data=tuple(map(run_of, connection.execute(page))), total=total)
+            return page_of_runs(connection, criteria, limit=limit, offset=offset)
 
     def status_of(self, run_id: str) -> RunStanding:
         """Where a run stands and how many events it has, cheaply; or NotFoundError."""
@@ -150,7 +141,8 @@ class RunRepository:
         """Take the first run that one of these free slots may have; None when there is none."""
         if not slots:
             return None
-        with self._change() as change:
+        # A power cut ends the worker too: a run whose claim is undone by it is queued, as it should be.
+        with self._change(is_durable=False) as change:
             taken = run_leases.claim(change, worker_id, slots, executor)
         if taken is None:
             return None
@@ -159,7 +151,7 @@ class RunRepository:
 
     def beat(self, leases: Sequence[Lease]) -> tuple[BeatAnswer, ...]:
         """Keep leases. Those that are not among the answers are lost."""
-        with writing(self._engine) as connection:
+        with writing(self._engine, is_durable=False) as connection:
             return run_leases.beat(connection, [lease.token for lease in leases])
 
     def leases(self) -> tuple[LeaseBeat, ...]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from support.queue import make_worker
+from support.queued_runs import make_worker
 from support.sweeps import (
     RECIPE,
     claim_next,

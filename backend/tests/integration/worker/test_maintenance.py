@@ -2,7 +2,7 @@
 
 import os
 
-from support.queue import claimed, kinds, make_worker
+from support.queued_runs import claimed, kinds, make_worker
 
 from tunix_rt.core.runs.worker import Worker
 from tunix_rt.services.store import Store

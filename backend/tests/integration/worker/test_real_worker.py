@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.children import environment, free_port, start_program
 from support.jobs import PATIENCE_S, wait_for
-from support.queue import kinds
+from support.queued_runs import kinds
 from support.training import Workshop, make_workshop
 from support.workers import ended_as
 

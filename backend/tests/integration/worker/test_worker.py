@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from support.jobs import number_in, wait_for
-from support.queue import kinds, queued
+from support.queued_runs import kinds, queued
 from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, working
 
 from tunix_rt.core.runs.worker import Slot

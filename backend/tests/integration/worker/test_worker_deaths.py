@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from support.jobs import PATIENCE_S, number_in, wait_for
 from support.postgres import restartable_postgres
-from support.queue import kinds, queued
+from support.queued_runs import kinds, queued
 from support.small_disk import small_disk_in
 from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, start_worker, working
 
