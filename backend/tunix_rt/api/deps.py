@@ -1,4 +1,7 @@
-"""What routes receive."""
+"""What routes receive.
+
+Those that only look something up are `async`: others run in a thread each, which costs more than they do.
+"""
 
 from typing import Annotated
 
@@ -8,13 +11,13 @@ from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.store import Store
 
 
-def get_store(request: Request) -> Store:
+async def get_store(request: Request) -> Store:
     """The store that the app was made with."""
     store: Store = request.app.state.store
     return store
 
 
-def get_traces(store: Annotated[Store, Depends(get_store)]) -> TraceRepository:
+async def get_traces(store: Annotated[Store, Depends(get_store)]) -> TraceRepository:
     """The trace repository of that store."""
     return store.traces
 

@@ -25,7 +25,7 @@ DateFrom = Annotated[DayOrMoment | None, Query(description="not before this day 
 DateTo = Annotated[DayOrMoment | None, Query(description="not after this day (to its end) or moment, in UTC")]
 
 
-def evaluation_filter(
+async def evaluation_filter(
     dataset: Word = None,
     model: ModelWord = None,
     recipe: RecipeWord = None,
@@ -46,7 +46,7 @@ def evaluation_filter(
     )
 
 
-def score_filter(
+async def score_filter(
     dataset_key: Word = None,
     model_id: ModelWord = None,
     config_path: RecipeWord = None,
@@ -65,7 +65,7 @@ def score_filter(
     )
 
 
-def prediction_filter(
+async def prediction_filter(
     verdict: Verdict | None = None,
     section: Word = None,
     category: Word = None,

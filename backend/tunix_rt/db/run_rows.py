@@ -11,7 +11,9 @@ from tunix_rt.core.runs.store_types import NewRun, OutsideRun
 from tunix_rt.db.schema import runs
 
 _OF_A_DETAIL = ("request", "recipe", "plan")
-_NOT_SHOWN = ("pk", "lease", "beats", "num_events")
+TOTAL = "total"
+"""Of all rows that were chosen, beside each of a page of them."""
+_NOT_SHOWN = ("pk", "lease", "beats", "num_events", TOTAL)
 _JSON = (*_OF_A_DETAIL, "failure", "figures")
 
 DETAIL_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(

@@ -29,7 +29,7 @@ class NewPriority(BaseModel):
     priority: Priority
 
 
-def run_filter(
+async def run_filter(
     status: Annotated[list[RunStatus] | None, Query(description="any of these; repeatable")] = None,
     dataset: Word = None,
     mode: Annotated[Word, Query(description="full, lora or qlora")] = None,
