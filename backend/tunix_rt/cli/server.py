@@ -1,6 +1,5 @@
 """`tunix-rt up`: the server."""
 
-import logging
 import signal
 from contextlib import nullcontext
 from types import FrameType
@@ -19,8 +18,6 @@ from tunix_rt.services.tokens import has_valid_token
 
 if TYPE_CHECKING:
     import uvicorn
-
-logger = logging.getLogger(__name__)
 
 _GRACE_S = 10
 """How long answers that have begun may take to end; streams end by themselves."""

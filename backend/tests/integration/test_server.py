@@ -1,0 +1,79 @@
+"""`tunix-rt up` as a service manager sees it: where it may listen, what it logs, how it ends."""
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+from support.children import LiveServer, live_server
+from support.http import error_of
+from support.queued_runs import queued
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.services.store import open_store
+from tunix_rt.services.tokens import create_token
+
+DEADLINE_S = 60
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Settings:
+    home = tmp_path_factory.mktemp("home")
+    shutil.copy(sqlite_template, home / "tunix_rt.db")
+    return Settings(home=home)
+
+
+@pytest.fixture(scope="module")
+def token(settings: Settings) -> str:
+    with closing(open_store(settings)) as store:
+        return create_token(store.tokens, "laptop", "admin")[1]
+
+
+@pytest.fixture(scope="module")
+def server(settings: Settings, token: str) -> Iterator[LiveServer]:
+    """A server that others can reach, with JSON lines for a log."""
+    with live_server(settings, "--host", "0.0.0.0", "--log-format", "json") as started:
+        yield started
+
+
+def lines_of(server: LiveServer) -> list[dict[str, object]]:
+    return [json.loads(line) for line in server.log().splitlines() if line.startswith("{")]
+
+
+def test_every_request_to_it_is_checked_and_logged_as_json(server: LiveServer, token: str) -> None:
+    error_of(httpx.get(f"{server.url}/api/traces"), 401)
+    headers = {"authorization": f"Bearer {token}", "x-request-id": "find-me"}
+    assert httpx.get(f"{server.url}/api/traces", headers=headers).headers["x-request-id"] == "find-me"
+    assert httpx.get(f"{server.url}/api/health").json()["status"] == "healthy"
+    found = [line for line in lines_of(server) if line.get("request_id") == "find-me"]
+    assert [(line["route"], line["status"]) for line in found] == [("/api/traces", 200)]
+    assert token not in server.log()
+
+
+def test_it_ends_its_streams_and_then_itself_when_told_to(
+    server: LiveServer, settings: Settings, token: str
+) -> None:
+    with closing(open_store(settings)) as store:
+        queued(store, "run-1")
+    has_begun, received = threading.Event(), []
+
+    def watch() -> None:
+        headers = {"authorization": f"Bearer {token}"}
+        url = f"{server.url}/api/tunix/runs/run-1/stream"
+        with httpx.stream("GET", url, headers=headers, timeout=DEADLINE_S) as response:
+            for line in response.iter_lines():
+                received.append(line)
+                has_begun.set()
+
+    viewer = threading.Thread(target=watch)
+    viewer.start()
+    assert has_begun.wait(DEADLINE_S)
+    assert server.stop() == 0
+    viewer.join(DEADLINE_S)
+    assert not viewer.is_alive()
+    assert received
+    assert "Traceback" not in server.log()
