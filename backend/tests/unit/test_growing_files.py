@@ -102,6 +102,12 @@ def test_the_line_before_a_place_is_found_however_long_it_is(path: Path, file: G
     assert file.line_before(0) == file.line_before(file.num_bytes + 1) == b""
 
 
+def test_the_last_lines_are_found_from_the_end(path: Path, file: GrowingFile) -> None:
+    append(path, "one\ntwo\n\ntorn")
+    file.look()
+    assert [file.place_of_last_lines(number) for number in range(6)] == [13, 9, 8, 4, 0, 0]
+
+
 def test_a_file_that_was_removed_can_be_read_to_its_end(path: Path, file: GrowingFile) -> None:
     append(path, "one\n")
     file.look()

@@ -28,6 +28,7 @@ from tunix_rt.cli import (
     plan,
     queue,
     runs,
+    runs_logs,
     server,
     tokens,
     traces,
@@ -75,6 +76,7 @@ data.app.command("xray")(data_xray.xray)
 app.add_typer(data.app, name="data", help="Build and inspect datasets.")
 app.command("plan")(plan.plan)
 app.command("train")(train.train)
+runs.app.command("logs")(runs_logs.logs)
 app.add_typer(runs.app, name="runs", help="Runs in the queue, and every other run of this home.")
 app.add_typer(queue.app, name="queue", help="Whether workers take runs.")
 eval_group.app.command("run")(eval_run.run)

@@ -59,6 +59,15 @@ class GrowingFile:
         start = self._line_start(offset - 1)
         return self.read(start, offset - start)
 
+    def place_of_last_lines(self, num_lines: int) -> int:
+        """Where the last `num_lines` lines begin; one without an end counts."""
+        place = self.num_bytes
+        for _ in range(num_lines):
+            if place == 0:
+                break
+            place = self._line_start(place - 1)
+        return place
+
     def close(self) -> None:
         """Nothing more can be read."""
         if self._descriptor is not None:

@@ -1,0 +1,69 @@
+"""`tunix-rt runs logs`: what a run prints, in a terminal."""
+
+import json
+import threading
+from collections.abc import Callable
+
+import pytest
+from support.live_runs import WrittenRun
+from typer.testing import CliRunner, Result
+
+from tunix_rt.cli.main import app
+from tunix_rt.config.settings import Settings
+from tunix_rt.services.store import Store
+
+pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+
+Logs = Callable[..., Result]
+
+
+@pytest.fixture
+def run(store: Store) -> WrittenRun:
+    return WrittenRun(store)
+
+
+@pytest.fixture
+def logs(settings: Settings) -> Logs:
+    def invoke(*arguments: str) -> Result:
+        home = {"TUNIX_RT_HOME": str(settings.home)}
+        result = CliRunner().invoke(app, ["runs", "logs", *arguments], env=home)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return invoke
+
+
+def test_everything_that_was_printed_is_shown_as_it_is(run: WrittenRun, logs: Logs) -> None:
+    run.print("one [bold]\n" + "x" * 100_000 + "\nthree\n")
+    assert logs("run-1").stdout == "one [bold]\n" + "x" * 100_000 + "\nthree\n"
+
+
+def test_the_last_lines_can_be_asked_for(run: WrittenRun, logs: Logs) -> None:
+    run.print("".join(f"line {number}\n" for number in range(1_000)))
+    assert logs("run-1", "--tail", "2").stdout == "line 998\nline 999\n"
+    assert logs("run-1", "-n", "0").stdout == ""
+
+
+def test_a_run_is_followed_until_it_has_ended(run: WrittenRun, logs: Logs) -> None:
+    run.print("before\n")
+
+    def go_on() -> None:
+        run.print("after\nthe end without a line")
+        run.finish("failed")
+
+    thread = threading.Timer(0.2, go_on)
+    thread.start()
+    result = logs("run-1", "--follow")
+    thread.join()
+    assert result.stdout == "before\nafter\nthe end without a line"
+    assert "run-1: failed" in result.stderr
+
+
+def test_programs_get_the_messages_of_the_stream(run: WrittenRun, logs: Logs) -> None:
+    run.print("one\n")
+    run.finish()
+    told = [json.loads(line) for line in logs("run-1", "--json").stdout.splitlines()]
+    assert told == [
+        {"seq": 4, "stream": "output", "chunk": "one\n", "is_partial": False},
+        {"status": "succeeded"},
+    ]
