@@ -186,7 +186,7 @@ class Attempt:
         finally:
             child.close()
         if how.was_killed:
-            self._note("killed", f"Killed: it did not stop within {job.grace_s:g} s.")
+            self._note("killed", "Killed: it did not stop when it was asked to.")
         return how
 
     def _steer(self, child: Child) -> None:

@@ -68,10 +68,11 @@ class WorkerLoop:
         logger.info("worker %s takes runs on %s", self.worker.worker_id, ", ".join(map(str, self._free)))
         maintenance = Maintenance(self._store, self.worker.worker_id, self._leases)
         beat_s, is_over = self._settings.worker_beat_s, threading.Event()
-        _started(self._heartbeat.run, beat_s)
+        beating = _started(self._heartbeat.run, beat_s)
         looking_around = _started(maintenance.run, beat_s, is_over)
         try:
-            while not self._must_stop.is_set():
+            # Without a heart this worker would lose whatever it takes: it leaves, and is started again.
+            while not self._must_stop.is_set() and beating.is_alive():
                 self._take_runs()
                 self._something_ended.wait(self._settings.worker_poll_s)
                 self._something_ended.clear()
@@ -81,7 +82,9 @@ class WorkerLoop:
             self._heartbeat.end()
         looking_around.join(_LAST_MOMENTS_S)
         self._say("stopped")
-        return _SIGNAL_EXIT_BASE + signal.SIGTERM if self._must_leave.is_set() else 0
+        if self._must_leave.is_set():
+            return _SIGNAL_EXIT_BASE + signal.SIGTERM
+        return 0 if self._must_stop.is_set() else 1
 
     def _take_runs(self) -> None:
         self._bury_the_ended()

@@ -61,11 +61,17 @@ class Maintenance:
     def run(self, every_s: float, must_end: threading.Event) -> None:
         """Look after everything until told to end."""
         while not must_end.wait(every_s):
-            try:
-                self.look_around()
-                advance_all(self._store, self._worker_id)
-            except StorageError as error:
-                logger.info("maintenance waits for the database: %s", error)
+            self._tried("looking for lost runs", self.look_around)
+            self._tried("moving sweeps on", lambda: advance_all(self._store, self._worker_id))
+
+    def _tried(self, what: str, chore: Callable[[], None]) -> None:
+        try:
+            chore()
+        except StorageError as error:
+            logger.info("%s waits for the database: %s", what, error)
+        except Exception:
+            # The only thread that recovers runs must outlive a bug in any one of them, or in a sweep.
+            logger.exception("%s did not succeed", what)
 
     def look_around(self) -> None:
         """Take runs from workers that are gone."""
@@ -103,6 +109,8 @@ class Maintenance:
         for worker in working:
             if worker.worker_id in silent or is_gone(worker.pid, worker.process_start):
                 self._store.workers.set_status(worker.worker_id, "lost")
+        if any(worker.worker_id == self._worker_id and worker.status == "lost" for worker in workers):
+            self._store.workers.set_status(self._worker_id, "active")
         oldest = datetime.now(UTC) - _FORGOTTEN_AFTER
         for worker in workers:
             if worker.status in ("stopped", "lost") and worker.last_seen_at < oldest:

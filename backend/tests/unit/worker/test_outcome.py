@@ -107,7 +107,8 @@ def test_a_kill_is_named_and_not_blamed_on_an_older_message() -> None:
 
 def test_secrets_do_not_get_into_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "hush-hush-hush")
-    tail = "error: postgresql://me:pass1234@db/x does not answer, hush-hush-hush\nnext:  Wait.\n"
+    url = "postgresql://me:pass1234@db/x"  # pragma: allowlist secret
+    tail = f"error: {url} does not answer, hush-hush-hush\nnext:  Wait.\n"
     failure = finished(decided(ChildExit(2), output_tail=tail)).failure
     assert failure is not None
     assert "hush" not in failure.detail
