@@ -23,7 +23,8 @@ def test_a_reference_says_model_and_version(text: str, meant: ModelReference) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["", "@a", "demo@", "demo:", "de mo", "../demo", "demo@a@b", "demo:1@a", "a/b:1"]
+    "text",
+    ["", "@a", "demo@", "demo:", "de mo", "../demo", "demo@a@b", "demo:1@a", "a/b:1", "demo:9999999999"],
 )
 def test_anything_else_is_refused_with_the_right_form(text: str) -> None:
     with pytest.raises(InvalidInputError, match="NAME@ALIAS"):

@@ -23,6 +23,8 @@ from tunix_rt.api.routes import (
     evaluations,
     health,
     metrics,
+    model_versions,
+    models,
     openai,
     regression,
     run_artifacts,
@@ -55,6 +57,8 @@ ROUTES = (
     run_artifacts,
     openai,
     tuning,
+    model_versions,
+    models,
 )
 
 

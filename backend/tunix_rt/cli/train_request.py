@@ -1,7 +1,7 @@
 """A training that was asked for on a command line, whichever one: run, printed, ended with its code."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import typer
@@ -18,6 +18,7 @@ from tunix_rt.engines.choice import AskedEngine, EngineChoice
 from tunix_rt.engines.process_groups import processes_of_torchrun
 from tunix_rt.engines.run import run
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.registry.training import with_registered_model
 from tunix_rt.services.training import dataset_rows, engine_of_run, file_rows, new_run_dir
 
 
@@ -47,6 +48,7 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         raise InvalidInputError(
             "There is no run to go on with.", next_step="Name its directory with --output DIR."
         )
+    request = replace(request, resolved=with_registered_model(settings, request.resolved))
     run_dir = new_run_dir(settings, request.recipe_path, request.output)
     engine, processes = _who_trains(request, run_dir)
     job = _job(settings, request, run_dir, engine, processes)

@@ -13,6 +13,7 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 WORD_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _RESERVED = frozenset({"versions"})
 """Paths of the HTTP surface beside the names."""
+_MAX_DIGITS = 9
 _REFERENCE = re.compile(r"(?P<name>[^@:]+)(?:@(?P<alias>[^@:]+)|:(?P<version>[^@:]+))?")
 
 
@@ -88,4 +89,9 @@ def is_reference(text: str) -> bool:
 def _fits(match: re.Match[str]) -> bool:
     words = [word for word in (match["alias"], match["version"]) if word is not None]
     is_named = re.fullmatch(NAME_PATTERN, match["name"]) is not None
-    return is_named and all(re.fullmatch(WORD_PATTERN, word) for word in words)
+    return is_named and all(re.fullmatch(WORD_PATTERN, word) and not _is_too_large(word) for word in words)
+
+
+def _is_too_large(word: str) -> bool:
+    """No database counts that far."""
+    return word.isdecimal() and len(word) > _MAX_DIGITS

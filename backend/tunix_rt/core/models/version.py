@@ -21,7 +21,7 @@ Note = Annotated[StorableText, Field(max_length=MAX_NOTE_CHARS)]
 TagValue = Annotated[StorableText, Field(max_length=1_000)]
 Tags = dict[TagName, TagValue]
 TaskType = Annotated[StorableText, Field(min_length=1, max_length=64)]
-VersionNumber = Annotated[int, Field(ge=1)]
+VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class BaseReference(Record):

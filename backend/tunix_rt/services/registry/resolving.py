@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from tunix_rt.core.models.reference import ModelReference, parse_reference
-from tunix_rt.core.models.version import ModelDetail, ModelVersion
+from tunix_rt.core.models.version import ModelDetail, ModelVersion, RegisteredModel
 from tunix_rt.services.store import Store
 
 
@@ -23,13 +23,13 @@ def pinned(version: ModelVersion) -> ModelReference:
 
 
 def model_detail(store: Store, name: str) -> ModelDetail:
-    """A model by name or id, with its versions, or NotFoundError."""
-    model = store.models.get(_id_or_name(name))
-    return ModelDetail(**model.model_dump(), versions=store.models.versions(model.name))
+    """A model by name, with its versions, or NotFoundError."""
+    return ModelDetail(**dict(store.models.get(name)), versions=store.models.versions(name))
 
 
-def _id_or_name(text: str) -> str | UUID:
+def find_model_by(store: Store, name_or_id: str) -> RegisteredModel:
+    """A model by its name or its id, or NotFoundError."""
     try:
-        return UUID(text)
+        return store.models.get(UUID(name_or_id))
     except ValueError:
-        return text
+        return store.models.get(name_or_id)

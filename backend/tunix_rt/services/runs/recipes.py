@@ -19,6 +19,7 @@ from tunix_rt.files.assets import (
     shipped_recipe_path,
     shipped_tokenizer_names,
 )
+from tunix_rt.services.registry.training import with_registered_model
 from tunix_rt.services.training import smoke_flags
 
 _ENDING = ".yaml"
@@ -82,10 +83,10 @@ def asked_recipe(settings: Settings, request: RunRequest, *, allows_paths: bool)
     if request.num_smoke_steps is not None:
         smoke = smoke_flags(asked.resolved.recipe, request.num_smoke_steps, reason="--smoke-steps")
         asked = _resolved(settings, request, flags | smoke)
-    if allows_paths:
-        return AskedRecipe(asked.name, _with_absolute_model(asked.resolved))
-    _refuse_paths(asked.resolved.recipe)
-    return asked
+    if not allows_paths:
+        _refuse_paths(asked.resolved.recipe)
+    resolved = with_registered_model(settings, asked.resolved)
+    return AskedRecipe(asked.name, _with_absolute_model(resolved) if allows_paths else resolved)
 
 
 def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -> AskedRecipe:

@@ -1,0 +1,159 @@
+"""The registry over HTTP."""
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from fastapi.testclient import TestClient
+from support.http import error_of
+from support.models import plain_model, registered, succeeded_run
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.files.model_store import ModelStore
+from tunix_rt.services.registry.registering import register_directory
+from tunix_rt.services.registry.zipping import zip_chunks
+from tunix_rt.services.store import Store
+
+MODELS = "/api/models"
+
+
+def created(client: TestClient, **values: Any) -> dict[str, Any]:
+    answer = client.post(MODELS, json={"name": "demo", **values})
+    assert answer.status_code == 201, answer.text
+    model: dict[str, Any] = answer.json()
+    return model
+
+
+def promoted(
+    client: TestClient, run_id: str = "first", *, status: int = 201, **values: Any
+) -> dict[str, Any]:
+    answer = client.post(f"{MODELS}/demo/versions/promote", json={"source_run_id": run_id, **values})
+    assert answer.status_code == status, answer.text
+    version: dict[str, Any] = answer.json()
+    return version
+
+
+def test_a_model_is_created_once_and_found_by_name_and_id(client: TestClient) -> None:
+    model = created(client, description="sums", task_type="text-generation")
+    error_of(client.post(MODELS, json={"name": "demo"}), 409)
+    for key in ("demo", model["id"]):
+        assert client.get(f"{MODELS}/{key}").json() == {**model, "versions": []}
+    assert client.get(MODELS).json()["data"] == [model]
+    error_of(client.get(f"{MODELS}/{uuid4()}"), 404)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "versions", str(uuid4()), "a\x00b"])
+def test_a_name_that_cannot_be_is_refused(client: TestClient, name: str) -> None:
+    error_of(client.post(MODELS, json={"name": name}), 422)
+
+
+def test_a_run_is_promoted_and_the_detail_lists_it(client: TestClient, store: Store) -> None:
+    created(client)
+    succeeded_run(store)
+    version = promoted(client, version_label="v1.0", description="good", tags={"team": "a"})
+    assert (version["version"], version["label"], version["notes"]) == (1, "v1.0", "good")
+    assert promoted(client, status=200) == version
+    detail = client.get(f"{MODELS}/demo").json()
+    assert (detail["latest_version"], detail["versions"]) == (1, [version])
+    shown = client.get(f"{MODELS}/versions/{version['id']}").json()
+    assert shown == {**version, "evaluations": []}
+    assert shown["lineage"]["dataset"] == "demo-v1"
+
+
+def test_a_promotion_that_cannot_be_is_refused(client: TestClient, store: Store) -> None:
+    promote = f"{MODELS}/demo/versions/promote"
+    error_of(client.post(promote, json={"source_run_id": "first"}), 404)
+    created(client)
+    error_of(client.post(promote, json={"source_run_id": "gone"}), 404)
+    error_of(client.post(promote, json={"source_run_id": "../../etc"}), 422)
+    succeeded_run(store, status="failed", exit_code=1)
+    assert (
+        "only a run that succeeded"
+        in error_of(client.post(promote, json={"source_run_id": "first"}), 409)["detail"]
+    )
+
+
+def test_an_alias_is_put_moved_and_deleted(client: TestClient, store: Store) -> None:
+    registered(store)
+    registered(store, run_id="second")
+    alias = f"{MODELS}/demo/aliases/champion"
+    for number in (1, 2):
+        assert client.put(alias, json={"version": number}).json()["aliases"] == ["champion"]
+    assert client.get(f"{MODELS}/demo").json()["aliases"] == {"champion": 2}
+    error_of(client.put(alias, json={"version": 2**31 - 1}), 404)
+    error_of(client.put(alias, json={"version": 2**31}), 422)
+    assert client.delete(alias).status_code == 204
+    error_of(client.delete(alias), 404)
+
+
+def test_notes_and_tags_are_put_and_taken_off(client: TestClient, store: Store) -> None:
+    version = f"{MODELS}/versions/{registered(store).id}"
+    assert client.put(f"{version}/notes", json={"notes": "reviewed"}).json()["notes"] == "reviewed"
+    assert client.put(f"{version}/tags/team", json={"value": "a"}).json()["tags"] == {"team": "a"}
+    error_of(client.put(f"{version}/tags/team", json={"value": "\x00"}), 422)
+    assert client.delete(f"{version}/tags/team").status_code == 204
+    error_of(client.delete(f"{version}/tags/team"), 404)
+
+
+def test_what_an_alias_needs_is_not_deleted(client: TestClient, store: Store) -> None:
+    version = f"{MODELS}/versions/{registered(store).id}"
+    client.put(f"{MODELS}/demo/aliases/champion", json={"version": 1})
+    assert "unalias demo@champion" in error_of(client.delete(version), 409)["next_step"]
+    error_of(client.delete(f"{MODELS}/demo"), 409)
+    client.delete(f"{MODELS}/demo/aliases/champion")
+    assert client.delete(version).status_code == 204
+    error_of(client.get(version), 404)
+    assert client.delete(f"{MODELS}/demo").status_code == 204
+
+
+def test_a_download_is_a_whole_archive_with_the_card(client: TestClient, store: Store) -> None:
+    version = registered(store)
+    answer = client.get(f"{MODELS}/versions/{version.id}/download")
+    assert answer.headers["content-disposition"] == 'attachment; filename="demo-1.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        assert archive.read("model.safetensors") == b"weights of first"
+        assert archive.read("README.md").decode() == client.get(f"{MODELS}/versions/{version.id}/card").text
+
+
+def test_files_are_listed_and_verified(client: TestClient, store: Store) -> None:
+    version = registered(store)
+    url = f"{MODELS}/versions/{version.id}"
+    assert [file["path"] for file in client.get(f"{url}/files").json()["files"]] == [
+        "config.json",
+        "model.safetensors",
+    ]
+    assert client.post(f"{url}/verify").json()["problems"] == []
+    weights = client.get(f"{url}/files").json()["files"][1]
+    ModelStore(store.settings.models_dir).blob(weights["sha256"]).unlink()
+    assert client.post(f"{url}/verify").json()["problems"] == ["model.safetensors: is missing"]
+    assert "model.safetensors" in error_of(client.get(f"{url}/download"), 422)["detail"]
+
+
+def test_an_archive_is_made_in_pieces_of_one_size(store: Store, tmp_path: Path) -> None:
+    directory = plain_model(tmp_path / "large")
+    with (directory / "model.safetensors").open("wb") as file:
+        file.truncate(16 * 2**20)
+    version = register_directory(store, "demo", directory).version
+    sizes = [len(piece) for piece in zip_chunks(store, version)]
+    assert max(sizes) < 2 * 2**20
+    assert sum(sizes) > 16 * 2**20
+
+
+def test_an_archive_of_damaged_files_never_ends(store: Store) -> None:
+    version = registered(store)
+    (blob,) = (
+        path
+        for path in ModelStore(store.settings.models_dir).blobs.glob("*/*")
+        if b"weights" in path.read_bytes()
+    )
+    blob.chmod(0o644)
+    blob.write_bytes(blob.read_bytes().upper())
+    sent = io.BytesIO()
+    with pytest.raises(DataError, match=r"model\.safetensors is not what was registered"):
+        sent.writelines(zip_chunks(store, version))
+    with pytest.raises(zipfile.BadZipFile):
+        zipfile.ZipFile(sent)

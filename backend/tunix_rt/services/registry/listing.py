@@ -1,0 +1,44 @@
+"""Models and versions as lists and details show them."""
+
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.core.evaluation.record import EvaluationSummary
+from tunix_rt.core.models.tree import ModelTree
+from tunix_rt.core.models.version import ModelVersion, RegisteredModel
+from tunix_rt.db.model_uses import evaluations_of
+from tunix_rt.services.pages import Pagination, pagination
+from tunix_rt.services.registry.registering import model_store
+from tunix_rt.services.store import Store
+
+
+class ModelList(BaseModel):
+    """A page of registered models by name."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[RegisteredModel, ...]
+    pagination: Pagination
+
+
+class VersionDetail(ModelVersion):
+    """A version with every evaluation of its weights, newest first."""
+
+    evaluations: tuple[EvaluationSummary, ...]
+
+
+def list_models(store: Store, *, limit: int, offset: int) -> ModelList:
+    """A page of models, with the total."""
+    found, total = store.models.list(limit=limit, offset=offset)
+    return ModelList(data=found, pagination=pagination(limit, offset, len(found), total))
+
+
+def version_detail(store: Store, version_id: UUID) -> VersionDetail:
+    """A version by its id, or NotFoundError."""
+    version = store.models.version(version_id)
+    return VersionDetail(**dict(version), evaluations=evaluations_of(store.engine, version))
+
+
+def files_of(store: Store, version_id: UUID) -> ModelTree:
+    """The files of a version, with sizes and hashes."""
+    return model_store(store.settings).tree(store.models.version(version_id).content_hash)
