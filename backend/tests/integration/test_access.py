@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx2 import Response
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.websockets import WebSocketDisconnect
 from support.http import body, error_of
 
 from tunix_rt.api.access import KNOWN_FOR_S, OPEN_PATHS, Access, access_to
@@ -299,6 +300,12 @@ def test_what_a_foreign_page_embeds_is_refused_and_a_link_is_followed(local: Tes
     assert local.get("/docs", headers=foreign | {"sec-fetch-mode": "navigate"}).status_code == 200
     assert embedded.headers["cross-origin-resource-policy"] == "same-origin"
     assert embedded.headers["x-content-type-options"] == "nosniff"
+
+
+def test_no_websocket_gets_around_the_checks(local: TestClient) -> None:
+    with pytest.raises(WebSocketDisconnect) as refused, local.websocket_connect("/api/traces"):
+        pass
+    assert refused.value.code == 1008
 
 
 def test_tokens_are_counted_by_what_they_still_open(store: Store) -> None:

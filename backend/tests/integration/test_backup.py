@@ -46,6 +46,7 @@ LEFT_OUT = {
     "runs/run-1/.lock": b"",
     "models/checkouts/abcd/weights": b"weights",
     "datasets/sums-v2.tmp-x1/manifest.json": b"{",
+    "hub/models--owner--name/blobs/1": b"weights",
 }
 
 
@@ -64,6 +65,8 @@ def fill(store: Store) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     (store.settings.home_dir / "models/blobs/ab/abcd").chmod(0o444)
+    os.mkfifo(store.settings.home_dir / "runs/pipe")
+    (store.settings.home_dir / "runs/link").symlink_to("/etc/hostname")
 
 
 def rows_of(store: Store) -> Rows:
@@ -78,7 +81,8 @@ def rows_of(store: Store) -> Rows:
 
 
 def files_of(home: Path) -> dict[str, bytes]:
-    kept = {path.relative_to(home).as_posix(): path for path in home.rglob("*") if path.is_file()}
+    found = [path for path in home.rglob("*") if path.is_file() and not path.is_symlink()]
+    kept = {path.relative_to(home).as_posix(): path for path in found}
     return {name: path.read_bytes() for name, path in kept.items() if not name.startswith("tunix_rt.db")}
 
 
@@ -133,7 +137,7 @@ def test_a_backup_comes_back_on_either_database(
 def test_checkpoints_come_along_only_when_asked_for(filled: Store, tmp_path: Path) -> None:
     manifest = make_backup(filled, tmp_path / "backup.zip", with_checkpoints=False)
     assert "runs/run-1/model/weights.safetensors" in manifest.files
-    assert not any("checkpoints" in name for name in manifest.files)
+    assert not any("checkpoints" in name or "link" in name for name in manifest.files)
     assert not manifest.has_checkpoints
 
 

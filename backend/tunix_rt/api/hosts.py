@@ -19,6 +19,7 @@ _LOOPBACK_NAMES = frozenset({"localhost"})
 _DEFAULT_PORTS = (80, 443)
 _FOREIGN = frozenset({"cross-site", "same-site"})
 """What a browser says of a request from another site, or from another port of this one."""
+_POLICY_VIOLATION = 1008
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -56,6 +57,10 @@ class OwnHostOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Look at the headers, then pass on."""
+        if scope["type"] == "websocket":
+            # There are none here; one that is added must be checked as requests are.
+            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

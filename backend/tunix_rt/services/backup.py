@@ -19,8 +19,8 @@ OnFile = Callable[[str], None]
 
 _PRIVATE = 0o600
 _DATABASE_FILE = "tunix_rt.db"
-_MADE_AGAIN = frozenset({"models/checkouts", "models/incoming"})
-"""Links to what is elsewhere in the home, and what is not whole."""
+_MADE_AGAIN = frozenset({"models/checkouts", "models/incoming", "hub"})
+"""Links to what is elsewhere in the home, what is not whole, and what the hub gives out again."""
 
 
 def make_backup(
@@ -96,10 +96,14 @@ def _kept_files(home: Path, with_checkpoints: bool) -> Iterator[str]:
         subdirectories[:] = sorted(
             name for name in subdirectories if _is_kept_directory(here / name, with_checkpoints)
         )
-        for name in sorted(names):
-            is_database = here == Path() and name.startswith(_DATABASE_FILE)
-            if not (is_database or name.startswith(".") or (Path(directory) / name).is_symlink()):
-                yield (here / name).as_posix()
+        yield from ((here / name).as_posix() for name in sorted(names) if _is_kept_file(home, here / name))
+
+
+def _is_kept_file(home: Path, path: Path) -> bool:
+    is_database = len(path.parts) == 1 and path.name.startswith(_DATABASE_FILE)
+    # Neither sockets nor links: what they lead to is not the home's.
+    is_plain = (home / path).is_file() and not (home / path).is_symlink()
+    return is_plain and not (is_database or path.name.startswith("."))
 
 
 def _is_kept_directory(path: Path, with_checkpoints: bool) -> bool:
