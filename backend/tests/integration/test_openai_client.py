@@ -142,7 +142,7 @@ def test_an_answer_can_be_sent_back_in_the_next_turn(client: OpenAI) -> None:
         ({"logprobs": True}, "logprobs"),
         ({"temperature": 0, "n": 2}, "needs a temperature above 0"),
         ({"max_tokens": 1, "max_completion_tokens": 2}, "mean the same"),
-        ({"messages": [{"role": "user", "content": "word " * 300}]}, "with an answer the model takes 256"),
+        ({"messages": [{"role": "user", "content": "word " * 16_384}]}, "the model takes 16384"),
         ({"messages": [{"role": "assistant", "content": "42"}]}, "Turns must alternate"),
         ({"messages": [{"role": "user", "content": "?", "name": "Ada"}]}, "name"),
     ],

@@ -28,36 +28,40 @@ _CONFIG = {
     "num_attention_heads": 2,
     "num_key_value_heads": 1,
     "head_dim": 32,
-    "max_position_embeddings": 256,
+    "max_position_embeddings": 16_384,
     "rms_norm_eps": 1e-6,
     "tie_word_embeddings": False,
 }
 
 
-def write_scripted_model(directory: Path, text: str = TEXT) -> Path:
-    """The model in the Hugging Face layout, with the tiny tokenizer. No token may occur twice in the text."""
+def write_scripted_model(directory: Path, text: str = TEXT, *, is_endless: bool = False) -> Path:
+    """The model in the Hugging Face layout, with the tiny tokenizer. No token may occur twice in the text.
+
+    With `is_endless` the text begins again where the turn would end.
+    """
     tokenizer = load_tokenizer("tiny")
     # The prompt ends with a line break, the turn with its token.
     [encoding] = tokenizer.encode_batch([f"\n{text}<end_of_turn>"])
     assert len(set(encoding.ids)) == len(encoding.ids) < _WIDTH, encoding.tokens
     directory.mkdir(parents=True, exist_ok=True)
-    save_file(_tensors(encoding.ids), directory / "model.safetensors")
+    chain = [*encoding.ids[:-1], encoding.ids[1]] if is_endless else encoding.ids
+    save_file(_tensors(chain), directory / "model.safetensors")
     (directory / "config.json").write_text(json.dumps(_CONFIG), encoding="utf-8")
     shutil.copytree(shipped_tokenizer_dir("tiny"), directory, dirs_exist_ok=True)
     return directory
 
 
-def scripted_run(runs_dir: Path, run_id: str, text: str = TEXT) -> RunDir:
+def scripted_run(runs_dir: Path, run_id: str, text: str = TEXT, *, is_endless: bool = False) -> RunDir:
     """A finished run whose model it is."""
     run_dir = finished_run(runs_dir / run_id, markup="reasoning")
-    write_scripted_model(run_dir.model, text)
+    write_scripted_model(run_dir.model, text, is_endless=is_endless)
     return run_dir
 
 
 def _tensors(token_ids: list[int]) -> dict[str, "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"]:
     embedding = np.zeros((_CONFIG["vocab_size"], _WIDTH), np.float32)
     head = np.zeros_like(embedding)
-    for place, token_id in enumerate(token_ids):
+    for place, token_id in enumerate(token_ids[:-1]):
         embedding[token_id, place] = 1.0
     for place, token_id in enumerate(token_ids[1:]):
         head[token_id, place] = 10.0

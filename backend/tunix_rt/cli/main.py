@@ -11,6 +11,7 @@ from tunix_rt import __version__
 from tunix_rt.cli import (
     backup,
     baselines,
+    chat,
     compare,
     data,
     data_xray,
@@ -98,6 +99,7 @@ app.command("compare")(compare.compare)
 app.command("gate")(gate.gate)
 app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and a rule, for the gate.")
 app.add_typer(models.app, name="models", help="Registered models: versions, aliases, exports.")
+app.command("chat")(chat.chat)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("up")(server.up)
