@@ -34,6 +34,7 @@ from tunix_rt.cli import (
     tokens,
     traces,
     train,
+    tune,
     worker,
 )
 from tunix_rt.cli import eval as eval_run
@@ -100,6 +101,9 @@ app.command("gate")(gate.gate)
 app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and a rule, for the gate.")
 app.add_typer(models.app, name="models", help="Registered models: versions, aliases, exports.")
 app.command("chat")(chat.chat)
+app.add_typer(
+    tune.app, name="tune", help="Search: `tunix-rt tune SWEEP.yaml` is `tunix-rt tune run SWEEP.yaml`."
+)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("up")(server.up)

@@ -75,7 +75,9 @@ class _WorkerBeside:
 
     def _environment(self) -> dict[str, str]:
         # What the command line of the server changed; everything else is in the environment of both.
-        return {**os.environ, "TUNIX_RT_LOG_FORMAT": self._settings.log_format}
+        settings = self._settings
+        changed = {"TUNIX_RT_LOG_FORMAT": settings.log_format, "TUNIX_RT_LOG_LEVEL": settings.log_level}
+        return {**os.environ, **changed}
 
 
 def _let_go(worker: "subprocess.Popen[bytes]") -> None:

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from tunix_rt.config.recipe_errors import unknown_key
 from tunix_rt.config.recipe_keys import recipe_keys
+from tunix_rt.config.recipe_loading import read_values
 from tunix_rt.config.yaml_text import parse_yaml
 from tunix_rt.core.errors import InvalidInputError, NotFoundError
 from tunix_rt.core.suggestions import did_you_mean
@@ -26,10 +27,10 @@ def load_sweep(path: Path) -> SweepSpec:
     Raises:
         InvalidInputError: It says something that no sweep can say.
     """
-    values = _mapping(path, "a sweep has at least name, recipe, search_space and budget")
+    values = _mapping(path)
     recipe = values.get("recipe")
     if isinstance(recipe, str) and recipe.endswith((".yaml", ".yml")):
-        values["recipe"] = _mapping(path.parent / recipe, "a recipe has sections")
+        values["recipe"] = read_values(path.parent / recipe)
     return parse_sweep(values, what=path.name)
 
 
@@ -83,10 +84,13 @@ def probes(spec: SweepSpec) -> Iterator[dict[str, JsonValue]]:
             yield {key: value}
 
 
-def _mapping(path: Path, expected: str) -> dict[str, Any]:
+def _mapping(path: Path) -> dict[str, Any]:
     values = parse_yaml(_text(path), what=str(path), example=_EXAMPLE)
     if not isinstance(values, dict):
-        raise InvalidInputError(f"{path} is no mapping of keys; {expected}.", next_step=f"{_EXAMPLE}.")
+        raise InvalidInputError(
+            f"{path} is no mapping of keys; a sweep has at least name, recipe, search_space and budget.",
+            next_step=f"{_EXAMPLE}.",
+        )
     return values
 
 

@@ -127,14 +127,17 @@ def test_a_hopeless_trial_is_pruned_while_it_runs(store: Store) -> None:
     advance(store, sweep_id)
     store.runs.finish(claim.lease, "succeeded", "Done.", figures=figures_of(1.0))
     advance(store, sweep_id)
-    hopeless = claim_next(store).run
-    write_losses(store, hopeless.run_id, [9.0, 9.0])
-    advance(store, sweep_id)
+    hopeless = claim_next(store)
+    write_losses(store, hopeless.run.run_id, [9.0, 9.0])
+    assert advance(store, sweep_id)
     trial = store.sweeps.get(sweep_id).trials[1]
     assert (trial.status, trial.value) == ("pruned", 9.0)
-    assert trial.error == "Stopped at 25 % of its training by the pruner median."
-    assert store.runs.get(hopeless.run_id).status == "cancelling"
+    assert trial.error == "Stopped at 25 % of its training."
+    assert store.runs.get(hopeless.run.run_id).status == "cancelling"
     assert store.sweeps.get(sweep_id).best_run_id == claim.run.run_id
+    assert advance(store, sweep_id), "it is not over while a run of it still stops"
+    store.runs.finish(hopeless.lease, "cancelled", "Stopped.")
+    assert not advance(store, sweep_id)
 
 
 def test_device_minutes_are_a_budget_too(store: Store) -> None:

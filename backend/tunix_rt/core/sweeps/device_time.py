@@ -6,7 +6,7 @@ from datetime import datetime
 from tunix_rt.core.runs.run import ServiceEvent, ServiceEventKind
 
 _LET_GO: frozenset[ServiceEventKind] = frozenset(
-    {"lease-lost", "retry", "paused", "cancelled", "failed", "succeeded"}
+    {"lease-lost", "retry", "requeued", "paused", "cancelled", "failed", "succeeded"}
 )
 
 

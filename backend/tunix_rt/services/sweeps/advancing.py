@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 
 from tunix_rt.core.errors import StorageError, TunixRTError
 from tunix_rt.core.run_record import RunFailure
-from tunix_rt.core.sweeps.sweep import SweepDetail
+from tunix_rt.core.runs.run import Run
+from tunix_rt.core.runs.states import TERMINAL
+from tunix_rt.core.sweeps.sweep import SweepDetail, Trial
 from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.deciding import Decider
 from tunix_rt.services.sweeps.extra import has_optuna
@@ -53,26 +55,41 @@ def advance(store: Store, sweep_id: str, *, now: datetime | None = None) -> bool
         decider.ask_for_more()
     if not decider.store_decision():
         return True  # Somebody else was quicker, and knows more.
-    _act(store, decider, runs, is_stopping=reason is not None)
+    if not _act(store, decider, runs, is_stopping=reason is not None):
+        return True
+    if any(run.status not in TERMINAL for run in _unwanted(decider, runs)):
+        return True
     return not _finish(store, decider, reason, now)
 
 
-def _act(store: Store, decider: Decider, runs: Runs, *, is_stopping: bool) -> None:
-    for trial in decider.trials:
-        run = runs.get(trial.run_id)
-        if run is not None:
-            if trial.status == "pruned" or (trial.is_open and is_stopping):
-                cancel_if_live(store, run)
-        elif trial.is_open and is_stopping:
-            decider.stop(trial)
-        elif trial.is_open:
-            try:
-                submit_trial(store, decider.sweep, trial)
-            except StorageError:
-                raise
-            except TunixRTError as error:
-                decider.refuse(trial, error)
-    decider.store_decision()
+def _unwanted(decider: Decider, runs: Runs, *, is_stopping: bool = False) -> list[Run]:
+    """The runs of trials from which nothing more is expected."""
+    unwanted = [trial for trial in decider.trials if trial.status == "pruned"]
+    stopped = decider.open_trials() if is_stopping else []
+    return [runs[trial.run_id] for trial in (*unwanted, *stopped) if trial.run_id in runs]
+
+
+def _act(store: Store, decider: Decider, runs: Runs, *, is_stopping: bool) -> bool:
+    """Make the runs what was decided; False when somebody else decides meanwhile."""
+    for run in _unwanted(decider, runs, is_stopping=is_stopping):
+        cancel_if_live(store, run)
+    for trial in decider.open_trials():
+        if trial.run_id in runs:
+            continue
+        if is_stopping:
+            decider.stop(trial, "It never began.")
+        else:
+            _submit(store, decider, trial)
+    return decider.store_decision()
+
+
+def _submit(store: Store, decider: Decider, trial: Trial) -> None:
+    try:
+        submit_trial(store, decider.sweep, trial)
+    except StorageError:
+        raise
+    except TunixRTError as error:
+        decider.refuse(trial, error)
 
 
 def _finish(store: Store, decider: Decider, reason: str | None, now: datetime) -> bool:

@@ -83,13 +83,13 @@ class Decider:
             is_fault = run.failure is not None and run.failure.code in _FAULTS_OF_THE_VALUES
             self._fail(trial, run.failure.detail if run.failure else "Its run failed.", is_fault=is_fault)
         elif run.status == "cancelled":
-            self.stop(trial)
+            self.stop(trial, "Its run was cancelled.")
         else:
             self._follow(trial, run)
 
-    def stop(self, trial: Trial) -> None:
+    def stop(self, trial: Trial, why: str) -> None:
         """Leave a trial as it is. The sampler goes on waiting for it, so that it can be resumed."""
-        self._end(trial, "cancelled", error="Its run was cancelled.")
+        self._end(trial, "cancelled", error=why)
 
     def refuse(self, trial: Trial, error: TunixRTError) -> None:
         """A run of these values is not taken by the queue."""
@@ -137,8 +137,8 @@ class Decider:
         stop_at = self._study.report(trial.number, points)
         if stop_at is not None:
             self._study.prune(trial.number)
-            reason = f"Stopped at {stop_at} % of its training by the pruner {self.sweep.spec.pruner}."
-            self._end(trial, "pruned", value=dict(points)[stop_at], error=reason)
+            why = f"Stopped at {stop_at} % of its training."
+            self._end(trial, "pruned", value=dict(points)[stop_at], error=why)
 
     def _end(
         self, trial: Trial, status: TrialStatus, *, value: float | None = None, error: str | None = None

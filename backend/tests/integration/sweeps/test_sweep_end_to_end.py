@@ -1,0 +1,70 @@
+"""A real sweep: the command line, a worker of its own, real trainings, the registry."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from support.children import PROGRAM, environment
+from support.sweeps import LEARNING_RATE, RECIPE, with_rows
+
+from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.services.registry.resolving import resolve
+from tunix_rt.services.store import Store
+from tunix_rt.services.sweeps.promoting import promote_best
+
+pytestmark = pytest.mark.slow
+
+SWEEP = {
+    "name": "rates",
+    "recipe": RECIPE,
+    "overrides": ["training.num_steps=2"],
+    "search_space": {"training.learning_rate": LEARNING_RATE},
+    "metric": "loss",
+    "budget": {"num_trials": 3},
+    "device": "cpu",
+    "engine": "jax",
+}
+
+
+@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+def test_a_sweep_trains_finds_the_best_and_registers_it(store: Store, tmp_path: Path) -> None:
+    with_rows(store)
+    path = tmp_path / "sweep.yaml"
+    path.write_text(yaml.safe_dump(SWEEP), encoding="utf-8")
+    ended = subprocess.run(
+        [*PROGRAM, "tune", str(path), "--json"],
+        env=environment(store.settings, **_shared_programs(tmp_path / "compiled")),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert ended.returncode == 0, ended.stderr
+    printed = json.loads(ended.stdout)
+
+    sweep = store.sweeps.get(printed["sweep_id"])
+    assert sweep.status == "succeeded"
+    assert [trial.status for trial in sweep.trials] == ["succeeded"] * 3
+    for trial in sweep.trials:
+        run = store.runs.get(trial.run_id)
+        assert run.figures is not None
+        assert run.figures.final_loss == trial.value
+        assert run.num_attempts == 1
+
+    assert sweep.best is not None
+    recipe = load_recipe(Path(printed["recipe_file"])).recipe
+    assert recipe.training.learning_rate == sweep.best.params["training.learning_rate"]
+    version = promote_best(store, sweep, "rates", alias="champion")
+    assert version.lineage.run_id == sweep.best.run_id
+    assert resolve(store, "rates@champion").id == version.id
+
+
+def _shared_programs(directory: Path) -> dict[str, str]:
+    """What the first trial compiles, the others find."""
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(directory),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        "OMP_NUM_THREADS": "1",
+    }
