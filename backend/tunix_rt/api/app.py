@@ -41,8 +41,12 @@ from tunix_rt.services.serving.pool import ModelPool
 from tunix_rt.services.serving.starting import process_starter
 from tunix_rt.services.store import Store, open_store
 
+# Looked through in this order: what is asked for most stands first.
 ROUTES = (
     health,
+    runs,
+    run_streams,
+    run_artifacts,
     metrics,
     traces,
     datasets,
@@ -52,9 +56,6 @@ ROUTES = (
     run_evaluations,
     regression,
     tunix,
-    runs,
-    run_streams,
-    run_artifacts,
     openai,
     tuning,
     model_versions,

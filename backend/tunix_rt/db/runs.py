@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, func, insert, or_, select
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import ExecutorName
-from tunix_rt.core.runs.run import Claim, Lease, RunDetail, ServiceEvent, ServiceEventKind
+from tunix_rt.core.runs.run import Claim, Lease, Run, RunDetail, ServiceEvent, ServiceEventKind
 from tunix_rt.core.runs.store_types import (
     BeatAnswer,
     LeaseBeat,
@@ -26,7 +26,7 @@ from tunix_rt.db import run_control, run_imports, run_leases
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.run_events import events_of, insert_event
 from tunix_rt.db.run_pages import page_of_runs
-from tunix_rt.db.run_rows import DETAIL_COLUMNS, detail_of, queued_row
+from tunix_rt.db.run_rows import DETAIL_COLUMNS, SUMMARY_COLUMNS, detail_of, queued_row, run_of
 from tunix_rt.db.run_transitions import Change, Note, unknown_run
 from tunix_rt.db.schema import runs
 
@@ -72,6 +72,14 @@ class RunRepository:
         """The run with this id, or NotFoundError."""
         with reading(self._engine) as connection:
             return _detail(connection, run_id)
+
+    def summary(self, run_id: str) -> Run:
+        """The run without its recipe and its plan, or NotFoundError."""
+        with reading(self._engine) as connection:
+            row = connection.execute(_SUMMARY.where(runs.c.id == run_id)).one_or_none()
+        if row is None:
+            raise unknown_run(run_id)
+        return run_of(row)
 
     def list(self, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
         """A page of runs, newest first, and how many fit in all."""
@@ -276,8 +284,13 @@ def _require_free(connection: Connection, run_id: str) -> None:
         raise ConflictError(f"There is a run {run_id} already.", next_step="Submit it under another name.")
 
 
+# Made once: so many columns take SQLAlchemy longer than the database takes to find them.
+_SUMMARY = select(*SUMMARY_COLUMNS)
+_DETAIL = select(*DETAIL_COLUMNS)
+
+
 def _detail(connection: Connection, run_id: str) -> RunDetail:
-    row = connection.execute(select(*DETAIL_COLUMNS).where(runs.c.id == run_id)).one_or_none()
+    row = connection.execute(_DETAIL.where(runs.c.id == run_id)).one_or_none()
     if row is None:
         raise unknown_run(run_id)
     return detail_of(row)

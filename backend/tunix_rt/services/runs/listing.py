@@ -78,7 +78,8 @@ def get_run(store: Store, run_id: str) -> RunDetail:
 
 def get_times(store: Store, run_id: str) -> RunTimes:
     """Where a run stands, or NotFoundError."""
-    return RunTimes.model_validate(get_run(store, run_id).model_dump(include=set(RunTimes.model_fields)))
+    store.outside.refresh()
+    return RunTimes.model_validate(store.runs.summary(run_id).model_dump(include=set(RunTimes.model_fields)))
 
 
 def find_run_id(store: Store, part: str) -> str:
