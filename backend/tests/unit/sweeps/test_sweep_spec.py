@@ -9,6 +9,7 @@ from support.sweeps import LEARNING_RATE, make_spec
 from tunix_rt.config.sweep_spec import as_override, load_sweep, parse_sweep, probes
 from tunix_rt.core.errors import InvalidInputError, NotFoundError
 from tunix_rt.core.sweeps.search_space import num_grid_points
+from tunix_rt.core.sweeps.spec import Budget, SweepSpec
 
 SWEEP = """
 name: rates
@@ -135,3 +136,9 @@ def test_both_ends_of_a_range_and_every_choice_are_tried_on_the_recipe() -> None
 def test_a_value_is_written_as_a_flag_takes_it() -> None:
     assert as_override("lora.targets", ["q", "v"]) == 'lora.targets=["q", "v"]'
     assert as_override("training.learning_rate", 1e-5) == "training.learning_rate=1e-05"
+
+
+def test_every_key_of_a_sweep_is_documented() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    keys = [*SweepSpec.model_fields, *Budget.model_fields]
+    assert [key for key in keys if f"`{key}`" not in page] == []
