@@ -1,23 +1,15 @@
-"""The queue: the same behaviour on SQLite and on PostgreSQL."""
+"""Runs in the queue and in the hands of workers: the same behaviour on SQLite and on PostgreSQL."""
 
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from support import claim_child
-from support.queued_runs import ANY_SLOT, NOON, claimed, kinds, make_worker, new_run, queued
+from support.queued_runs import ANY_SLOT, claimed, kinds, make_worker, new_run, queued
 
 from tunix_rt.core.errors import ConflictError, NotFoundError
 from tunix_rt.core.run_record import RunFailure, RunFigures
-from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
 from tunix_rt.core.runs.run import Lease
-from tunix_rt.core.runs.store_types import BeatAnswer, LeaseBeat, RunFilter
+from tunix_rt.core.runs.store_types import BeatAnswer, RunFilter
 from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.services.store import Store
 
 FIGURES = RunFigures(num_steps=2, num_planned_steps=2, num_examples=4, num_dropped_examples=0, fill_ratio=0.5)
@@ -55,130 +47,6 @@ def test_an_unknown_run_is_not_found_whatever_is_asked(store: Store) -> None:
     for ask in (runs.get, runs.status_of, runs.events, runs.cancel, runs.pause, runs.resume, runs.remove):
         with pytest.raises(NotFoundError, match="runs list"):
             ask("nothing")
-
-
-def test_runs_are_taken_by_priority_and_then_by_age(store: Store) -> None:
-    for run_id, priority in [("low", -1), ("first", 0), ("second", 0), ("high", 5)]:
-        queued(store, run_id, priority=priority)
-    assert [taken(store) for _ in range(5)] == ["high", "first", "second", "low", None]
-
-
-def test_a_raised_priority_counts_at_the_next_claim(store: Store) -> None:
-    queued(store, "first")
-    queued(store, "second")
-    assert store.runs.set_priority("second", 1).priority == 1
-    assert taken(store) == "second"
-    assert kinds(store, "second") == ["submitted", "priority", "claimed"]
-
-
-def test_a_slot_takes_only_runs_of_its_device(store: Store) -> None:
-    queued(store, "on-tpu", device="tpu")
-    queued(store, "on-gpu", device="gpu")
-    queued(store, "anywhere")
-    assert taken(store, Slot(device="cpu")) == "anywhere"
-    assert taken(store, Slot(device="cpu"), Slot(device="gpu", index=0)) == "on-gpu"
-    assert taken(store, Slot(device="cpu")) is None
-    assert taken(store, Slot(device="auto")) == "on-tpu"
-    assert store.runs.claim("worker-a", ()) is None
-
-
-def test_a_run_for_another_executor_is_left_to_it(store: Store) -> None:
-    queued(store, executor="ray")
-    assert taken(store) is None
-    claim = store.runs.claim("worker-a", ANY_SLOT, "ray")
-    assert claim is not None
-    assert claim.attempt == 1
-
-
-def test_a_paused_queue_gives_nothing_out(store: Store) -> None:
-    queued(store)
-    store.flags.set_queue_paused(True)
-    store.flags.set_queue_paused(True)
-    assert store.flags.is_queue_paused()
-    assert taken(store) is None
-    store.flags.set_queue_paused(False)
-    assert not store.flags.is_queue_paused()
-    assert taken(store) == "run-1"
-
-
-def test_a_held_run_waits_until_it_is_resumed(store: Store) -> None:
-    queued(store, is_held=True)
-    assert taken(store) is None
-    store.runs.resume("run-1")
-    assert taken(store) == "run-1"
-    assert kinds(store) == ["submitted", "resumed", "claimed"]
-
-
-def test_a_retry_waits_for_its_moment_and_no_longer_than_any_back_off(store: Store) -> None:
-    claim = claimed(store)
-    moment = NOON + timedelta(seconds=8)
-    assert store.runs.requeue(claim.lease, "retry", "It died.", not_before=moment, num_failures=1)
-
-    def taken_at(seconds: float) -> bool:
-        runs = RunRepository(store.engine, now=lambda: NOON + timedelta(seconds=seconds))
-        found = runs.claim("worker-a", ANY_SLOT)
-        return found is not None and runs.requeue(found.lease, "retry", "Again.", not_before=moment)
-
-    assert not taken_at(7)
-    assert taken_at(8)
-    assert not taken_at(8 - BACKOFF_CAP_S)
-    assert taken_at(7 - BACKOFF_CAP_S), "the clock was set back by more than a back-off"
-    assert store.runs.get("run-1").num_failures == 1
-
-
-def test_resuming_a_run_that_waits_for_its_retry_makes_it_due(store: Store) -> None:
-    claim = claimed(store)
-    later = claim.run.queued_at + timedelta(seconds=200)
-    store.runs.requeue(claim.lease, "retry", "It died.", not_before=later)
-    assert taken(store) is None
-    store.runs.resume("run-1")
-    assert taken(store) == "run-1"
-
-
-def test_a_claim_says_everything_that_a_child_needs(store: Store) -> None:
-    claim = claimed(store)
-    assert claim.attempt == 1
-    assert claim.run.status == "running"
-    assert claim.run.worker_id == "worker-a"
-    assert claim.run.started_at is not None
-    assert claim.run.request.recipe == "demo"
-    assert store.runs.leases() == (LeaseBeat("run-1", "worker-a", claim.lease.token, 0, 0),)
-
-
-def test_threads_and_workers_never_take_the_same_run(store: Store) -> None:
-    run_ids = [f"run-{number}" for number in range(40)]
-    for run_id in run_ids:
-        queued(store, run_id)
-
-    def take_all(worker: int) -> list[str]:
-        found = []
-        while (claim := store.runs.claim(f"worker-{worker}", ANY_SLOT)) is not None:
-            found.append(claim.run.run_id)
-        return found
-
-    with ThreadPoolExecutor(4) as pool:
-        found = [run_id for part in pool.map(take_all, range(4)) for run_id in part]
-    assert sorted(found) == sorted(run_ids)
-
-
-def test_processes_never_take_the_same_run(store: Store) -> None:
-    run_ids = [f"run-{number}" for number in range(60)]
-    for run_id in run_ids:
-        queued(store, run_id)
-    with ExitStack() as stack:
-        children = [stack.enter_context(claiming(store, f"worker-{number}")) for number in range(2)]
-        assert [child.stdout.readline() for child in children] == ["ready\n"] * 2
-        for child in children:
-            child.stdin.write("go\n")
-            child.stdin.flush()
-        found = [run_id for child in children for run_id in child.stdout.read().split()]
-    assert [child.returncode for child in children] == [0, 0]
-    assert sorted(found) == sorted(run_ids)
-
-
-def claiming(store: Store, worker_id: str) -> Any:
-    command = [sys.executable, claim_child.__file__, store.settings.resolved_database_url, worker_id]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def test_one_beat_keeps_all_leases_of_a_worker_and_tells_what_was_asked(store: Store) -> None:
@@ -335,17 +203,6 @@ def test_an_id_is_found_by_its_beginning_or_its_last_word(store: Store) -> None:
     )
     assert len(store.runs.find_ids("2025")) == 2
     assert store.runs.find_ids("f2a") == ()
-
-
-def test_a_run_is_removed_unless_a_worker_has_it(store: Store) -> None:
-    lease = claimed(store).lease
-    with pytest.raises(ConflictError, match="runs cancel run-1"):
-        store.runs.remove("run-1")
-    store.runs.finish(lease, "succeeded", "Done.")
-    store.runs.remove("run-1")
-    assert ids(store) == []
-    queued(store)
-    assert kinds(store) == ["submitted"], "nothing is left of the events of the first one"
 
 
 def test_workers_are_known_until_they_are_forgotten(store: Store) -> None:

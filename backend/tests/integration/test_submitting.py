@@ -20,7 +20,9 @@ from tunix_rt.core.errors import (
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.services.datasets import delete_dataset
 from tunix_rt.services.runs.preparing import prepare
+from tunix_rt.services.runs.removing import remove
 from tunix_rt.services.runs.submitting import submit
 from tunix_rt.services.store import Store
 
@@ -137,6 +139,15 @@ def test_hardware_that_is_elsewhere_is_not_guessed(home: Settings, values: dict[
     preview = prepare(home, small_request(engine="jax", **values))
     assert preview.plan is None
     assert "say for which hardware" in preview.notes[0]
+
+
+def test_a_dataset_that_a_queued_run_needs_is_kept(store: Store) -> None:
+    build_demo(store.settings)
+    run = submit(store, small_request())
+    with pytest.raises(ConflictError, match=run.run_id):
+        delete_dataset(store.settings, "demo-v1")
+    remove(store, run.run_id)
+    delete_dataset(store.settings, "demo-v1")
 
 
 def test_an_id_that_is_taken_keeps_its_run(store: Store) -> None:

@@ -101,9 +101,11 @@ def _planned_and_measured(run: RunDetail) -> Iterator[tuple[str, str, str]]:
     figures = run.figures
     if run.plan is None and figures is None:
         return
-    yield "steps", _number(_planned(run, "num_steps")), _number(figures and figures.num_steps)
-    memory = figures and figures.peak_memory_bytes
-    yield "memory", _memory(_planned(run, "per_device_bytes")), _memory(memory)
+    steps = None if figures is None else figures.num_steps
+    memory = None if figures is None else figures.peak_memory_bytes
+    whole = " (whole process)" if figures is not None and figures.peak_memory_of == "process" else ""
+    yield "steps", _number(_planned(run, "num_steps")), _number(steps)
+    yield "memory", _memory(_planned(run, "per_device_bytes")), _memory(memory) + whole
     yield "time", _time(_planned(run, "total_seconds")), _time(_seconds(run))
 
 

@@ -18,6 +18,7 @@ from tunix_rt.core.record import Record
 from tunix_rt.files.atomic import storage_errors, write_json_atomically
 
 _Record = TypeVar("_Record", bound=Record)
+RECIPE_FILE = "recipe.yaml"
 _BYTES_OF_A_TAIL = 64 * 1024
 
 
@@ -72,7 +73,7 @@ class JobDir:
     @property
     def recipe(self) -> Path:
         """The recipe that the engine gets."""
-        return self.path / "recipe.yaml"
+        return self.path / RECIPE_FILE
 
     @property
     def output(self) -> Path:

@@ -168,9 +168,9 @@ def keep_json_lines(path: Path, is_kept: Callable[[dict[str, Any]], bool]) -> No
         file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept)
 
 
-def runs_using_dataset(runs_dir: Path, key: str) -> list[str]:
+def runs_using_dataset(runs_dir: Path, key: str, *, recipe_file: str = RECIPE_FILE) -> list[str]:
     """The ids of the runs whose resolved recipe names the dataset, sorted."""
-    recipes = runs_dir.glob(f"*/{RECIPE_FILE}")
+    recipes = runs_dir.glob(f"*/{recipe_file}")
     return sorted(recipe.parent.name for recipe in recipes if _dataset_of(recipe) == key)
 
 

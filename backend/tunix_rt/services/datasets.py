@@ -12,6 +12,7 @@ from tunix_rt.core.dataset import DatasetManifest, DatasetSummary, SplitFile, su
 from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.core.trace import Trace, explain_validation_error, trace_id
+from tunix_rt.files import job_dirs
 from tunix_rt.files.dataset_dirs import (
     dataset_exists,
     dataset_keys,
@@ -133,10 +134,12 @@ def require_unchanged(datasets_dir: Path, key: str, split: SplitFile) -> None:
 
 
 def delete_dataset(settings: Settings, key: str) -> None:
-    """Remove a dataset. NotFoundError if there is none, ConflictError while a run uses it."""
+    """Remove a dataset. NotFoundError if there is none, ConflictError while a run uses or awaits it."""
     if not dataset_exists(settings.datasets_dir, key):
         read_manifest(settings.datasets_dir, key)  # raises: there is none
-    runs = runs_using_dataset(settings.runs_dir, key)
+    begun = runs_using_dataset(settings.runs_dir, key)
+    submitted = runs_using_dataset(settings.jobs_dir, key, recipe_file=job_dirs.RECIPE_FILE)
+    runs = sorted({*begun, *submitted})
     if runs:
         shown = ", ".join(runs[:_MAX_RUNS_SHOWN])
         raise ConflictError(
