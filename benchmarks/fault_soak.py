@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     parser.add_argument("--engine", choices=["jax", "torch"], default="jax")
-    parser.add_argument("--kill-every-s", type=float, default=5.0, help="mean time between two kills")
+    parser.add_argument("--kill-every-s", type=float, default=8.0, help="mean time between two kills")
     parser.add_argument("--patience-s", type=float, default=900.0, help="for the next run to end")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="write the figures here")

@@ -31,14 +31,15 @@ def training_job(settings: Settings, claim: Claim, slot: Slot) -> Job:
         run_dir=run_dir,
         recipe=resolve_recipe(run.recipe, what=f"the recipe of {run.run_id}").recipe,
         grace_s=settings.cancel_grace_s,
-        device=run.device,
+        device=_device(run.device, slot),
     )
 
 
 def evaluation_command(claim: Claim, eval_set: str, slot: Slot) -> tuple[str, ...]:
     """Evaluate what was trained; the same command goes on where it stopped."""
     device = _device(claim.run.device, slot)
-    return (*_PROGRAM, "eval", "run", claim.run.run_id, "--eval-set", eval_set, "--device", device)
+    how = ("--engine", claim.run.engine, "--device", device)
+    return (*_PROGRAM, "eval", "run", claim.run.run_id, "--eval-set", eval_set, *how)
 
 
 def _device(asked: str, slot: Slot) -> str:

@@ -147,7 +147,7 @@ def test_the_evaluation_follows_the_training(store: Store) -> None:
         ended_as(store, "succeeded")
     assert kinds(store) == ["submitted", "claimed", "started", "evaluating", "evaluated", "succeeded"]
     asked = run_path(store, "asked").read_text()
-    assert asked == "-m tunix_rt.cli eval run run-1 --eval-set eval-v2 --device auto"
+    assert asked == "-m tunix_rt.cli eval run run-1 --eval-set eval-v2 --engine auto --device auto"
 
 
 def test_a_failed_evaluation_does_not_undo_the_training(store: Store) -> None:
