@@ -15,22 +15,33 @@ from support.children import LiveServer, live_server
 from support.scripted_models import scripted_run
 
 from tunix_rt.config.settings import Settings
+from tunix_rt.core.models.reference import ModelReference
+from tunix_rt.services.registry.registering import register_run
+from tunix_rt.services.store import open_store
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 6 * 7?"}]
 DEADLINE_S = 60
+MODEL = "adder@best"
 
 
 @pytest.fixture(scope="module")
-def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return scripted_run(tmp_path_factory.mktemp("home") / "runs", "sums").path
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run, registered as `adder`, version 1, which is @best."""
+    settings = Settings(home=tmp_path_factory.mktemp("home"))
+    scripted_run(settings.runs_dir, "sums")
+    store = open_store(settings)
+    register_run(store, "adder", "sums")
+    store.models.set_alias(ModelReference("adder", version=1), "best")
+    store.close()
+    return settings.home_dir
 
 
 @pytest.fixture(scope="module")
-def server(run_dir: Path) -> Iterator[LiveServer]:
-    settings = Settings(home=run_dir.parents[1])
+def server(home: Path) -> Iterator[LiveServer]:
     on_cpu = {"TUNIX_RT_SERVING_ENGINE": "jax", "TUNIX_RT_SERVING_DEVICE": "cpu", "OMP_NUM_THREADS": "1"}
-    with live_server(settings, **on_cpu) as started:
+    with live_server(Settings(home=home), **on_cpu) as started:
         yield started
+    assert not pids_of(home)
 
 
 @pytest.fixture(scope="module")
@@ -40,52 +51,54 @@ def client(server: LiveServer) -> Iterator[OpenAI]:
         yield opened
 
 
-def pids_of(run_dir: Path) -> list[int]:
-    """The processes whose command line names the run: that of its model."""
+def pids_of(home: Path) -> list[int]:
+    """The processes of the models of this home."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
+            command, environ = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
         except OSError:  # it has ended since it was listed
             continue
-        if str(run_dir).encode() in words:
+        if b"tunix_rt.cli.model_server" in command and f"TUNIX_RT_HOME={home}".encode() in environ.split(
+            b"\0"
+        ):
             found.append(int(process.name))
     return found
 
 
-def wait_for_process(run_dir: Path) -> int:
-    """The process of the run's model, as soon as there is one."""
+def wait_for_process(home: Path) -> int:
+    """The process of a model, as soon as there is one."""
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
-        if found := pids_of(run_dir):
+        if found := pids_of(home):
             return found[0]
         time.sleep(0.01)
     raise AssertionError("no process was started")
 
 
-def test_a_process_that_dies_is_a_503_and_the_next_request_is_answered(client: OpenAI, run_dir: Path) -> None:
+def test_a_process_that_dies_is_a_503_and_the_next_request_is_answered(client: OpenAI, home: Path) -> None:
     def ask() -> str | None:
-        return client.chat.completions.create(model="sums", messages=QUESTION).choices[0].message.content
+        return client.chat.completions.create(model=MODEL, messages=QUESTION).choices[0].message.content
 
     with ThreadPoolExecutor(1) as thread:
         first = thread.submit(ask)  # waits until the model is loaded, and that never happens
-        os.kill(wait_for_process(run_dir), signal.SIGKILL)
+        os.kill(wait_for_process(home), signal.SIGKILL)
         with pytest.raises(openai.InternalServerError, match=r"has ended \(signal 9\).*Ask again") as died:
             first.result(timeout=DEADLINE_S)
     assert died.value.status_code == 503
     assert ask() == "42"
-    assert client.models.retrieve("sums").model_dump()["is_loaded"]
+    assert client.models.retrieve("adder:1").model_dump()["is_loaded"]
 
 
 def test_models_are_listed_and_found_by_name(client: OpenAI) -> None:
-    assert [model.id for model in client.models.list()] == ["sums"]
-    assert client.models.retrieve("sums").owned_by == "tunix-rt"
+    assert [model.id for model in client.models.list()] == ["adder:1", "adder@best", "sums"]
+    assert client.models.retrieve(MODEL).model_dump()["root"] == "adder:1"
     with pytest.raises(openai.NotFoundError, match="no model 'nobody' to ask"):
         client.models.retrieve("nobody")
 
 
 def test_an_answer_has_its_reasoning_apart(client: OpenAI) -> None:
-    completion = client.chat.completions.create(model="sums", messages=QUESTION, temperature=0)
+    completion = client.chat.completions.create(model=MODEL, messages=QUESTION, temperature=0)
     [choice] = completion.choices
     assert (choice.message.content, choice.finish_reason) == ("42", "stop")
     assert choice.message.reasoning_content == "six sévens"  # type: ignore[attr-defined]
@@ -98,7 +111,7 @@ def test_an_answer_has_its_reasoning_apart(client: OpenAI) -> None:
 def test_a_stream_is_the_same_answer_in_pieces(client: OpenAI) -> None:
     chunks = list(
         client.chat.completions.create(
-            model="sums", messages=QUESTION, stream=True, stream_options={"include_usage": True}
+            model=MODEL, messages=QUESTION, stream=True, stream_options={"include_usage": True}
         )
     )
     deltas = [choice.delta.model_dump() for chunk in chunks for choice in chunk.choices]
@@ -112,24 +125,24 @@ def test_a_stream_is_the_same_answer_in_pieces(client: OpenAI) -> None:
 
 def test_limits_stops_and_several_choices_are_obeyed(client: OpenAI) -> None:
     ask = client.chat.completions.create
-    [cut] = ask(model="sums", messages=QUESTION, max_completion_tokens=4).choices
+    [cut] = ask(model=MODEL, messages=QUESTION, max_completion_tokens=4).choices
     assert (cut.finish_reason, cut.message.content) == ("length", "")
-    [stopped] = ask(model="sums", messages=QUESTION, stop=["vens</reason"]).choices
+    [stopped] = ask(model=MODEL, messages=QUESTION, stop=["vens</reason"]).choices
     assert (stopped.finish_reason, stopped.message.content) == ("stop", "")
     assert stopped.message.reasoning_content == "six sé"  # type: ignore[attr-defined]
-    several = ask(model="sums", messages=QUESTION, n=3, seed=7).choices
+    several = ask(model=MODEL, messages=QUESTION, n=3, seed=7).choices
     assert [(choice.index, choice.message.content) for choice in several] == [(0, "42"), (1, "42"), (2, "42")]
 
 
 def test_an_answer_can_be_sent_back_in_the_next_turn(client: OpenAI) -> None:
-    first = client.chat.completions.create(model="sums", messages=QUESTION)
+    first = client.chat.completions.create(model=MODEL, messages=QUESTION)
     history = [
         {"role": "system", "content": [{"type": "text", "text": "Think first."}]},
         *QUESTION,
         first.choices[0].message,
         {"role": "user", "content": "And 42 / 7?"},
     ]
-    second = client.chat.completions.create(model="sums", messages=history)  # type: ignore[arg-type]
+    second = client.chat.completions.create(model=MODEL, messages=history)  # type: ignore[arg-type]
     assert second.choices[0].message.content == "42"
     assert first.usage is not None
     assert second.usage is not None
@@ -150,7 +163,7 @@ def test_an_answer_can_be_sent_back_in_the_next_turn(client: OpenAI) -> None:
 def test_what_cannot_be_done_is_refused_with_the_reason(
     client: OpenAI, fields: dict[str, object], said: str
 ) -> None:
-    asked: dict[str, object] = {"model": "sums", "messages": QUESTION, **fields}
+    asked: dict[str, object] = {"model": MODEL, "messages": QUESTION, **fields}
     for stream in (False, True):
         with pytest.raises(openai.UnprocessableEntityError, match=said) as refused:
             client.chat.completions.create(**asked, stream=stream)  # type: ignore[call-overload]
@@ -160,7 +173,7 @@ def test_what_cannot_be_done_is_refused_with_the_reason(
         assert error["message"] == f"{error['detail']} {error['next_step']}"
 
 
-@pytest.mark.parametrize("name", ["nobody", "../runs/sums", "sums/../sums", ".", "..", "sums@best"])
+@pytest.mark.parametrize("name", ["nobody", "../runs/sums", "sums/../sums", ".", "..", "adder@worst"])
 def test_only_names_that_are_known_can_be_asked(client: OpenAI, name: str) -> None:
     with pytest.raises(openai.NotFoundError, match="no registered model and no finished run"):
         client.chat.completions.create(model=name, messages=QUESTION)

@@ -55,6 +55,9 @@ def scripted_run(runs_dir: Path, run_id: str, text: str = TEXT, *, is_endless: b
     """A finished run whose model it is."""
     run_dir = finished_run(runs_dir / run_id, markup="reasoning")
     write_scripted_model(run_dir.model, text, is_endless=is_endless)
+    manifest = json.loads(run_dir.manifest.read_bytes())
+    run_dir.manifest.unlink()
+    run_dir.manifest.write_text(json.dumps(manifest | {"files": run_dir.file_hashes()}), encoding="utf-8")
     return run_dir
 
 

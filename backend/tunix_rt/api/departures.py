@@ -20,6 +20,8 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T | Non
         for task in (working, leaving):
             task.cancel()
         await asyncio.wait({working, leaving})
+        if not working.cancelled():
+            working.exception()  # whoever left does not want to know
 
 
 async def _left(request: Request) -> None:

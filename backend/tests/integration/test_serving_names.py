@@ -1,0 +1,54 @@
+"""What clients may call a model, and which weights that means: on both databases."""
+
+from pathlib import Path
+
+import pytest
+from support.run_dirs import finished_run
+from support.scripted_models import scripted_run, write_scripted_model
+
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.core.models.reference import ModelReference
+from tunix_rt.services.registry.registering import register_directory, register_run
+from tunix_rt.services.serving.naming import find_served, list_served
+from tunix_rt.services.store import Store
+
+
+@pytest.fixture
+def stocked(store: Store, tmp_path: Path) -> Store:
+    """Two versions of a model, the first of them @best, the run it comes from, and runs without a model."""
+    runs = store.settings.runs_dir
+    scripted_run(runs, "sums")
+    register_run(store, "adder", "sums")
+    store.models.set_alias(ModelReference("adder", version=1), "best")
+    register_directory(store, "adder", write_scripted_model(tmp_path / "other", "seven"))
+    finished_run(runs / "broken", status="failed", exit_code=1)
+    (finished_run(runs / "damaged").manifest).write_text("{}", encoding="utf-8")
+    return store
+
+
+def test_versions_aliases_and_finished_runs_are_listed(stocked: Store) -> None:
+    listed = {model.id: model.root for model in list_served(stocked)}
+    assert listed == {"adder:1": "adder:1", "adder@best": "adder:1", "adder:2": "adder:2", "sums": "sums"}
+
+
+@pytest.mark.parametrize(
+    ("name", "root"),
+    [("adder", "adder:2"), ("adder@best", "adder:1"), ("adder:1", "adder:1"), ("sums", "sums")],
+)
+def test_a_name_means_weights_that_never_change(stocked: Store, name: str, root: str) -> None:
+    assert find_served(stocked, name).root == root
+
+
+def test_an_alias_that_was_moved_means_other_weights_at_once(stocked: Store) -> None:
+    stocked.models.set_alias(ModelReference("adder", version=2), "best")
+    assert find_served(stocked, "adder@best").root == "adder:2"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["adder@worst", "adder:3", "broken", "nobody", "..", ".", "", "sums/model", "../runs/sums", "tiny-llama"],
+)
+def test_nothing_else_can_be_asked(stocked: Store, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(stocked.settings.home_dir)  # where some of these are paths
+    with pytest.raises(NotFoundError, match="GET /v1/models"):
+        find_served(stocked, name)
