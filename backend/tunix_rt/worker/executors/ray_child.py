@@ -21,6 +21,8 @@ from tunix_rt.worker.executors.ray_shipping import Shipments, run_so_far
 _REPORT_EVERY_S = 0.5
 _LOCK_S = 10.0
 _QUIET_S = 10.0
+_OF_THIS_MACHINE = {"TUNIX_RT_HOME", "TUNIX_RT_DATABASE_URL", "CUDA_VISIBLE_DEVICES"}
+"""Paths, secrets and devices that mean nothing, or too much, elsewhere."""
 _STOPPED = 128 + signal.SIGTERM
 """Exit code of an engine that was asked to stop."""
 
@@ -32,6 +34,7 @@ class RayChild:
         self._job = job
         self._shipments = shipments
         self._settings = settings
+        self._where = "A Ray node"
         self._is_training = False
         self._is_stopping = False
         self._is_killed = False
@@ -90,14 +93,16 @@ class RayChild:
         except GivenUp:
             return self._how_it_was_given_up()
         except RayError as error:
-            replica.say(f"the node is lost: {reason(error)}")
-            return ChildExit(None, detail=f"The Ray node was lost: {reason(error)}", is_infrastructure=True)
+            lost = f"{self._where} was lost: {reason(error)}"
+            replica.say(lost)
+            return ChildExit(None, detail=lost, is_infrastructure=True)
         finally:
             self._writes_nothing.set()
             actor.release()
 
     def _trained(self, actor: RunActor, replica: Replica) -> ChildExit:
-        replica.say(f"training on {actor.call('host')}")
+        self._where = f"The Ray node {actor.call('host')}"
+        replica.say(f"{self._where} trains it")
         self._ship(actor)
         actor.call("start", self._assignment())
         self._is_training = True
@@ -123,7 +128,7 @@ class RayChild:
         return Assignment(
             attempt=job.attempt,
             command=tuple(paths.get(argument, argument) for argument in job.command),
-            environment=job.environment,
+            environment={name: job.environment[name] for name in job.environment.keys() - _OF_THIS_MACHINE},
             recipe=job.recipe,
             device=job.device,
             grace_s=job.grace_s,

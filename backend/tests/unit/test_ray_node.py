@@ -1,0 +1,94 @@
+"""The node's end of a Ray run, without Ray: it is a class like any other."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.jobs import RECIPE as RECIPE_VALUES
+from support.jobs import wait_for
+
+from tunix_rt.config.recipe_loading import validate_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.worker.executors.base import ChildExit
+from tunix_rt.worker.executors.ray import RayExecutor
+from tunix_rt.worker.executors.ray_messages import RECIPE, RUN_DIR, Assignment, Known
+from tunix_rt.worker.executors.ray_node import Node
+
+SLEEPS = "import signal; signal.pause()"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    with closing(Node(tmp_path / "home", "run")) as opened:
+        yield opened
+
+
+def assignment(*command: str, silence_s: float = 600.0) -> Assignment:
+    return Assignment(
+        attempt=1,
+        command=command,
+        environment={"GREETING": "hello"},
+        recipe=validate_recipe(RECIPE_VALUES),
+        device="cpu",
+        grace_s=60.0,
+        silence_s=silence_s,
+        checkpoint_url=None,
+    )
+
+
+def exit_of(node: Node) -> ChildExit:
+    return wait_for(lambda: node.report(Known()).exit)
+
+
+def output_of(node: Node) -> str:
+    return node.report(Known()).growths["output.log"].data.decode()
+
+
+def test_a_command_gets_the_paths_of_the_node(node: Node, tmp_path: Path) -> None:
+    node.write("jobs/run/recipe.yaml", 0, b"mode")
+    node.write("jobs/run/recipe.yaml", 4, b"l: 1\n")
+    program = "import os, sys; print(*sys.argv[1:], os.environ['TUNIX_RT_HOME'], os.environ['GREETING'])"
+    node.start(assignment("-S", "-c", program, RECIPE, RUN_DIR))
+    assert exit_of(node).code == 0
+    home = tmp_path / "home"
+    assert output_of(node) == f"{home}/jobs/run/recipe.yaml {home}/runs/run {home} hello\n"
+    assert (home / "jobs/run/recipe.yaml").read_bytes() == b"model: 1\n"
+
+
+def test_a_second_start_is_the_same_start(node: Node) -> None:
+    for _ in range(2):
+        node.start(assignment("-S", "-c", "print('once')"))
+    assert exit_of(node).code == 0
+    assert output_of(node) == "once\n"
+
+
+def test_a_node_whose_worker_is_silent_stops_by_itself(node: Node, tmp_path: Path) -> None:
+    node.start(assignment("-S", "-c", SLEEPS, silence_s=0.0))
+    wait_for(lambda: (tmp_path / "home/jobs/run/exit.json").exists())
+    exit_ = exit_of(node)
+    assert exit_.signal == signal.SIGTERM
+    assert exit_.is_infrastructure
+    assert "silent" in exit_.detail
+
+
+def test_what_is_killed_is_dead_when_the_answer_comes(node: Node) -> None:
+    node.start(assignment("-S", "-c", SLEEPS))
+    node.kill()
+    exit_ = node.report(Known()).exit
+    assert exit_ is not None
+    assert exit_.was_killed
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match="'ray'"):
+        RayExecutor(Settings())
+
+
+def test_a_mirror_that_cannot_be_opened_is_refused_before_the_cluster_is_asked() -> None:
+    with pytest.raises(InvalidInputError, match="TUNIX_RT_CHECKPOINT_URL"):
+        RayExecutor(Settings(checkpoint_url="nowhere://x"), "127.0.0.1:9")
