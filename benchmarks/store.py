@@ -191,12 +191,13 @@ def run_cli(env: dict[str, str], *arguments: str) -> tuple[float, float]:
 
 
 @contextmanager
-def server(env: dict[str, str]) -> Iterator[httpx.Client]:
-    """A client of a real server on loopback."""
+def server(env: dict[str, str], *, stderr: int | None = None) -> Iterator[httpx.Client]:
+    """A client of a real server on loopback; its log goes to `stderr`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    child = subprocess.Popen([sys.executable, "-m", "tunix_rt.cli", "up", "--port", str(port)], env=env)
+    command = [sys.executable, "-m", "tunix_rt.cli", "up", "--port", str(port)]
+    child = subprocess.Popen(command, env=env, stderr=stderr)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
             wait_for(client)

@@ -90,6 +90,8 @@ def test_metrics_are_the_lines_of_the_file_without_a_torn_one(client: TestClient
     assert response.json() == whole
     run.run_dir.metrics.write_text('{"step": 1')
     assert client.get(f"{RUN}/metrics").json() == []
+    run.run_dir.metrics.write_text('{"step": 1}\n' * 100_000)
+    assert client.get(f"{RUN}/metrics").json() == [{"step": 1}] * 100_000
 
 
 @on_sqlite

@@ -4,10 +4,11 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from fastapi import UploadFile
+from fastapi import Response, UploadFile
 from fastapi.responses import StreamingResponse
 
 from tunix_rt.files.atomic import storage_errors
@@ -47,6 +48,14 @@ def download(file: IO[bytes], name: str, media_type: str) -> StreamingResponse:
     """An answer that streams `file` and closes it."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(_chunks(file), media_type=media_type, headers=headers)
+
+
+def pieces_response(pieces: Iterator[bytes], media_type: str) -> Response:
+    """An answer of at least one piece: sent at once when there are no more, else as they come."""
+    first, second = next(pieces), next(pieces, None)
+    if second is None:
+        return Response(first, media_type=media_type)
+    return StreamingResponse(chain((first, second), pieces), media_type=media_type)
 
 
 def text_answer(media_type: str) -> dict[int | str, dict[str, Any]]:

@@ -5,11 +5,11 @@ from pathlib import PurePosixPath
 from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Depends, Path, Request, Response
-from fastapi.responses import StreamingResponse
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import ErrorBody, error_responses
 from tunix_rt.api.file_ranges import file_response
+from tunix_rt.api.transfers import pieces_response
 from tunix_rt.core.run_record import MetricsLine, ValidationLine
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services.runs import artifacts
@@ -28,9 +28,9 @@ def _opened(run_id: RunId, path: ArtifactPath, store: OpenStore) -> Iterator[Bin
 
 
 @router.get("/metrics", response_model=list[MetricsLine | ValidationLine])
-def get_metrics(run_id: RunId, store: OpenStore) -> StreamingResponse:
+def get_metrics(run_id: RunId, store: OpenStore) -> Response:
     """Every line of metrics that holds so far, in order; none before the first. 404 if unknown."""
-    return StreamingResponse(metrics_array(store, run_id), media_type="application/json")
+    return pieces_response(metrics_array(store, run_id), "application/json")
 
 
 @router.get("/artifacts", response_model_exclude_none=True)

@@ -24,13 +24,16 @@ def metrics_array(store: Store, run_id: str) -> Iterator[bytes]:
 
 
 def _array(path: Path) -> Iterator[bytes]:
-    separator, torn = b"[", b""
+    piece, torn, has_lines = b"[", b"", False
     for block in _blocks(path):
         whole, newline, torn = (torn + block).rpartition(b"\n")
+        if newline and has_lines:
+            yield piece
+            piece = b",\n"
         if newline:
-            yield separator + whole.replace(b"\n", b",\n")
-            separator = b",\n"
-    yield b"[]" if separator == b"[" else b"]"
+            piece += whole.replace(b"\n", b",\n")
+            has_lines = True
+    yield piece + b"]"
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
