@@ -62,6 +62,8 @@ def known(store: Store) -> dict[str, dict[str, str]]:
         },
         "run evaluations": {"run_id": "run-a"},
         "regression": {"name": "main"},
+        "runs": {"run_id": "run-a"},
+        "training": {"dataset_key": dataset_key},
         "health": {},
     }
 
@@ -69,7 +71,17 @@ def known(store: Store) -> dict[str, dict[str, str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "tag",
-    ["traces", "datasets", "evalsets", "evaluations", "run evaluations", "regression", "health"],
+    [
+        "traces",
+        "datasets",
+        "evalsets",
+        "evaluations",
+        "run evaluations",
+        "regression",
+        "runs",
+        "training",
+        "health",
+    ],
 )
 def test_no_request_breaks_a_route_or_its_description(
     store: Store, known: dict[str, dict[str, str]], tag: str

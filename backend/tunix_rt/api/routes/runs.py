@@ -120,7 +120,9 @@ def resume_run(run_id: RunId, store: OpenStore) -> RunDetail:
     return controlling.resume(store, run_id)
 
 
-@router.post("/runs/{run_id}/priority", responses=error_responses(404, 409), response_model_exclude_none=True)
+@router.post(
+    "/runs/{run_id}/priority", responses=error_responses(400, 404, 409), response_model_exclude_none=True
+)
 def set_priority(run_id: RunId, body: NewPriority, store: OpenStore) -> RunDetail:
     """Take a run earlier or later. 404 if unknown, 409 if it has ended."""
     return controlling.set_priority(store, run_id, body.priority)
