@@ -4,6 +4,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,11 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_mirror_that_cannot_be_opened_is_refused_before_the_cluster_is_asked() -> None:
     with pytest.raises(InvalidInputError, match="TUNIX_RT_CHECKPOINT_URL"):
         RayExecutor(Settings(checkpoint_url="nowhere://x"), "127.0.0.1:9")
+
+
+def test_a_model_that_the_node_does_not_have_is_named(node: Node, tmp_path: Path) -> None:
+    missing = str(tmp_path / "models" / "mine")
+    recipe = validate_recipe({**RECIPE_VALUES, "model": {"name": missing}})
+    with pytest.raises(InvalidInputError, match="models/mine, which the Ray node") as raised:
+        node.start(replace(assignment("-c", ""), recipe=recipe))
+    assert "share" in raised.value.next_step

@@ -18,7 +18,7 @@ The CLI prints `detail` and `next_step` without a traceback and exits with `exit
     └── MissingExtraError       2  an optional dependency is not installed
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class TunixRTError(Exception):
@@ -34,6 +34,14 @@ class TunixRTError(Exception):
 
     def __str__(self) -> str:
         return f"{self.detail} {self.next_step}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Other processes raise it again as it was, whatever its constructor takes.
+        return _again, (type(self), self.detail), self.__dict__
+
+
+def _again(kind: type[TunixRTError], detail: str) -> TunixRTError:
+    return kind.__new__(kind, detail)
 
 
 class InvalidInputError(TunixRTError):

@@ -8,7 +8,7 @@ from typing import Any
 import ray
 from ray.exceptions import ActorUnavailableError, RayError, RayTaskError
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.core.errors import ConflictError, TunixRTError
 from tunix_rt.worker.executors import ray_bootstrap
 from tunix_rt.worker.executors.ray_resources import Demand, Resources
 from tunix_rt.worker.processes import wait_until
@@ -57,6 +57,7 @@ class RunActor:
 
         Raises:
             GivenUp: Nobody waits any more.
+            TunixRTError: The node says so.
             RayError: The node is lost, or something went wrong there.
         """
         while True:
@@ -77,7 +78,7 @@ class RunActor:
                 raise GivenUp
             ready, _ = ray.wait([reference], timeout=_SLICE_S)
             if ready:
-                return ray.get(reference)
+                return _got(reference)
 
 
 def clear(run_id: str) -> None:
@@ -107,6 +108,15 @@ def _end(actor: Any, *, is_placed: bool) -> None:
         if is_placed:
             ray.wait([actor.close.remote()], timeout=_CLOSE_S)
         ray.kill(actor, no_restart=True)
+
+
+def _got(reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        if isinstance(error.cause, TunixRTError):
+            raise error.cause from error
+        raise
 
 
 def _is_there(run_id: str) -> bool:

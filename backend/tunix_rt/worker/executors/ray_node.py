@@ -6,6 +6,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror
 from tunix_rt.files.file_copies import file_digest
 from tunix_rt.files.job_dirs import JobDir
@@ -48,9 +50,15 @@ class Node:
         return socket.gethostname()
 
     def start(self, assignment: Assignment) -> None:
-        """Fetch the newest checkpoints and start the engine."""
+        """Fetch the newest checkpoints and start the engine.
+
+        Raises:
+            InvalidInputError: The recipe names a directory that this node does not have.
+            StorageError: The mirror cannot be read.
+        """
         if self._child is not None:
             return
+        _require_models(assignment.recipe)
         if assignment.checkpoint_url is not None:
             self._uploads = self._restored(assignment.checkpoint_url)
         self._child = LocalExecutor().start(self._job(assignment))
@@ -142,3 +150,13 @@ class Node:
         """Print a line where the child prints."""
         with self._job_dir.open_output() as output:
             output.write(f"{text}\n".encode())
+
+
+def _require_models(recipe: Recipe) -> None:
+    for name in (recipe.model.name, recipe.model.tokenizer):
+        if name is not None and Path(name).is_absolute() and not Path(name).exists():
+            raise InvalidInputError(
+                f"The recipe's model is in {name}, which the Ray node {socket.gethostname()} does not have.",
+                next_step="Put it on a disk that all nodes share, under the same path, or train it with --executor "
+                "local.",
+            )

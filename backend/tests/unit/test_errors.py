@@ -1,0 +1,16 @@
+"""The error tree."""
+
+import pickle
+
+import pytest
+
+from tunix_rt.core.errors import DataError, MissingExtraError, TunixRTError
+
+
+@pytest.mark.parametrize(
+    "error", [DataError("Row 3 is empty.", next_step="Fill it."), MissingExtraError("It", extra="ray")]
+)
+def test_an_error_of_another_process_is_raised_as_it_was(error: TunixRTError) -> None:
+    received = pickle.loads(pickle.dumps(error))
+    assert type(received) is type(error)
+    assert (received.detail, received.next_step, received.args) == (error.detail, error.next_step, error.args)
