@@ -25,6 +25,8 @@ RECIPE: dict[str, Any] = {
         "learning_rate": 1e-3,
         "schedule": "constant",
         "precision": {"compute": "float32"},
+        "remat": "none",
+        "loss_chunk_tokens": None,
     },
 }
 

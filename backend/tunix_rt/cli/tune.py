@@ -7,8 +7,8 @@ import typer
 
 from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.eval_group import DefaultToRun
-from tunix_rt.cli.output import JsonFlag, print_json, say
-from tunix_rt.cli.tune_following import follow
+from tunix_rt.cli.output import JsonFlag, note, print_json, say
+from tunix_rt.cli.tune_following import follow, has_worker
 from tunix_rt.cli.tune_view import print_best, print_sweep, print_sweeps
 from tunix_rt.config.sweep_spec import load_sweep
 from tunix_rt.core.errors import InvalidInputError
@@ -128,9 +128,19 @@ def remove(sweep: Reference, as_json: JsonFlag = False) -> None:
     print_json({"removed": sweep_id}) if as_json else say(f"Removed {sweep_id}; its runs stay.")
 
 
+def _followed(store: Store, sweep_id: str) -> SweepDetail:
+    try:
+        return follow(store, sweep_id)
+    except KeyboardInterrupt as error:
+        note(f"the sweep goes on wherever a worker is; look again: tunix-rt tune resume {sweep_id}")
+        raise typer.Exit(130) from error
+
+
 def _go_on(store: Store, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
     if not detach:
-        sweep = follow(store, sweep.sweep_id)
+        sweep = _followed(store, sweep.sweep_id)
+    elif not has_worker(store):
+        note("no worker is there to go on with it; start one: tunix-rt worker")
     path = save_best_recipe(store, sweep) if sweep.best is not None and not detach else None
     if as_json:
         print_json(sweep.to_json() | ({} if path is None else {"recipe_file": str(path)}))

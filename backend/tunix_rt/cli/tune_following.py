@@ -33,7 +33,7 @@ def follow(store: Store, sweep_id: str) -> SweepDetail:
 
 @contextmanager
 def _some_worker(store: Store) -> Iterator[None]:
-    needs_one = not _has_worker(store)
+    needs_one = not has_worker(store)
     if needs_one:
         note("no worker is there: this command brings its own, until it ends")
     # Only its warnings: what it does is to be seen in the trials.
@@ -42,7 +42,8 @@ def _some_worker(store: Store) -> Iterator[None]:
         yield
 
 
-def _has_worker(store: Store) -> bool:
+def has_worker(store: Store) -> bool:
+    """Whether somebody is there who takes runs and looks after sweeps."""
     since = datetime.now(UTC) - _SILENT_AFTER
     return any(worker.status == "active" and worker.last_seen_at > since for worker in store.workers.list())
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from support.evaluations import make_evaluation, make_model, make_predictions
 from support.queued_runs import make_worker
 from support.sweeps import (
     RECIPE,
@@ -138,6 +139,23 @@ def test_a_hopeless_trial_is_pruned_while_it_runs(store: Store) -> None:
     assert advance(store, sweep_id), "it is not over while a run of it still stops"
     store.runs.finish(hopeless.lease, "cancelled", "Stopped.")
     assert not advance(store, sweep_id)
+
+
+def test_the_score_of_a_trial_is_that_of_its_evaluation(store: Store) -> None:
+    keys = {"metric": "score", "eval_set": "eval_v2", "budget": {"num_trials": 2}}
+    sweep_id = started(store, **keys)
+    advance(store, sweep_id)
+    run = train_next(store, rate_of)
+    made = make_predictions("1110")
+    model = make_model("run-0", run_id=run.run_id)
+    store.evaluations.add(make_evaluation(made, name="run-0", model=model, evalset="eval_v2"), made)
+    advance(store, sweep_id)
+    train_next(store, rate_of)
+    advance(store, sweep_id)
+    measured, unmeasured = store.sweeps.get(sweep_id).trials
+    assert (measured.status, measured.value) == ("succeeded", 0.75)
+    assert (unmeasured.status, unmeasured.error) == ("failed", "Its run succeeded, but has no score.")
+    assert store.runs.get(run.run_id).request.eval_set == "eval_v2"
 
 
 def test_device_minutes_are_a_budget_too(store: Store) -> None:

@@ -9,7 +9,8 @@ from pydantic import Field, JsonValue, model_validator
 
 from tunix_rt.core.record import Record
 
-MAX_CHOICES = 1000
+MAX_CHOICES = 100
+"""Each is tried on the recipe when the sweep is created."""
 MAX_GRID_POINTS = 10_000
 
 

@@ -102,10 +102,10 @@ class SweepSpec(Record):
         return None
 
     def _budget_problem(self) -> str | None:
-        num_points = num_grid_points(self.search_space)
         if self.sampler != "grid":
             is_endless = self.budget.num_trials is None and self.budget.device_minutes is None
             return "give budget.num_trials or budget.device_minutes" if is_endless else None
+        num_points = num_grid_points(self.search_space)
         if num_points is None:
             return "a grid needs choice or randint for every key: a range of numbers has no end of points"
         if num_points > MAX_GRID_POINTS:

@@ -1,7 +1,6 @@
 """One decision about a sweep: made from what was read, then stored whole or not at all."""
 
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tunix_rt.core.errors import TunixRTError
@@ -29,14 +28,17 @@ class Decider:
         self.sweep = store.sweeps.get(sweep_id)
         self._trials = {trial.number: trial for trial in self.sweep.trials}
         self._changed: set[int] = set()
+        self._opened: SweepStudy | None = None
 
-    @cached_property
+    @property
     def _study(self) -> "SweepStudy":
-        # Here, because most of the time there is nothing to ask the sampler.
-        from tunix_rt.services.sweeps.study import SweepStudy
+        if self._opened is None:
+            # Here, because most of the time there is nothing to ask the sampler.
+            from tunix_rt.services.sweeps.study import SweepStudy
 
-        records = self._store.sweeps.journal(self.sweep.sweep_id)[: self._num_known]
-        return SweepStudy(self.sweep.sweep_id, self.sweep.spec, records)
+            records = self._store.sweeps.journal(self.sweep.sweep_id)[: self._num_known]
+            self._opened = SweepStudy(self.sweep.sweep_id, self.sweep.spec, records)
+        return self._opened
 
     @property
     def trials(self) -> list[Trial]:
@@ -97,17 +99,15 @@ class Decider:
 
     def store_decision(self) -> bool:
         """Store what was decided since the last time; False when somebody else has decided meanwhile."""
-        if not self._changed and "_study" not in self.__dict__:
+        records = [] if self._opened is None else self._opened.journal.take_new()
+        if not (records or self._changed):
             return True
-        records = self._study.journal.take_new() if "_study" in self.__dict__ else []
         decision = Decision(
             num_known=self._num_known,
             records=records,
             trials=[self._trials[number] for number in sorted(self._changed)],
             best_run_id=None if self.best is None else self.best.run_id,
         )
-        if not (decision.records or decision.trials):
-            return True
         self._num_known += len(records)
         self._changed.clear()
         return self._store.sweeps.commit(self.sweep.sweep_id, decision)

@@ -27,6 +27,9 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 PERCENT = 100
 _SEED_STRIDE = 1_000_003
+# Drawn by chance before the sampler trusts what it has seen. On a learning rate, a weight decay and a batch
+# size, 5 was as good as any of 2 to 10 for 8, 16 and 32 trials.
+_NUM_RANDOM_TRIALS = 5
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,12 @@ def _sampler(spec: SweepSpec, number: int) -> BaseSampler:
         return RandomSampler(seed=seed)
     if spec.sampler == "tpe":
         # Keys are searched together, and away from where trials are running.
-        return TPESampler(seed=seed, multivariate=True, constant_liar=spec.max_concurrent > 1)
+        return TPESampler(
+            seed=seed,
+            n_startup_trials=_NUM_RANDOM_TRIALS,
+            multivariate=True,
+            constant_liar=spec.max_concurrent > 1,
+        )
     points = {key: _texts(parameter.points() or ()) for key, parameter in spec.search_space.items()}
     return GridSampler(points, seed=spec.seed)
 
