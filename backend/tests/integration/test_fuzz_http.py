@@ -64,6 +64,7 @@ def known(store: Store) -> dict[str, dict[str, str]]:
         "regression": {"name": "main"},
         "runs": {"run_id": "run-a"},
         "training": {"dataset_key": dataset_key},
+        "serving": {"name": "run-a"},
         "health": {},
     }
 
@@ -80,6 +81,7 @@ def known(store: Store) -> dict[str, dict[str, str]]:
         "regression",
         "runs",
         "training",
+        "serving",
         "health",
     ],
 )

@@ -25,7 +25,8 @@ from tunix_rt.services.serving.writing import ChatWriter
 def main() -> int:
     """Load the model and carry out orders until nobody sends any more."""
     reports = ReportWriter(_private_stdout())
-    orders = OrderReader(sys.stdin.buffer).orders
+    # Not sys.stdin: Python aborts when it ends while a thread reads from that.
+    orders = OrderReader(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)).orders
     options = _parser().parse_args()
     place = Place(options.engine, DeviceRequest(options.device))
     try:

@@ -1,0 +1,46 @@
+"""The process of a model as the system sees it: what it reads, what it writes, when it ends."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from support.children import environment
+
+from tunix_rt.config.settings import Settings
+
+PROGRAM = [sys.executable, "-m", "tunix_rt.cli.model_server"]
+
+
+def test_a_model_that_is_not_there_is_reported_on_one_line(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "nobody"],
+        env=environment(Settings(home=tmp_path)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        # Its input stays open: it would end for that reason otherwise.
+        [line] = child.stdout.readlines()
+        assert child.wait(timeout=60) == 2
+        child.stdin.close()
+    report = json.loads(line)
+    assert (report["kind"], report["code"]) == ("failed", "not-found")
+    assert "nobody" in report["detail"]
+
+
+def test_it_ends_with_whoever_started_it_even_while_it_loads(tmp_path: Path) -> None:
+    slow = tmp_path / "fifo"
+    # Reading this configuration lasts for ever.
+    slow.mkdir()
+    subprocess.run(["mkfifo", slow / "config.json"], check=True)
+    done = subprocess.run(
+        [*PROGRAM, str(slow), "--device", "cpu"],
+        env=environment(Settings(home=tmp_path)),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
