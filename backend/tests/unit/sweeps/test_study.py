@@ -119,3 +119,14 @@ def test_the_key_that_decides_is_the_important_one() -> None:
     found = study.importances()
     assert sum(found.values()) == pytest.approx(1)
     assert next(iter(found)) == "training.learning_rate"
+
+
+@pytest.mark.parametrize("values", [[2], [2, 4]])
+def test_where_nothing_mattered_nothing_is_important(values: list[int]) -> None:
+    study = study_of(
+        search_space={"training.batch_size": {"type": "choice", "values": values}}, sampler="random"
+    )
+    for number in range(6):
+        study.ask()
+        study.succeed(number, float(number) if len(values) == 1 else 1.0)
+    assert study.importances() == {}

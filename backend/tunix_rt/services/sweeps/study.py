@@ -1,6 +1,7 @@
 """Optuna's study of one sweep: which values to try next, which trial to stop, which key mattered."""
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from tunix_rt.services.sweeps.journal import HeldJournal
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 PERCENT = 100
+_BEST_SHARE = 0.1
 _SEED_STRIDE = 1_000_003
 # Drawn by chance before the sampler trusts what it has seen. On a learning rate, a weight decay and a batch
 # size, 5 was as good as any of 2 to 10 for 8, 16 and 32 trials.
@@ -109,10 +111,20 @@ class SweepStudy:
     def importances(self) -> dict[str, float]:
         """How much each key decided which trials were good, the most important first; they add up to 1.
 
-        PED-ANOVA: https://arxiv.org/abs/2304.10255
+        PED-ANOVA: https://arxiv.org/abs/2304.10255. Empty when no trial stands out: nothing mattered.
         """
-        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-        return optuna.importance.get_param_importances(self._study, evaluator=evaluator)
+        searched = [key for key, parameter in self._spec.search_space.items() if len(parameter.ends()) > 1]
+        if not searched or not self._has_best_trials():
+            return {}
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=_BEST_SHARE)
+        return optuna.importance.get_param_importances(self._study, evaluator=evaluator, params=searched)
+
+    def _has_best_trials(self) -> bool:
+        """Whether the best tenth of the trials is better than the rest."""
+        ended = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        is_most_best = self._spec.goal == "maximize"
+        values = sorted((trial.value or 0.0 for trial in ended), reverse=is_most_best)
+        return bool(values) and values[math.ceil(_BEST_SHARE * len(values)) - 1] != values[-1]
 
     def _trial_id(self, number: int) -> int:
         return self._storage.get_trial_id_from_study_id_trial_number(self._study._study_id, number)
