@@ -20,14 +20,18 @@ _KINDS: dict[RunStatus, ServiceEventKind] = {
     "failed": "failed",
     "succeeded": "succeeded",
 }
+# Made once: there may be thousands to add.
+_ADDING = {
+    name: dialect.insert(runs).on_conflict_do_nothing(index_elements=["id"]).returning(runs.c.pk)
+    for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
+}
 _MESSAGE = "By tunix-rt train, outside the queue."
 
 
 def add_outside(change: Change, run: OutsideRun) -> None:
     """Make a run known, unless its id is in the table already."""
-    dialect = sqlite if change.connection.dialect.name == "sqlite" else postgresql
-    adding = dialect.insert(runs).values(**outside_row(run)).on_conflict_do_nothing(index_elements=["id"])
-    pk = change.connection.execute(adding.returning(runs.c.pk)).scalar_one_or_none()
+    adding = _ADDING[change.connection.dialect.name]
+    pk = change.connection.execute(adding, outside_row(run)).scalar_one_or_none()
     if pk is not None:
         details = {"status": run.status}
         insert_event(change.connection, pk, 0, change.now, "imported", f"Found. {_MESSAGE}", details)
