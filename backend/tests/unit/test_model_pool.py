@@ -1,8 +1,6 @@
 """Processes of models: started when asked, shared, given up, and never left behind. They are real ones."""
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
@@ -10,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import model_child
+from support.model_starts import ChildStarts
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.chat.request import ChatMessage
@@ -28,22 +26,9 @@ def model(name: str) -> FoundModel:
     return FoundModel(name, name, datetime(2026, 1, 1, tzinfo=UTC))
 
 
-class Starts:
-    """Starts children, and remembers them."""
-
-    def __init__(self) -> None:
-        self.processes: list[ModelProcess] = []
-
-    async def __call__(self, found: FoundModel) -> ModelProcess:
-        command = [sys.executable, "-S", model_child.__file__, found.argument]
-        process = await ModelProcess.start(found.root, command, os.environ)
-        self.processes.append(process)
-        return process
-
-
 @asynccontextmanager
-async def a_pool(**settings: Any) -> AsyncIterator[tuple[ModelPool, Starts]]:
-    starts = Starts()
+async def a_pool(**settings: Any) -> AsyncIterator[tuple[ModelPool, ChildStarts]]:
+    starts = ChildStarts()
     pool = ModelPool(Settings(**settings), starts)
     try:
         yield pool, starts

@@ -101,6 +101,7 @@ async def _events(
         except TunixRTError as error:
             ours = ErrorBody(detail=error.detail, next_step=error.next_step, code=error.code)
             yield f"data: {openai_error(status_of(error), ours).model_dump_json()}\n\n"
+            return  # whoever waits for the end of the answer must not find one
     yield "data: [DONE]\n\n"
 
 

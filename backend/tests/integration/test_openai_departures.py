@@ -1,0 +1,84 @@
+"""Clients that leave and processes that die, over real connections; the model's process has no model."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import uvicorn
+from support.model_starts import ChildStarts
+from support.run_dirs import finished_run
+
+from tunix_rt.api.app import create_app
+from tunix_rt.config.settings import Settings
+from tunix_rt.services.serving.pool import ModelPool
+from tunix_rt.services.store import open_store
+
+CHAT = "/v1/chat/completions"
+DEADLINE_S = 60
+
+
+@pytest.fixture
+def url(tmp_path: Path, sqlite_template: Path) -> Iterator[str]:
+    """A server whose one model is the child of `support.model_child`."""
+    settings = Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}")
+    finished_run(settings.runs_dir / "a")
+    app = create_app(open_store(settings))
+    app.state.models = ModelPool(settings, ChildStarts())
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(timeout=DEADLINE_S)
+    assert not thread.is_alive()
+
+
+def body(text: str, **fields: Any) -> dict[str, Any]:
+    return {"model": "a", "messages": [{"role": "user", "content": text}], **fields}
+
+
+def said(url: str, text: str) -> str:
+    answer = httpx2.post(url + CHAT, json=body(text), timeout=DEADLINE_S)
+    content: str = answer.json()["choices"][0]["message"]["content"]
+    return content
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_reader_who_leaves_a_stream_stops_the_writing(url: str) -> None:
+    with httpx2.stream("POST", url + CHAT, json=body("wait", stream=True), timeout=DEADLINE_S) as reading:
+        lines = reading.iter_lines()
+        assert json.loads(next(lines).removeprefix("data: "))["object"] == "chat.completion.chunk"
+        assert said(url, "who waits?") == "well, 1"
+    until(lambda: said(url, "who waits?") == "well, 0")
+
+
+def test_a_client_who_does_not_wait_for_the_answer_stops_the_writing(url: str) -> None:
+    raw = json.dumps(body("wait")).encode()
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    address = ("127.0.0.1", int(url.rpartition(":")[2]))
+    with socket.create_connection(address, timeout=DEADLINE_S) as connection:
+        connection.sendall(f"{head}Content-Length: {len(raw)}\r\n\r\n".encode() + raw)
+        until(lambda: said(url, "who waits?") == "well, 1")
+    until(lambda: said(url, "who waits?") == "well, 0")
+
+
+def test_a_death_in_the_middle_of_a_stream_is_its_last_message(url: str) -> None:
+    answer = httpx2.post(url + CHAT, json=body("die", stream=True), timeout=DEADLINE_S)
+    *_, well, error = [line.removeprefix("data: ") for line in answer.text.splitlines() if line]
+    assert json.loads(well)["choices"][0]["delta"] == {"content": "well, "}
+    assert json.loads(error)["error"]["code"] == "serving"
+    assert "the device is gone" in json.loads(error)["error"]["message"]
+    assert said(url, "echo") == "well, echo"

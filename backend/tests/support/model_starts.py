@@ -1,0 +1,21 @@
+"""Starts the child of `support.model_child` in place of a model."""
+
+import os
+import sys
+
+from support import model_child
+from tunix_rt.services.serving.naming import FoundModel
+from tunix_rt.services.serving.process import ModelProcess
+
+
+class ChildStarts:
+    """Starts children, and remembers them."""
+
+    def __init__(self) -> None:
+        self.processes: list[ModelProcess] = []
+
+    async def __call__(self, model: FoundModel) -> ModelProcess:
+        command = [sys.executable, "-S", model_child.__file__, model.argument]
+        process = await ModelProcess.start(model.root, command, os.environ)
+        self.processes.append(process)
+        return process
