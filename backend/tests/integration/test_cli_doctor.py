@@ -1,6 +1,7 @@
 """`tunix-rt doctor`: what it finds on this machine, and what it makes of things that are broken."""
 
 import json
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.engines.installed import has_nvidia_gpu
 from tunix_rt.engines.probing import probe
 from tunix_rt.services.doctor import examine
-from tunix_rt.services.doctor_service import examine_service, hub_tokens
+from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
 from tunix_rt.services.store import Store
 
 _REPORT_MODULES = """
@@ -122,6 +123,19 @@ def test_doctor_misses_workers_that_runs_need(store: Store) -> None:
     assert waiting.detail == "Runs wait (1), and no worker is alive."
     assert "orphan has not been seen" in orphaned.detail
     assert "tunix-rt worker" in orphaned.next_step
+
+
+def test_a_disk_that_is_nearly_full_is_a_problem(tmp_path: Path) -> None:
+    assert list(home_problems(Settings(home=tmp_path), 2**31)) == []
+    (problem,) = home_problems(Settings(home=tmp_path), 2**20)
+    assert "Only 1 MiB are free" in problem.detail
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_is_somebody_elses_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir(mode=0o500)
+    (problem,) = home_problems(Settings(home=tmp_path), 2**31)
+    assert str(tmp_path / "jobs") in problem.detail
 
 
 def test_doctor_knows_where_keys_are_and_shows_none(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import yaml
 from support.children import PROGRAM
 
 ROOT = Path(__file__).parents[3]
-DEADLINE_S = 120
+DEADLINE_S = 300
 _VARIABLE = re.compile(r"\$\{(\w+)(?::\?[^}]*)?\}")
 
 

@@ -46,6 +46,9 @@ class AuthFailures:
         while len(self._by_address) > MAX_ADDRESSES:
             self._by_address.popitem(last=False)
 
+    def __len__(self) -> int:
+        return len(self._by_address)
+
 
 def _group(address: str) -> str:
     try:

@@ -27,11 +27,10 @@ from tunix_rt.engines.environment import nvidia_driver
 from tunix_rt.engines.host_memory import available_memory_bytes
 from tunix_rt.engines.installed import EXTRAS, Machine, installed_version, this_machine
 from tunix_rt.engines.probing import PROBE_TIMEOUT_S, ProbeAnswer, probe
-from tunix_rt.services.doctor_service import examine_service, hub_tokens
+from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
 from tunix_rt.services.health import check_health
 from tunix_rt.services.store import open_store
 
-_MIN_FREE_BYTES = 2**30
 _ENGINES: tuple[EngineName, ...] = ("jax", "torch")
 _JAX_ABILITIES = {
     "training (full, LoRA, QLoRA) and generating": "jax",
@@ -136,20 +135,6 @@ def _auto_engine(machine: Machine) -> str:
         return str(error)
 
 
-def _home_problems(settings: Settings, free_bytes: int) -> Iterator[Problem]:
-    if free_bytes < _MIN_FREE_BYTES:
-        yield Problem(
-            detail=f"Only {free_bytes / 2**20:.0f} MiB are free on the disk of {settings.home_dir}.",
-            next_step="Free space: a checkpoint that finds a full disk ends its run.",
-        )
-    for directory in (settings.home_dir, settings.runs_dir, settings.jobs_dir):
-        if directory.exists() and not os.access(directory, os.W_OK | os.X_OK):
-            yield Problem(
-                detail=f"Nothing can be written into {directory}.",
-                next_step="Give it to the user that runs the server and the workers: chown -R USER DIR",
-            )
-
-
 def _examine_store(settings: Settings) -> _StoreReport:
     try:
         store = open_store(settings)
@@ -164,6 +149,6 @@ def _examine_store(settings: Settings) -> _StoreReport:
         )
         free_bytes = shutil.disk_usage(settings.home_dir).free
         service, problems = examine_service(store, datetime.now(UTC))
-        return _StoreReport(database, free_bytes, service, (*_home_problems(settings, free_bytes), *problems))
+        return _StoreReport(database, free_bytes, service, (*home_problems(settings, free_bytes), *problems))
     finally:
         store.close()

@@ -1,14 +1,17 @@
-"""What the doctor says of the service: the queue, its workers, and the keys for services elsewhere."""
+"""What the doctor says of the service: the home, the queue, its workers, and the keys for hubs."""
 
+import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.doctor import HubToken, Problem, ServiceReport, WorkerReport
 from tunix_rt.core.runs.worker import Worker
 from tunix_rt.db.queue_figures import queue_figures
 from tunix_rt.services.store import Store
 
+_MIN_FREE_BYTES = 2**30
 _GONE = ("stopped", "lost")
 _VARIABLES = {
     "Hugging Face": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"),
@@ -16,6 +19,21 @@ _VARIABLES = {
     "judge": ("TUNIX_RT_JUDGE_API_KEY", "OPENAI_API_KEY"),
 }
 _FILES = {"Hugging Face": "~/.cache/huggingface/token", "Kaggle": "~/.kaggle/kaggle.json"}
+
+
+def home_problems(settings: Settings, free_bytes: int) -> Iterator[Problem]:
+    """What keeps runs from writing into the home."""
+    if free_bytes < _MIN_FREE_BYTES:
+        yield Problem(
+            detail=f"Only {free_bytes / 2**20:.0f} MiB are free on the disk of {settings.home_dir}.",
+            next_step="Free space: a checkpoint that finds a full disk ends its run.",
+        )
+    for directory in (settings.home_dir, settings.runs_dir, settings.jobs_dir):
+        if directory.exists() and not os.access(directory, os.W_OK | os.X_OK):
+            yield Problem(
+                detail=f"Nothing can be written into {directory}.",
+                next_step="Give it to the user that runs the server and the workers: chown -R USER DIR",
+            )
 
 
 def examine_service(store: Store, now: datetime) -> tuple[ServiceReport, tuple[Problem, ...]]:
