@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from support.queued_runs import claimed, kinds, make_worker
 
 from tunix_rt.core.runs.worker import Worker
@@ -10,6 +11,8 @@ from tunix_rt.worker.maintenance import Maintenance
 from tunix_rt.worker.processes import machine, process_start
 
 ELSEWHERE = "0000:1:55"
+
+pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 class Clock:
