@@ -63,6 +63,8 @@ def known(store: Store) -> dict[str, dict[str, str]]:
         "run evaluations": {"run_id": "run-a"},
         "regression": {"name": "main"},
         "runs": {"run_id": "run-a"},
+        "live runs": {"run_id": "run-a"},
+        "run files": {"run_id": "run-a", "path": "run_manifest.json"},
         "training": {"dataset_key": dataset_key},
         "serving": {"name": "run-a"},
         "health": {},
@@ -91,6 +93,16 @@ def test_no_request_breaks_a_route_or_its_description(
     operations = list(operations_of(store, tag))
     assert operations
     for operation in operations:
+        fuzz(operation, known[tag])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("tag", ["live runs", "run files"])
+def test_no_request_breaks_a_route_that_reads_files(
+    store: Store, known: dict[str, dict[str, str]], tag: str
+) -> None:
+    for operation in operations_of(store, tag):
         fuzz(operation, known[tag])
 
 
