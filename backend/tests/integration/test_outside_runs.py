@@ -1,6 +1,7 @@
 """Runs of `tunix-rt train` are in the list too, and stand where their directories say."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.runs import controlling, removing
+from tunix_rt.services.runs.listing import get_run
 from tunix_rt.services.runs.outside import OutsideRuns
 from tunix_rt.services.store import Store
 
@@ -74,6 +76,25 @@ def test_an_interrupted_run_goes_the_way_of_the_cancelled(store: Store, tmp_path
     assert look(store) == {"by-hand": "cancelled"}
     assert store.runs.get("by-hand").exit_code == 130
     assert kinds(store, "by-hand") == ["imported", "cancel-asked", "cancelled"]
+
+
+def test_a_run_that_somebody_goes_on_with_runs_again(store: Store) -> None:
+    with running(store) as run_dir:
+        pass
+    assert look(store) == {"by-hand": "failed"}
+    with run_dir.held():
+        run = get_run(store, "by-hand")
+    assert (run.status, run.failure, run.finished_at) == ("running", None, None)
+    assert kinds(store, "by-hand") == ["imported", "resumed", "started"]
+
+
+def test_a_run_whose_directory_was_deleted_has_failed(store: Store) -> None:
+    with running(store) as run_dir:
+        look(store)
+    shutil.rmtree(run_dir.path)
+    assert look(store) == {"by-hand": "failed"}
+    removing.remove(store, "by-hand")
+    assert look(store) == {}
 
 
 def test_a_failed_run_of_the_command_line_goes_on_in_the_queue(store: Store) -> None:

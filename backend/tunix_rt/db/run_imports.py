@@ -6,7 +6,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import ServiceEventKind
 from tunix_rt.core.runs.states import steps_between
-from tunix_rt.core.runs.store_types import OutsideRun
+from tunix_rt.core.runs.store_types import OutsideRun, OutsideStanding
 from tunix_rt.db.run_events import insert_event
 from tunix_rt.db.run_rows import end_values, outside_row
 from tunix_rt.db.run_transitions import Change, Note
@@ -33,16 +33,16 @@ def add_outside(change: Change, run: OutsideRun) -> None:
     adding = _ADDING[change.connection.dialect.name]
     pk = change.connection.execute(adding, outside_row(run)).scalar_one_or_none()
     if pk is not None:
-        details = {"status": run.status}
+        details = {"status": run.standing.status}
         insert_event(change.connection, pk, 0, change.now, "imported", f"Found. {_MESSAGE}", details)
 
 
-def follow_outside(change: Change, run: OutsideRun) -> None:
+def follow_outside(change: Change, run_id: str, standing: OutsideStanding) -> None:
     """Let a run that is outside the queue stand where its directory says."""
-    row = change.locked(run.new.run_id)
-    if row.executor != "direct" or row.status == run.status:
+    row = change.locked(run_id)
+    if row.executor != "direct" or row.status == standing.status:
         return
-    for status in steps_between(row.status, run.status):
+    for status in steps_between(row.status, standing.status):
         change.move(row, status, Note(_KINDS[status], _MESSAGE))
-        row = change.locked(run.new.run_id)
-    change.connection.execute(update(runs).where(runs.c.pk == row.pk).values(**end_values(run)))
+        row = change.locked(run_id)
+    change.connection.execute(update(runs).where(runs.c.pk == row.pk).values(**end_values(standing)))

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row
 
 from tunix_rt.core.runs.run import Run, RunDetail
-from tunix_rt.core.runs.store_types import NewRun, OutsideRun
+from tunix_rt.core.runs.store_types import NewRun, OutsideRun, OutsideStanding
 from tunix_rt.db.schema import runs
 
 _OF_A_DETAIL = ("request", "recipe", "plan")
@@ -56,22 +56,23 @@ def outside_row(run: OutsideRun) -> dict[str, Any]:
         "created_at": run.created_at,
         "queued_at": run.created_at,
         "started_at": run.created_at,
-        "status": run.status,
+        "status": run.standing.status,
         "priority": 0,
         "is_held": False,
         "device": run.new.request.device,
         "executor": "direct",
-        **end_values(run),
+        **end_values(run.standing),
     }
 
 
-def end_values(run: OutsideRun) -> dict[str, Any]:
+def end_values(standing: OutsideStanding) -> dict[str, Any]:
     """What is known at the end of a run."""
+    failure, figures = standing.failure, standing.figures
     return {
-        "finished_at": run.finished_at,
-        "exit_code": run.exit_code,
-        "failure": None if run.failure is None else run.failure.model_dump_json(),
-        "figures": None if run.figures is None else run.figures.model_dump_json(exclude_none=True),
+        "finished_at": standing.finished_at,
+        "exit_code": standing.exit_code,
+        "failure": None if failure is None else failure.model_dump_json(),
+        "figures": None if figures is None else figures.model_dump_json(exclude_none=True),
     }
 
 

@@ -17,6 +17,7 @@ from tunix_rt.core.runs.store_types import (
     LeaseBeat,
     NewRun,
     OutsideRun,
+    OutsideStanding,
     RunFilter,
     RunPage,
     RunStanding,
@@ -140,10 +141,10 @@ class RunRepository:
             for run in found:
                 run_imports.add_outside(change, run)
 
-    def follow_outside(self, run: OutsideRun) -> None:
+    def follow_outside(self, run_id: str, standing: OutsideStanding) -> None:
         """Let such a run stand where its directory says it does."""
         with self._change() as change:
-            run_imports.follow_outside(change, run)
+            run_imports.follow_outside(change, run_id, standing)
 
     def claim(self, worker_id: str, slots: Sequence[Slot], executor: ExecutorName = "local") -> Claim | None:
         """Take the first run that one of these free slots may have; None when there is none."""

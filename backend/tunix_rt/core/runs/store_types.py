@@ -31,16 +31,22 @@ class NewRun(Record):
     plan: dict[str, JsonValue] | None = None
 
 
-class OutsideRun(Record):
-    """A run that `tunix-rt train` wrote without the queue, as its directory tells of it."""
+class OutsideStanding(Record):
+    """Where a run outside the queue stands, as its directory tells."""
 
-    new: NewRun
     status: RunStatus
-    created_at: datetime
     finished_at: datetime | None = None
     exit_code: int | None = None
     failure: RunFailure | None = None
     figures: RunFigures | None = None
+
+
+class OutsideRun(Record):
+    """A run that `tunix-rt train` wrote without the queue."""
+
+    new: NewRun
+    created_at: datetime
+    standing: OutsideStanding
 
 
 class RunFilter(Record):

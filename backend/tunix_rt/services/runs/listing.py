@@ -73,6 +73,10 @@ def list_runs(store: Store, criteria: RunFilter, *, limit: int, offset: int) -> 
 def get_run(store: Store, run_id: str) -> RunDetail:
     """A run by its whole id, or NotFoundError."""
     store.outside.refresh()
+    run = store.runs.get(run_id)
+    if run.executor != "direct" or run.status == "succeeded":
+        return run
+    store.outside.follow(run_id)  # somebody may have gone on with it
     return store.runs.get(run_id)
 
 

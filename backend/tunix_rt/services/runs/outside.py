@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from tunix_rt.core.errors import DataError
-from tunix_rt.core.run_record import RunFailure, RunManifest, RunStatus
+from tunix_rt.core.run_record import RunFailure, RunManifest
 from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, NewRun, OutsideRun
+from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, NewRun, OutsideRun, OutsideStanding
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.directory_locks import is_held
 from tunix_rt.files.run_dirs import RunDir, first_json_line
@@ -27,6 +27,14 @@ from tunix_rt.services.run_manifests import read_manifest
 LOOK_EVERY_S = 2.0
 """A look at 10,000 directories takes some milliseconds: not for every request."""
 _RUNS_AT_ONCE = 500
+_GONE = OutsideStanding(
+    status="failed",
+    failure=RunFailure(
+        code="interrupted",
+        detail="Its directory is gone.",
+        next_step="Remove it from the list: tunix-rt runs rm",
+    ),
+)
 _OF_ANOTHER_PROCESS = re.compile(r"(.+)-process-\d+")
 
 
@@ -67,7 +75,7 @@ class OutsideRuns:
         try:
             self._add_new()
             for run_id in self._runs.outside_ids("running"):
-                self._follow(run_id)
+                self.follow(run_id)
             self._next_look_s = time.monotonic() + LOOK_EVERY_S
         finally:
             self._looking.release()
@@ -87,10 +95,14 @@ class OutsideRuns:
         self._runs.add_outside(found)
         self._known |= {run.new.run_id for run in found}
 
-    def _follow(self, run_id: str) -> None:
-        found = read_outside_run(RunDir(self._runs_dir / run_id))
+    def follow(self, run_id: str) -> None:
+        """Look where a run outside the queue stands by now."""
+        run_dir = RunDir(self._runs_dir / run_id)
+        found = read_outside_run(run_dir)
         if found is not None:
-            self._runs.follow_outside(found)
+            self._runs.follow_outside(run_id, found.standing)
+        elif not run_dir.path.exists():
+            self._runs.follow_outside(run_id, _GONE)
 
 
 def read_outside_run(run_dir: RunDir) -> OutsideRun | None:
@@ -111,30 +123,29 @@ def _read(run_dir: RunDir) -> OutsideRun | None:
         manifest = read_manifest(run_dir)
     except DataError as error:
         failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
-        return _outside(run_dir, recipe, "failed", failure=failure)
+        return _outside(run_dir, recipe, None, OutsideStanding(status="failed", failure=failure))
+    return _outside(run_dir, recipe, manifest, _standing(run_dir.run_id, manifest, is_running=is_running))
+
+
+def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> OutsideStanding:
     if manifest is not None:
-        return _outside(run_dir, recipe, manifest.status, manifest, failure=manifest.failure)
+        return OutsideStanding(
+            status=manifest.status,
+            finished_at=manifest.finished_at,
+            exit_code=manifest.exit_code,
+            failure=manifest.failure,
+            figures=manifest.figures,
+        )
     if is_running:
-        return _outside(run_dir, recipe, "running")
-    return _outside(run_dir, recipe, "failed", failure=_abandoned(run_dir.run_id))
+        return OutsideStanding(status="running")
+    return OutsideStanding(status="failed", failure=_abandoned(run_id))
 
 
 def _outside(
-    run_dir: RunDir,
-    recipe: dict[str, Any],
-    status: RunStatus,
-    manifest: RunManifest | None = None,
-    *,
-    failure: RunFailure | None = None,
+    run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None, standing: OutsideStanding
 ) -> OutsideRun:
     return OutsideRun(
-        new=_new_run(run_dir, recipe, manifest),
-        status=status,
-        created_at=_began_at(run_dir),
-        finished_at=None if manifest is None else manifest.finished_at,
-        exit_code=None if manifest is None else manifest.exit_code,
-        failure=failure,
-        figures=None if manifest is None else manifest.figures,
+        new=_new_run(run_dir, recipe, manifest), created_at=_began_at(run_dir), standing=standing
     )
 
 
