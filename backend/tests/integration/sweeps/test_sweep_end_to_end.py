@@ -1,14 +1,14 @@
 """A real sweep: the command line, a worker of its own, real trainings, the registry."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
-from support.children import PROGRAM, environment
 from support.sweeps import LEARNING_RATE, RECIPE, with_rows
+from typer.testing import CliRunner
 
+from tunix_rt.cli.main import app
 from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.store import Store
@@ -22,9 +22,15 @@ SWEEP = {
     "overrides": ["training.num_steps=2"],
     "search_space": {"training.learning_rate": LEARNING_RATE},
     "metric": "loss",
-    "budget": {"num_trials": 3},
+    "budget": {"num_trials": 2},
     "device": "cpu",
     "engine": "jax",
+}
+# What the first trial compiles, the second finds.
+SHARED_PROGRAMS = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    "OMP_NUM_THREADS": "1",
 }
 
 
@@ -33,19 +39,14 @@ def test_a_sweep_trains_finds_the_best_and_registers_it(store: Store, tmp_path: 
     with_rows(store)
     path = tmp_path / "sweep.yaml"
     path.write_text(yaml.safe_dump(SWEEP), encoding="utf-8")
-    ended = subprocess.run(
-        [*PROGRAM, "tune", str(path), "--json"],
-        env=environment(store.settings, **_shared_programs(tmp_path / "compiled")),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert ended.returncode == 0, ended.stderr
+    shared = SHARED_PROGRAMS | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "compiled")}
+    ended = CliRunner().invoke(app, ["tune", str(path), "--json"], env=shared)
+    assert ended.exit_code == 0, ended.output
     printed = json.loads(ended.stdout)
 
     sweep = store.sweeps.get(printed["sweep_id"])
     assert sweep.status == "succeeded"
-    assert [trial.status for trial in sweep.trials] == ["succeeded"] * 3
+    assert [trial.status for trial in sweep.trials] == ["succeeded"] * 2
     for trial in sweep.trials:
         run = store.runs.get(trial.run_id)
         assert run.figures is not None
@@ -58,13 +59,3 @@ def test_a_sweep_trains_finds_the_best_and_registers_it(store: Store, tmp_path: 
     version = promote_best(store, sweep, "rates", alias="champion")
     assert version.lineage.run_id == sweep.best.run_id
     assert resolve(store, "rates@champion").id == version.id
-
-
-def _shared_programs(directory: Path) -> dict[str, str]:
-    """What the first trial compiles, the others find."""
-    return {
-        "JAX_COMPILATION_CACHE_DIR": str(directory),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-        "OMP_NUM_THREADS": "1",
-    }
