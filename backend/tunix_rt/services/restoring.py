@@ -108,5 +108,6 @@ def _refuse_used_database(engine: Engine, manifest: BackupManifest) -> None:
         return
     reason = f"has rows in {used}" if used else "has tables, and the backup is of an older schema"
     raise ConflictError(
-        f"The database {reason}.", next_step="Restore into a new one: set TUNIX_RT_DATABASE_URL."
+        f"The database {reason}.",
+        next_step="Restore into an empty one: --home DIR with SQLite, TUNIX_RT_DATABASE_URL with PostgreSQL.",
     )
