@@ -108,16 +108,31 @@ def test_no_path_of_a_client_reaches_the_disk(home: Settings, key: str, name: st
     assert f"{key} {name!r} is not built in" in error.detail
 
 
+def model_directory(path: Path) -> Path:
+    shape = {"model_type": "llama", "vocab_size": 64, "hidden_size": 8, "intermediate_size": 16,
+             "num_hidden_layers": 1, "num_attention_heads": 2}  # fmt: skip
+    path.mkdir()
+    (path / "config.json").write_text(json.dumps(shape))
+    return path
+
+
 def test_on_this_machine_a_directory_may_be_named(
     home: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shape = {"model_type": "llama", "vocab_size": 64, "hidden_size": 8, "intermediate_size": 16,
-             "num_hidden_layers": 1, "num_attention_heads": 2}  # fmt: skip
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "config.json").write_text(json.dumps(shape))
+    model_directory(tmp_path / "mine")
     monkeypatch.chdir(tmp_path)
     request = small_request(overrides=("model.name=mine", "model.tokenizer=tiny"))
     assert prepare(home, request, allows_paths=True).model == str(tmp_path / "mine")
+
+
+def test_a_recipe_that_lies_on_the_server_may_name_a_directory(home: Settings, tmp_path: Path) -> None:
+    path = str(model_directory(tmp_path / "mine"))
+    home.recipes_dir.mkdir()
+    recipe = SMALL_RECIPE | {"model": {"name": path, "tokenizer": "tiny"}}
+    (home.recipes_dir / "own.yaml").write_text(json.dumps(recipe))
+    assert prepare(home, RunRequest(recipe="own", device="cpu")).model == path
+    error = refusal(home, recipe="own", overrides=("model.name=/etc",))
+    assert "'/etc' is not built in" in error.detail
 
 
 def test_what_does_not_fit_is_refused_with_the_plans_advice(home: Settings) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe, resolve_recipe
+from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe, read_values, resolve_recipe
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import InvalidInputError, NotFoundError
 from tunix_rt.core.runs.request import RunRequest
@@ -84,7 +84,7 @@ def asked_recipe(settings: Settings, request: RunRequest, *, allows_paths: bool)
         smoke = smoke_flags(asked.resolved.recipe, request.num_smoke_steps, reason="--smoke-steps")
         asked = _resolved(settings, request, flags | smoke)
     if not allows_paths:
-        _refuse_paths(asked.resolved.recipe)
+        _refuse_paths(asked.resolved.recipe, _names_in_the_file(settings, request))
     resolved = with_registered_model(settings, asked.resolved)
     return AskedRecipe(asked.name, _with_absolute_model(resolved) if allows_paths else resolved)
 
@@ -93,12 +93,16 @@ def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -
     if isinstance(request.recipe, dict):
         resolved = resolve_recipe(request.recipe, sets=request.overrides, flags=flags)
         return AskedRecipe(request.name or UNNAMED, resolved)
-    paths = recipe_paths(settings)
+    path = _named_path(settings, request.recipe)
+    return AskedRecipe(path.stem, load_recipe(path, sets=request.overrides, flags=flags))
+
+
+def _named_path(settings: Settings, recipe: str) -> Path:
     # Looked up, never made into a path: a name cannot point elsewhere.
-    name = request.recipe.removesuffix(_ENDING)
+    paths, name = recipe_paths(settings), recipe.removesuffix(_ENDING)
     if name not in paths:
         raise NotFoundError(f"There is no recipe {name!r}.", next_step=did_you_mean(name, paths))
-    return AskedRecipe(name, load_recipe(paths[name], sets=request.overrides, flags=flags))
+    return paths[name]
 
 
 def _with_absolute_model(resolved: ResolvedRecipe) -> ResolvedRecipe:
@@ -111,10 +115,19 @@ def _with_absolute_model(resolved: ResolvedRecipe) -> ResolvedRecipe:
     return resolved.model_copy(update={"recipe": recipe})
 
 
-def _refuse_paths(recipe: Recipe) -> None:
+def _names_in_the_file(settings: Settings, request: RunRequest) -> list[str]:
+    """The model and tokenizer of a recipe that lies on the server: whoever put it there may name a path."""
+    if isinstance(request.recipe, dict):
+        return []
+    section = read_values(_named_path(settings, request.recipe)).get("model")
+    return [name for name in section.values() if isinstance(name, str)] if isinstance(section, dict) else []
+
+
+def _refuse_paths(recipe: Recipe, trusted: list[str]) -> None:
     model = recipe.model
-    _require_name("model.name", model.name, shipped_model_names())
-    if model.tokenizer is not None:
+    if model.name not in trusted:
+        _require_name("model.name", model.name, shipped_model_names())
+    if model.tokenizer is not None and model.tokenizer not in trusted:
         _require_name("model.tokenizer", model.tokenizer, shipped_tokenizer_names())
 
 
