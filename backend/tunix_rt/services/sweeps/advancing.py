@@ -11,11 +11,11 @@ id, so it is never submitted twice. Two who decide at the same time cannot both 
 import logging
 from datetime import UTC, datetime
 
-from tunix_rt.core.errors import StorageError, TunixRTError
+from tunix_rt.core.errors import ConflictError, StorageError, TunixRTError
 from tunix_rt.core.run_record import RunFailure
 from tunix_rt.core.runs.run import Run
 from tunix_rt.core.runs.states import TERMINAL
-from tunix_rt.core.sweeps.sweep import SweepDetail, Trial
+from tunix_rt.core.sweeps.sweep import Trial
 from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.deciding import Decider
 from tunix_rt.services.sweeps.extra import has_optuna
@@ -97,21 +97,24 @@ def _finish(store: Store, decider: Decider, reason: str | None, now: datetime) -
     if decider.open_trials() or (reason is None and decider.num_wanted()):
         return False
     sweep_id = decider.sweep.sweep_id
-    if decider.sweep.status == "cancelling":
-        store.sweeps.move(sweep_id, "cancelled", now)
-    elif decider.best is None:
-        store.sweeps.move(sweep_id, "failed", now, _failure(decider.sweep, decider, reason))
-    else:
-        store.sweeps.move(sweep_id, "succeeded", now)
+    try:
+        if decider.sweep.status == "cancelling":
+            store.sweeps.move(sweep_id, "cancelled", now)
+        elif decider.best is None:
+            store.sweeps.move(sweep_id, "failed", now, _failure(decider, reason))
+        else:
+            store.sweeps.move(sweep_id, "succeeded", now)
+    except ConflictError:
+        logger.info("The sweep %s was ended by somebody else.", sweep_id)
     return True
 
 
-def _failure(sweep: SweepDetail, decider: Decider, reason: str | None) -> RunFailure:
+def _failure(decider: Decider, reason: str | None) -> RunFailure:
     errors = [trial.error for trial in decider.trials if trial.status == "failed" and trial.error]
     last = f" The last one: {errors[-1]}" if errors else ""
     why = reason or "the budget is spent"
     return RunFailure(
         code="no-trial-succeeded",
         detail=f"None of the {len(decider.trials)} trials succeeded; {why}.{last}",
-        next_step=f"Look at a trial: tunix-rt tune show {sweep.sweep_id}, then tunix-rt runs show RUN",
+        next_step=f"Look at its trials: tunix-rt tune show {decider.sweep.sweep_id}",
     )

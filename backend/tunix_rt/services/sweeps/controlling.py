@@ -8,7 +8,7 @@ from tunix_rt.core.sweeps.sweep import SweepDetail, Trial
 from tunix_rt.services.runs.controlling import resume as resume_run
 from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.advancing import advance
-from tunix_rt.services.sweeps.extra import require_optuna
+from tunix_rt.services.sweeps.extra import has_optuna, require_optuna
 
 
 def start(store: Store, sweep_id: str) -> SweepDetail:
@@ -36,7 +36,7 @@ def cancel(store: Store, sweep_id: str) -> SweepDetail:
         store.sweeps.move(sweep_id, "cancelled", _now())
     elif status != "cancelling":
         store.sweeps.move(sweep_id, "cancelling", _now())
-    if status != "queued":
+    if status != "queued" and has_optuna():
         advance(store, sweep_id)  # Now, and not when a worker looks: perhaps there is none.
     return store.sweeps.get(sweep_id)
 
