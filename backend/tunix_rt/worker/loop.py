@@ -92,7 +92,7 @@ class WorkerLoop:
             try:
                 claim = self._claimed()
             except StorageError as error:
-                logger.info("no run can be taken while the database is away: %s", error)
+                logger.debug("no run can be taken while the database is away: %s", error)
                 return
             if claim is None:
                 return

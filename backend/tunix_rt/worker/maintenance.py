@@ -68,7 +68,7 @@ class Maintenance:
         try:
             chore()
         except StorageError as error:
-            logger.info("%s waits for the database: %s", what, error)
+            logger.debug("%s waits for the database: %s", what, error)
         except Exception:
             # The only thread that recovers runs must outlive a bug in any one of them, or in a sweep.
             logger.exception("%s did not succeed", what)
