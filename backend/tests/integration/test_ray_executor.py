@@ -1,6 +1,5 @@
 """Runs on a real Ray cluster: a head and two nodes, one of which is killed."""
 
-import json
 import os
 import signal
 import subprocess
@@ -9,16 +8,19 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from ray.cluster_utils import Cluster
-from support.jobs import ended, number_in, wait_for
-from support.ray_cluster import RECIPE, Office, add_node, lose_node_of, make_office, ray_cluster
+from support.jobs import number_in
+from support.ray_cluster import RECIPE, Office, add_node, in_the_end, lose_node_of, make_office, ray_cluster
 
 from tunix_rt.core.errors import DeviceError
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.files.checkpoint_mirror import CheckpointMirror
+from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir, read_json_lines
 from tunix_rt.worker.executors.ray import RayExecutor
+from tunix_rt.worker.processes import process_start
 
 WAITS_TO_BE_STOPPED = textwrap.dedent("""
     import os, pathlib, signal, sys
@@ -34,7 +36,6 @@ WAITS_TO_BE_STOPPED = textwrap.dedent("""
     while True:
         signal.pause()
 """)
-LONG = RECIPE.replace("num_steps: 6", "num_steps: 100000")
 
 
 @pytest.fixture(scope="module")
@@ -54,62 +55,45 @@ def executor(cluster: Cluster, office: Office) -> Iterator[RayExecutor]:
         yield joined
 
 
-def steps_of(run_dir: RunDir) -> list[int]:
-    return [line["step"] for line in read_json_lines(run_dir.metrics)]
-
-
-def is_whole(run_dir: RunDir) -> bool:
-    files: dict[str, str] = json.loads(run_dir.manifest.read_bytes())["files"]
-    return run_dir.file_hashes() == files
-
-
 def is_gone(pid: int) -> bool:
-    return not Path(f"/proc/{pid}").exists()
+    return process_start(pid) is None
 
 
-def test_a_run_trains_on_a_node_and_comes_back_whole(executor: RayExecutor, office: Office) -> None:
-    job = office.training("whole", "torch")
-    with closing(executor.start(job)) as child:
-        assert ended(child).code == 0
-    assert is_whole(job.run_dir)
-    assert steps_of(job.run_dir) == [1, 2, 3, 4, 5, 6]
-    assert (job.run_dir.model / "model.safetensors").exists()
-    assert "succeeded" in job.job_dir.output.read_text()
-    assert executor.newest_step(job.run_dir) == 6
-
-
-def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint_elsewhere(
+def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint_elsewhere_and_comes_back_whole(
     executor: RayExecutor, office: Office, cluster: Cluster
 ) -> None:
-    first = office.training("moved", "jax", recipe=LONG)
+    first = office.training("moved", num_steps=100_000, attempt=1)
     with closing(executor.start(first)) as child:
-        wait_for(lambda: executor.newest_step(first.run_dir))
-        lose_node_of(cluster, "moved")
-        exit_ = ended(child)
+        in_the_end(lambda: executor.newest_step(first.run_dir))
+        pid = lose_node_of(cluster, "moved")
+        exit_ = in_the_end(child.poll)
     assert exit_.is_infrastructure
-    assert "node" in exit_.detail
+    assert "The Ray node" in exit_.detail
     add_node(cluster)
+    in_the_end(lambda: is_gone(pid))
     last_step = executor.newest_step(first.run_dir)
 
-    second = office.training("moved", "jax", recipe=LONG, attempt=2)
+    second = office.training("moved", num_steps=last_step + 5, attempt=2)
     executor.adopt_or_clear(second.job_dir)
     with closing(executor.start(second)) as child:
-        wait_for(lambda: max(steps_of(second.run_dir), default=0) > last_step + 20)
-        child.stop()
-        assert ended(child).code == 128 + signal.SIGTERM
-    steps = steps_of(second.run_dir)
-    assert steps == list(range(1, len(steps) + 1))
+        assert in_the_end(child.poll).code == 0
     [resumed] = [event for event in read_json_lines(second.run_dir.events) if event["kind"] == "resumed"]
     assert resumed["details"]["step"] == last_step
-    assert is_whole(second.run_dir)
+    steps = [line["step"] for line in read_json_lines(second.run_dir.metrics)]
+    assert steps == list(range(1, last_step + 6))
+    manifest = RunManifest.model_validate_json(second.run_dir.manifest.read_bytes())
+    assert manifest.files == second.run_dir.file_hashes()
+    assert "model/model.safetensors" in manifest.files
+    assert "succeeded" in second.job_dir.output_tail()
+    assert not list(CheckpointMirror(str(office.settings.checkpoint_url), "moved").complete())
 
 
 def test_a_run_that_is_told_to_stop_saves_first(executor: RayExecutor, office: Office) -> None:
     job = office.job("stopped", "-S", "-c", WAITS_TO_BE_STOPPED)
     with closing(executor.start(job)) as child:
-        wait_for(lambda: (job.run_dir.path / "pid.json").exists())
+        in_the_end(lambda: (job.run_dir.path / "pid.json").exists())
         child.stop()
-        assert ended(child).code == 143
+        assert in_the_end(child.poll).code == 143
     assert (job.run_dir.path / "saved.json").exists()
     assert job.job_dir.output.read_text().endswith("ready\nsaved\n")
 
@@ -120,43 +104,49 @@ def test_a_run_for_which_there_is_no_room_waits_and_can_be_stopped(
     jobs = [office.job(f"many-{number}", "-S", "-c", WAITS_TO_BE_STOPPED) for number in range(3)]
     children = [executor.start(job) for job in jobs[:2]]
     for job in jobs[:2]:
-        wait_for(lambda job=job: (job.run_dir.path / "pid.json").exists())
+        in_the_end(lambda job=job: (job.run_dir.path / "pid.json").exists())
     with closing(executor.start(jobs[2])) as third:
-        wait_for(lambda: "asking" in jobs[2].job_dir.output_tail())
+        in_the_end(lambda: "asking" in jobs[2].job_dir.output_tail())
         third.stop()
-        assert ended(third).detail == "It was stopped before it began."
+        assert in_the_end(third.poll).detail == "It was stopped before it began."
     for child, job in zip(children, jobs, strict=False):
         child.kill()
-        assert ended(child).signal == signal.SIGKILL
+        assert in_the_end(child.poll).signal == signal.SIGKILL
         assert is_gone(number_in(job.run_dir.path / "pid.json") or 0)
         child.close()
 
 
-def test_an_engine_ends_with_its_worker(cluster: Cluster, office: Office, tmp_path: Path) -> None:
+def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_again(
+    executor: RayExecutor, cluster: Cluster, office: Office
+) -> None:
     program = textwrap.dedent("""
         import sys, time
         from support.ray_cluster import Office
         from tunix_rt.config.settings import Settings
         from tunix_rt.worker.executors.ray import RayExecutor
-        office = Office(Settings(home=sys.argv[1]))
-        child = RayExecutor(office.settings, sys.argv[2]).start(office.job("orphan", "-S", "-c", sys.argv[3]))
+        home, address, engine, *runs = sys.argv[1:]
+        office = Office(Settings(home=home))
+        executor = RayExecutor(office.settings, address)
+        children = [executor.start(office.job(run_id, "-S", "-c", engine)) for run_id in runs]
         while True:
             time.sleep(1)
     """)
-    arguments = [str(office.settings.home_dir), cluster.address, WAITS_TO_BE_STOPPED]
+    arguments = [str(office.settings.home_dir), cluster.address, WAITS_TO_BE_STOPPED, "taken", "orphan"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run_dir = RunDir(office.settings.home_dir / "runs" / "orphan")
+    taken, orphan = (RunDir(office.settings.home_dir / "runs" / run_id).path for run_id in arguments[-2:])
     with subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment) as worker:
-        pid = wait_for(lambda: number_in(run_dir.path / "pid.json"))
+        pids = [in_the_end(lambda run=run: number_in(run / "pid.json")) for run in (taken, orphan)]
+        executor.adopt_or_clear(JobDir(office.settings.home_dir / "jobs" / "taken"))
+        assert [is_gone(pid) for pid in pids] == [True, False]
         worker.kill()
-    wait_for(lambda: is_gone(pid))
+    in_the_end(lambda: is_gone(pids[1]))
 
 
 def test_a_demand_that_no_node_can_meet_is_named(executor: RayExecutor, office: Office) -> None:
     wide = RECIPE + "sharding: {data: 1, fsdp: 4, tensor: 2}\n"
     job = replace(office.job("greedy", "-c", "", recipe=wide), device="gpu")
     with closing(executor.start(job)) as child:
-        exit_ = ended(child)
+        exit_ = in_the_end(child.poll)
     assert exit_.is_infrastructure
     assert "No node of the Ray cluster has CPU 1, GPU 8. There are: 2 x CPU 1." in exit_.detail
     assert not job.run_dir.path.exists()

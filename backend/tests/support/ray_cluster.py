@@ -1,10 +1,13 @@
 """A real Ray cluster of several raylets on this machine, and runs for it."""
 
-from collections.abc import Iterator
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import ray
 from ray.cluster_utils import Cluster
@@ -17,6 +20,8 @@ from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.base import Job
 
 _STORE_BYTES = 80 << 20
+_PATIENCE_S = 300.0
+_Found = TypeVar("_Found")
 RECIPE = """
 model: {name: tiny-llama, weights: random}
 data: {dataset: demo-v1, row_length: 64}
@@ -42,8 +47,19 @@ def ray_cluster() -> Iterator[Cluster]:
         cluster.wait_for_nodes()
         yield cluster
     finally:
+        session = cluster.head_node.get_session_dir_path()
         ray.shutdown()
         cluster.shutdown()
+        shutil.rmtree(session, ignore_errors=True)
+
+
+def in_the_end(find: Callable[[], _Found | None]) -> _Found:
+    """What `find` finds in the end. Engines start slowly where many processes share few cores."""
+    deadline_s = time.monotonic() + _PATIENCE_S
+    while not (found := find()):
+        assert time.monotonic() < deadline_s, "waited in vain"
+        time.sleep(0.05)
+    return found
 
 
 def add_node(cluster: Cluster) -> None:
@@ -51,17 +67,15 @@ def add_node(cluster: Cluster) -> None:
     cluster.add_node(num_cpus=1, object_store_memory=_STORE_BYTES)
 
 
-def lose_node_of(cluster: Cluster, run_id: str) -> None:
-    """Kill the raylet that a run trains under, as a power cut would."""
+def lose_node_of(cluster: Cluster, run_id: str) -> int:
+    """Kill the raylet that a run trains under, as a power cut would; the pid of what it still has to end."""
     actor = ray.get_actor(run_id, "tunix-rt")
-    [state] = [node for node in ray.nodes() if node["NodeID"] == _node_id(actor)]
-    [node] = [one for one in cluster.worker_nodes if one.node_id == state["NodeID"]]
+    # A lambda travels by value: nodes do not have this module.
+    where = actor.__ray_call__.remote(lambda _: (ray.get_runtime_context().get_node_id(), os.getpid()))
+    node_id, pid = ray.get(where)
+    [node] = [one for one in cluster.worker_nodes if one.node_id == node_id]
     cluster.remove_node(node, allow_graceful=False)
-
-
-def _node_id(actor: Any) -> str:
-    found: str = ray.get(actor.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id()))
-    return found
+    return int(pid)
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,13 @@ class Office:
             run_id=run_id,
             attempt=attempt,
             command=(*command, str(run_dir.path)),
-            environment={"OMP_NUM_THREADS": "1"},
+            environment={
+                "OMP_NUM_THREADS": "1",
+                # The second attempt of a run does not compile again.
+                "JAX_COMPILATION_CACHE_DIR": str(home / "compiled"),
+                "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+                "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+            },
             job_dir=job_dir,
             run_dir=run_dir,
             recipe=load_recipe(job_dir.recipe).recipe,
@@ -88,11 +108,12 @@ class Office:
             device="cpu",
         )
 
-    def training(self, run_id: str, engine: str, **job: Any) -> Job:
-        """An attempt that trains."""
+    def training(self, run_id: str, *, num_steps: int, attempt: int) -> Job:
+        """An attempt that trains; the schedule is constant, so that a later attempt may end earlier."""
         recipe = str(JobDir(self.settings.home_dir / "jobs" / run_id).recipe)
-        train = ("-m", "tunix_rt.cli", "train", recipe, "--engine", engine, "--device", "cpu", "--resume")
-        return self.job(run_id, *train, "--output", **job)
+        train = ("-m", "tunix_rt.cli", "train", recipe, "--engine", "jax", "--device", "cpu", "--resume")
+        text = RECIPE.replace("num_steps: 6", f"num_steps: {num_steps}")
+        return self.job(run_id, *train, "--output", recipe=text, attempt=attempt)
 
 
 def make_office(root: Path) -> Office:

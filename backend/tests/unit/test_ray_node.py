@@ -1,5 +1,6 @@
 """The node's end of a Ray run, without Ray: it is a class like any other."""
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import InvalidInputError, MissingExtraError
 from tunix_rt.worker.executors.base import ChildExit
 from tunix_rt.worker.executors.ray import RayExecutor
+from tunix_rt.worker.executors.ray_bootstrap import hold, remove_abandoned
 from tunix_rt.worker.executors.ray_messages import RECIPE, RUN_DIR, Assignment, Known
 from tunix_rt.worker.executors.ray_node import Node
 
@@ -82,6 +84,16 @@ def test_what_is_killed_is_dead_when_the_answer_comes(node: Node) -> None:
     exit_ = node.report(Known()).exit
     assert exit_ is not None
     assert exit_.was_killed
+
+
+def test_what_a_killed_actor_left_is_removed_and_what_is_in_use_stays(tmp_path: Path) -> None:
+    for name in ("used", "abandoned"):
+        (tmp_path / name / "home").mkdir(parents=True)
+    os.close(hold(tmp_path / "abandoned"))
+    held = hold(tmp_path / "used")
+    remove_abandoned(tmp_path)
+    os.close(held)
+    assert [path.name for path in tmp_path.iterdir()] == ["used"]
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,9 +29,9 @@ class Bootstrap:
             run_id: Of the run that is to go on here.
         """
         home = _scratch_home()
-        _remove_abandoned(home)
+        remove_abandoned(home)
         self._scratch = Path(tempfile.mkdtemp(dir=home))
-        self._lock = _held(self._scratch)
+        self._lock = hold(self._scratch)
         code = self._scratch / "code"
         with zipfile.ZipFile(io.BytesIO(package)) as archive:
             archive.extractall(code)
@@ -62,7 +62,7 @@ def _scratch_home() -> Path:
     return home
 
 
-def _held(scratch: Path) -> int:
+def hold(scratch: Path) -> int:
     """Lock the directory as long as this process lives; the lock appears only when it is held."""
     unnamed = scratch / f"{_LOCK}.new"
     descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT, 0o600)
@@ -71,7 +71,7 @@ def _held(scratch: Path) -> int:
     return descriptor
 
 
-def _remove_abandoned(home: Path) -> None:
+def remove_abandoned(home: Path) -> None:
     """Delete what actors left that were killed, with their node or their worker."""
     for lock in home.glob(f"*/{_LOCK}"):
         with suppress(OSError):  # still in use, or removed by another actor meanwhile

@@ -157,6 +157,6 @@ def _require_models(recipe: Recipe) -> None:
         if name is not None and Path(name).is_absolute() and not Path(name).exists():
             raise InvalidInputError(
                 f"The recipe's model is in {name}, which the Ray node {socket.gethostname()} does not have.",
-                next_step="Put it on a disk that all nodes share, under the same path, or train it with --executor "
-                "local.",
+                next_step="Put it under the same path on a disk that all nodes share, or train it on this "
+                "machine: --executor local.",
             )

@@ -12,6 +12,8 @@ from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.ray_messages import LINES
 
 _LOOK_EVERY_S = 0.5
+# A node that was given up for lost may replace them while they are fetched.
+_NUM_LOOKS = 3
 _Identity = tuple[int, int]
 """Inode and time of a directory: one that is saved again for the same step is another one."""
 
@@ -49,11 +51,14 @@ class CheckpointUploads:
         Raises:
             StorageError: The mirror cannot be read.
         """
-        mirrored = self._mirror.complete()
-        if not mirrored or mirrored[-1].step < max(self._steps(), default=0):
-            return
-        for checkpoint in mirrored:
-            self._fetch(checkpoint)
+        newest_here = max(self._steps(), default=0)
+        for _ in range(_NUM_LOOKS):
+            mirrored = self._mirror.complete()
+            if not mirrored or mirrored[-1].step < newest_here:
+                return
+            # All of them: one that is not the newest may hold the best weights.
+            if any([self._fetched(checkpoint) for checkpoint in mirrored]):
+                return
 
     def begin(self) -> None:
         """Copy from now on."""
@@ -67,17 +72,18 @@ class CheckpointUploads:
         if is_needed:
             self._copy_or_say()
 
-    def _fetch(self, checkpoint: MirroredCheckpoint) -> None:
+    def _fetched(self, checkpoint: MirroredCheckpoint) -> bool:
         try:
             records = self._mirror.fetch(checkpoint, self._run_dir.checkpoints)
         except StorageError as error:
             self._say(str(error))
-            return
+            return False
         identity = _identity(self._run_dir.checkpoints / str(checkpoint.step))
         if identity is not None:
             self._mirrored[checkpoint.step] = (identity, checkpoint)
         for name, data in records.items():
             _keep_longer(self._run_dir.path / name, data)
+        return True
 
     def _copy_until_the_end(self) -> None:
         while not self._is_ending.wait(_LOOK_EVERY_S):
