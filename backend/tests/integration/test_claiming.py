@@ -5,16 +5,19 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from support import claim_child
 from support.queued_runs import ANY_SLOT, NOON, claimed, kinds, queued
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Slot
+from tunix_rt.db.engine import writing
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.store import Store
+from tunix_rt.services.store import Store, open_store
 
 
 def taken(store: Store, *slots: Slot) -> str | None:
@@ -144,3 +147,12 @@ def test_processes_never_take_the_same_run(store: Store) -> None:
 def claiming(store: Store, worker_id: str) -> Any:
     command = [sys.executable, claim_child.__file__, store.settings.resolved_database_url, worker_id]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_only_what_a_power_cut_may_undo_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+    store = open_store(Settings(home=tmp_path))
+    full, normal = 2, 1
+    for is_durable, level in ((True, full), (False, normal), (True, full)):
+        with writing(store.engine, is_durable=is_durable) as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == level
+    store.close()
