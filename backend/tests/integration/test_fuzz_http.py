@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import (
 from support.datasets import sums
 from support.evaluated_runs import store_answers, write_run
 from support.evaluations import NOON
+from support.sweeps import make_spec
 
 from tunix_rt.api.app import create_app
 from tunix_rt.core.dataset_spec import DatasetSpec
@@ -26,6 +27,7 @@ from tunix_rt.core.trace import TEXT_PATTERN
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.linting import score_trace
 from tunix_rt.services.store import Store
+from tunix_rt.services.sweeps.creating import create
 
 EXAMPLES_PER_ROUTE = 40
 CHECKS = [
@@ -67,6 +69,7 @@ def known(store: Store) -> dict[str, dict[str, str]]:
         "run files": {"run_id": "run-a", "path": "run_manifest.json"},
         "training": {"dataset_key": dataset_key},
         "serving": {"name": "run-a"},
+        "tuning": {"job_id": _created_sweep(store, dataset_key)},
         "health": {},
     }
 
@@ -104,6 +107,17 @@ def test_no_request_breaks_a_route_that_reads_files(
 ) -> None:
     for operation in operations_of(store, tag):
         fuzz(operation, known[tag])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+def test_no_request_breaks_a_sweep(store: Store, known: dict[str, dict[str, str]]) -> None:
+    for operation in operations_of(store, "tuning"):
+        fuzz(operation, known["tuning"])
+
+
+def _created_sweep(store: Store, dataset_key: str) -> str:
+    return create(store, make_spec(dataset=dataset_key)).sweep_id
 
 
 def operations_of(store: Store, tag: str) -> Iterator[APIOperation]:
