@@ -1,6 +1,7 @@
 """How long a run waits before it is tried again."""
 
 FIRST_WAIT_S = 2.0
+GROWTH = 4.0
 BACKOFF_CAP_S = 300.0
 """No retry waits longer. A moment further away than this was written by a clock that was ahead."""
 
@@ -11,4 +12,7 @@ def backoff_s(num_failures: int) -> float:
     Example:
         1 -> 2.0, 2 -> 8.0, 3 -> 32.0
     """
-    return min(FIRST_WAIT_S * 4.0 ** max(num_failures - 1, 0), BACKOFF_CAP_S)
+    wait_s = FIRST_WAIT_S
+    for _ in range(1, num_failures):
+        wait_s = min(wait_s * GROWTH, BACKOFF_CAP_S)
+    return wait_s

@@ -1,0 +1,44 @@
+"""Where a run may go, and how long it waits before it is tried again."""
+
+import pytest
+
+from tunix_rt.core.errors import ConflictError
+from tunix_rt.core.run_record import RUN_STATUSES, RunStatus
+from tunix_rt.core.runs.backoff import BACKOFF_CAP_S, backoff_s
+from tunix_rt.core.runs.states import ACTIVE, ALLOWED, TERMINAL, require_transition, steps_between
+
+
+def test_every_status_has_its_place() -> None:
+    assert set(ALLOWED) == set(RUN_STATUSES)
+    assert set(RUN_STATUSES) == ACTIVE | TERMINAL | {"queued"}
+
+
+def test_a_step_that_is_not_in_the_picture_is_refused() -> None:
+    require_transition("run-1", "queued", "running")
+    with pytest.raises(ConflictError, match=r"run-1 is succeeded; it cannot become queued.*runs show run-1"):
+        require_transition("run-1", "succeeded", "queued")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "steps"),
+    [
+        ("running", "succeeded", ("succeeded",)),
+        ("running", "cancelled", ("cancelling", "cancelled")),
+        ("failed", "running", ("queued", "running")),
+        ("running", "running", ()),
+    ],
+)
+def test_the_way_of_a_run_that_nobody_watched_is_the_shortest(
+    before: RunStatus, after: RunStatus, steps: tuple[RunStatus, ...]
+) -> None:
+    assert steps_between(before, after) == steps
+
+
+def test_there_is_no_way_back_from_success() -> None:
+    with pytest.raises(ConflictError, match="cannot become running"):
+        steps_between("succeeded", "running")
+
+
+def test_every_failure_makes_the_wait_longer_up_to_a_bound() -> None:
+    assert [backoff_s(failures) for failures in (0, 1, 2, 3)] == [2.0, 2.0, 8.0, 32.0]
+    assert backoff_s(1000) == BACKOFF_CAP_S
