@@ -31,24 +31,16 @@ def test_versions_aliases_and_finished_runs_are_listed(stocked: Store) -> None:
     assert listed == {"adder:1": "adder:1", "adder@best": "adder:1", "adder:2": "adder:2", "sums": "sums"}
 
 
-@pytest.mark.parametrize(
-    ("name", "root"),
-    [("adder", "adder:2"), ("adder@best", "adder:1"), ("adder:1", "adder:1"), ("sums", "sums")],
-)
-def test_a_name_means_weights_that_never_change(stocked: Store, name: str, root: str) -> None:
-    assert find_served(stocked, name).root == root
-
-
-def test_an_alias_that_was_moved_means_other_weights_at_once(stocked: Store) -> None:
+def test_a_name_means_weights_that_never_change(stocked: Store) -> None:
+    means = {"adder": "adder:2", "adder@best": "adder:1", "adder:1": "adder:1", "sums": "sums"}
+    assert {name: find_served(stocked, name).root for name in means} == means
     stocked.models.set_alias(ModelReference("adder", version=2), "best")
     assert find_served(stocked, "adder@best").root == "adder:2"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["adder@worst", "adder:3", "broken", "nobody", "..", ".", "", "sums/model", "../runs/sums", "tiny-llama"],
-)
-def test_nothing_else_can_be_asked(stocked: Store, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_else_can_be_asked(stocked: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stocked.settings.home_dir)  # where some of these are paths
-    with pytest.raises(NotFoundError, match="GET /v1/models"):
-        find_served(stocked, name)
+    unknown = ["adder@worst", "adder:3", "broken", "nobody", "tiny-llama"]
+    for name in [*unknown, "..", ".", "", "runs/sums", "sums/model", "../runs/sums", "a\x00b", "a" * 5_000]:
+        with pytest.raises(NotFoundError, match="GET /v1/models"):
+            find_served(stocked, name)

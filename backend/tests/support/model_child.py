@@ -28,7 +28,10 @@ def carry_out(order: dict[str, Any], waiting: list[int]) -> None:
         sys.stderr.write("first line\nRuntimeError: the device is gone\n")
         sys.stderr.flush()
         os._exit(9)
-    if asked == "wait":
+    if asked == "babble":
+        sys.stdout.write("Loading… 100 %\n")
+        sys.stdout.flush()
+    elif asked == "wait":
         waiting.append(number)
     else:
         said = {"echo": asked, "who waits?": str(len(waiting)), "who are you?": str(os.getpid())}[asked]

@@ -70,7 +70,7 @@ def test_what_is_read_along_is_what_write_gives(
         pieces += live.advance()
     pieces += read_on(live)
     for prompt, decoding in zip(prompts, decodings, strict=True):
-        [alone] = write(model, [prompt], **decoding.model_dump()).values()
+        [alone] = write(model, [prompt], num_rows=2, **decoding.model_dump()).values()
         assert [piece.written for piece in pieces if piece.prompt is prompt and piece.written] == [alone]
         assert tokens_of(prompt, pieces) == alone.token_ids
 
@@ -94,7 +94,7 @@ def test_a_dropped_prompt_is_never_heard_of_again_and_its_row_is_free(
     live.drop(prompts[3])  # waiting
     pieces = read_on(live)
     assert {piece.prompt.key for piece in pieces} == {"prompt-1", "prompt-2"}
-    [alone] = write(model, [prompts[2]], **GREEDY.model_dump()).values()
+    [alone] = write(model, [prompts[2]], num_rows=2, **GREEDY.model_dump()).values()
     assert tokens_of(prompts[2], pieces) == alone.token_ids
 
 
@@ -128,7 +128,8 @@ class SevenModel:
     """Opens batches of such rows, as long as there is memory."""
 
     num_devices: int = 1
-    has_memory: bool = True
+    num_refusals: int = 0
+    """How often there is no memory."""
     opened: list[int] = field(default_factory=list)
 
     def default_rows(self, num_slots: int) -> int:
@@ -137,7 +138,8 @@ class SevenModel:
     def batch(
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_PIECE
     ) -> Batch:
-        if not self.has_memory:
+        if self.num_refusals:
+            self.num_refusals -= 1
             raise RuntimeError("out of memory")
         self.opened.append(num_rows)
         return Batch(SevenRows(num_rows), num_rows=num_rows, stop_ids=frozenset())
@@ -177,9 +179,21 @@ def test_without_memory_prompts_fail_and_say_so(architecture: Architecture, prom
     live = LiveBatches(model, architecture, max_rows=2)
     live.add(prompts[0], GREEDY)
     live.advance()
-    model.has_memory = False
+    model.num_refusals = 1
     for prompt in prompts[1:3]:
         live.add(prompt, DRAWN)
     ended = {piece.prompt.key: piece.written for piece in read_on(live) if piece.written}
     assert [ended[key].failure for key in ("prompt-1", "prompt-2")] == ["out-of-memory"] * 2
     assert ended["prompt-0"].token_ids == (7,) * GREEDY.max_new_tokens
+
+
+def test_batches_that_nobody_uses_leave_their_memory_to_the_next(
+    architecture: Architecture, prompts: list[Prompt]
+) -> None:
+    model = SevenModel()
+    live = LiveBatches(model, architecture, max_rows=2)
+    live.add(prompts[0], GREEDY)
+    read_on(live)
+    model.num_refusals = 1
+    live.add(prompts[1], DRAWN)
+    assert tokens_of(prompts[1], read_on(live)) == (7,) * DRAWN.max_new_tokens

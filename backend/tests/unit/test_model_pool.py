@@ -78,6 +78,16 @@ def test_a_death_is_told_to_whoever_waits_and_the_next_request_starts_anew() -> 
     asyncio.run(run())
 
 
+def test_a_process_that_writes_nonsense_is_ended(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with a_pool() as (pool, _):
+            with pytest.raises(ServingError, match=r"\(signal 9\)"):
+                await said(pool, "babble")
+
+    asyncio.run(run())
+    assert "what nobody understands" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [("broken", DataError, "weights are damaged"), ("fading", ServingError, r"has ended \(exit 0\)")],

@@ -81,6 +81,9 @@ class LiveBatches:
             if not self._model.is_out_of_memory(error):
                 raise
         # Outside of the handler: the error holds on to the arrays of the batch that did not fit.
+        is_new = kind not in self._batches
+        if self._close_idle() and is_new:
+            return []  # they left their memory: the next step tries again
         return self._given_up(kind)
 
     def _admit_and_advance(self, kind: _Kind) -> list[Piece]:
@@ -118,11 +121,16 @@ class LiveBatches:
             del self._batches[idle]
         return idle is not None
 
+    def _close_idle(self) -> bool:
+        """Close the batches that nobody uses; whether there were any."""
+        num_before = len(self._batches)
+        self._batches = {kind: batch for kind, batch in self._batches.items() if batch.is_writing}
+        return len(self._batches) < num_before
+
     def _given_up(self, kind: _Kind) -> list[Piece]:
-        """The failures of a batch for which there is no memory; those that nobody uses leave theirs, too."""
+        """The failures of a batch for which there is no memory."""
         batch, tasks = self._batches.pop(kind, None), self._waiting.pop(kind, [])
         # A prompt that was being read when the memory ran out is in both.
         prompts = {id(task.prompt): task.prompt for task in tasks}
         prompts |= {id(prompt): prompt for prompt in (batch.prompts if batch else ())}
-        self._batches = {kind: batch for kind, batch in self._batches.items() if batch.is_writing}
         return [Piece(prompt, written=out_of_memory(prompt, kind.num_slots)) for prompt in prompts.values()]

@@ -123,9 +123,11 @@ class ModelProcess:
         try:
             async for line in self._process.stdout:
                 self._hand_out(REPORTS.validate_json(line))
-        finally:
-            await self._process.wait()
-            self._end()
+        except ValueError:
+            _log.exception("The process of the model %s writes what nobody understands.", self.name)
+            self._process.kill()
+        await self._process.wait()
+        self._end()
 
     def _hand_out(self, report: Report) -> None:
         if isinstance(report, Ready):
