@@ -112,7 +112,8 @@ def best(
     reference = None if version is None else version.reference
     if as_json:
         assert found.best is not None
-        print_json({"recipe": str(path), "model": reference, **found.best.to_json()})
+        registered = {} if reference is None else {"model": reference}
+        print_json({"recipe": str(path), **registered, **found.best.to_json()})
         return
     print_best(found, path)
     if reference is not None:
