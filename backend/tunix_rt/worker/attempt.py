@@ -22,6 +22,7 @@ from tunix_rt.worker.outcome import (
     AttemptEnd,
     Finished,
     Outcome,
+    PutBack,
     StopReason,
     failures_so_far,
     given_up,
@@ -133,10 +134,11 @@ class Attempt:
         first_step = self._workplace.executor.newest_step(job.run_dir)
         earlier = job.job_dir.read_attempt()
         num_failures = failures_so_far(self._claim.run.num_failures, earlier, first_step)
+        before = _trained_before(job.run_dir)
         if num_failures >= self._settings.run_max_failures:
-            return given_up(self._end(_LOST_TOO_OFTEN, num_failures))
+            return before or given_up(self._end(_LOST_TOO_OFTEN, num_failures))
         job.job_dir.write_attempt(AttemptRecord(attempt=job.attempt, first_step=first_step))
-        trained = self._trained(job, first_step, num_failures)
+        trained = before or self._trained(job, first_step, num_failures)
         eval_set = self._claim.run.request.eval_set
         if eval_set is None or not isinstance(trained, Finished) or trained.status != "succeeded":
             return trained
@@ -144,9 +146,6 @@ class Attempt:
 
     def _trained(self, job: Job, first_step: int, num_failures: int) -> Outcome:
         before = _manifest_bytes(job.run_dir)
-        if (done := _manifest(before)) is not None and done.status == "succeeded":
-            # An earlier worker died between the engine's last word and its own.
-            return Finished("succeeded", "Succeeded, in an earlier attempt.", 0, None, done.figures)
         going_on = f", going on after step {first_step}" if first_step else ""
         self._note("started", f"Started on {self.slot}{going_on}.", attempt=job.attempt, step=first_step)
         how = self._watched(self._workplace.executor, job)
@@ -164,14 +163,17 @@ class Attempt:
         self._note("evaluating", f"Evaluating on {eval_set}.", eval_set=eval_set)
         command = evaluation_command(self._claim, eval_set, self.slot)
         how = self._watched(self._workplace.evaluator, replace(job, command=command))
-        is_interrupted = how.code is None if self._stop_reason is None else self._stop_reason != "cancel"
         if how.code == 0:
             self._note("evaluated", f"Evaluated on {eval_set}.", eval_set=eval_set)
-        elif is_interrupted:
-            return self._decided(self._end(how, num_failures))
-        else:
-            again = f"tunix-rt eval {job.run_id} --eval-set {eval_set}"
-            self._note("warning", f"The evaluation did not succeed. {what_happened(how)} Again: {again}")
+            return trained
+        is_interrupted = how.code is None if self._stop_reason is None else self._stop_reason != "cancel"
+        outcome = (
+            self._decided(self._end(replace(how, code=None), num_failures)) if is_interrupted else trained
+        )
+        if isinstance(outcome, PutBack):
+            return outcome
+        again = f"tunix-rt eval {job.run_id} --eval-set {eval_set}"
+        self._note("warning", f"The evaluation did not succeed. {what_happened(how)} Again: {again}")
         return trained
 
     def _watched(self, executor: Executor, job: Job) -> ChildExit:
@@ -217,6 +219,14 @@ class Attempt:
 
     def _decided(self, end: AttemptEnd) -> Outcome:
         return outcome_of(end, max_failures=self._settings.run_max_failures)
+
+
+def _trained_before(run_dir: RunDir) -> Finished | None:
+    """The success of an earlier attempt, whose worker was gone before it could evaluate it or say so."""
+    done = _manifest(_manifest_bytes(run_dir))
+    if done is None or done.status != "succeeded":
+        return None
+    return Finished("succeeded", "Succeeded, in an earlier attempt.", 0, None, done.figures)
 
 
 def _manifest_bytes(run_dir: RunDir) -> bytes | None:

@@ -139,6 +139,23 @@ def test_a_failed_evaluation_does_not_undo_the_training(store: Store) -> None:
     assert "tunix-rt eval run-1 --eval-set eval-v2" in warning.message
 
 
+def test_an_evaluation_that_is_killed_again_and_again_does_not_undo_it_either(store: Store) -> None:
+    queued(store, eval_set="eval-v2")
+    evaluation = "os.kill(os.getpid(), signal.SIGKILL)"
+    with working(store, SUCCEEDING, evaluation=evaluation, run_max_failures=2):
+        run = ended_as(store, "succeeded")
+    assert run.num_attempts == 2
+    assert kinds(store)[2:] == [
+        "started",
+        "evaluating",
+        "retry",
+        "claimed",
+        "evaluating",
+        "warning",
+        "succeeded",
+    ]
+
+
 def test_a_run_whose_worker_died_after_its_last_step_is_not_trained_again(store: Store) -> None:
     queued(store)
     with working(store, "announce('trained'); " + SUCCEEDING):
