@@ -64,7 +64,8 @@ class RayChild:
         try:
             with self._job.run_dir.held(wait_s=_LOCK_S):
                 return self._replicated()
-        except ConflictError as error:
+        except TunixRTError as error:
+            # Another process holds the directory, or the disk does not even take the output.
             return ChildExit(None, detail=str(error), is_infrastructure=True)
         finally:
             self._writes_nothing.set()
@@ -91,13 +92,14 @@ class RayChild:
         try:
             return self._trained(actor, replica)
         except GivenUp:
+            # Whoever kills it need not wait until the node has cleaned up.
+            self._writes_nothing.set()
             return self._how_it_was_given_up()
         except RayError as error:
             lost = f"{self._where} was lost: {reason(error)}"
             replica.say(lost)
             return ChildExit(None, detail=lost, is_infrastructure=True)
         finally:
-            self._writes_nothing.set()
             actor.release()
 
     def _trained(self, actor: RunActor, replica: Replica) -> ChildExit:
