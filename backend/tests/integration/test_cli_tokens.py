@@ -1,21 +1,21 @@
 """`tunix-rt tokens`, and the server that wants one."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, InvalidInputError, NotFoundError
 
 
 @pytest.fixture(autouse=True)
-def _store(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command runs on the store of this test, once per database."""
-    if settings.database_url is not None:
-        monkeypatch.setenv("TUNIX_RT_DATABASE_URL", settings.database_url)
+def _store(tmp_path: Path, sqlite_template: Path) -> None:
+    """Every command runs on the store of this test; the repository is tested on both databases."""
+    (tmp_path / "home").mkdir()
+    shutil.copy(sqlite_template, tmp_path / "home" / "tunix_rt.db")
 
 
 def invoke(*arguments: str | Path) -> Result:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -78,7 +79,23 @@ def test_metrics_count_lease_losses_and_waits_from_the_database(store: Store, cl
     assert figures[("tunix_rt_queue_length", ())] == 2
 
 
-def test_metrics_measure_requests_by_the_template_of_their_route(client: TestClient) -> None:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Store]:
+    """A store for what does not depend on the database."""
+    home = tmp_path_factory.mktemp("home")
+    shutil.copy(sqlite_template, home / "tunix_rt.db")
+    opened = open_store(Settings(home=home))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def http(shared: Store) -> TestClient:
+    return TestClient(create_app(shared))
+
+
+def test_metrics_measure_requests_by_the_template_of_their_route(shared: Store) -> None:
+    client = TestClient(create_app(shared))
     for number in range(3):
         client.get(f"/api/traces/{number}")
     client.get("/nowhere/42")
@@ -123,19 +140,19 @@ def test_the_speed_of_a_run_is_its_newest_and_torn_lines_are_no_news(tmp_path: P
 
 
 @pytest.mark.parametrize("sent", ["abc-123", "A.b_c", "x" * 64])
-def test_a_request_id_that_is_harmless_comes_back(client: TestClient, sent: str) -> None:
-    assert client.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"] == sent
+def test_a_request_id_that_is_harmless_comes_back(http: TestClient, sent: str) -> None:
+    assert http.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"] == sent
 
 
 @pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\tb", '"}{"', "é".encode()])
-def test_any_other_request_id_is_replaced(client: TestClient, sent: str | bytes) -> None:
-    answered = client.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"]
+def test_any_other_request_id_is_replaced(http: TestClient, sent: str | bytes) -> None:
+    answered = http.get("/api/health", headers={"x-request-id": sent}).headers["x-request-id"]
     assert len(answered) == 16
     assert answered.isalnum()
 
 
-def test_even_a_bug_is_answered_with_its_request_id(store: Store) -> None:
-    app = create_app(store)
+def test_even_a_bug_is_answered_with_its_request_id(shared: Store) -> None:
+    app = create_app(shared)
 
     @app.get("/bug")
     def bug() -> None:
@@ -145,10 +162,10 @@ def test_even_a_bug_is_answered_with_its_request_id(store: Store) -> None:
     assert http.get("/bug", headers={"x-request-id": "find-me"}).headers["x-request-id"] == "find-me"
 
 
-def test_every_request_leaves_one_line(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_request_leaves_one_line(http: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "tunix_rt.requests")
-    client.get("/api/traces?token=of-no-concern")
-    client.get("/api/health")
+    http.get("/api/traces?token=of-no-concern")
+    http.get("/api/health")
     (record,) = caplog.records
     fields = vars(record)["fields"]
     assert fields["path"] == "/api/traces"

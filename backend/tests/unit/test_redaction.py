@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.children import environment, run_program
+from support.children import environment
 
+from tunix_rt.cli.output import print_error
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.access import new_token
+from tunix_rt.core.errors import StorageError
 from tunix_rt.core.redaction import redacted, secret_values
 from tunix_rt.engines.environment import run_environment
 from tunix_rt.engines.records import Progress, RunRecords
@@ -85,11 +87,14 @@ def test_a_run_writes_no_secret_down(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert MARKED not in written + "".join(view.lines)
 
 
-def test_an_error_is_printed_without_the_password_that_it_quotes(tmp_path: Path) -> None:
-    url = f"mysql://me:{MARKED}@db/x"
-    done = run_program("traces", "list", settings=Settings(home=tmp_path), TUNIX_RT_DATABASE_URL=url)
-    assert done.returncode == 2
-    assert MARKED not in done.stdout + done.stderr
+@pytest.mark.parametrize("as_json", [True, False])
+def test_an_error_is_printed_without_the_password_that_it_quotes(
+    capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    error = StorageError(f"postgresql://me:{MARKED}@db/x does not answer.", next_step="Start it.")
+    print_error(error, as_json=as_json)
+    printed = capsys.readouterr().err
+    assert "postgresql://me:***@db/x does not answer." in printed
 
 
 def test_a_bug_keeps_its_traceback_and_loses_its_secrets(tmp_path: Path) -> None:
