@@ -12173,15 +12173,6 @@ export interface operations {
                     "application/json": components["schemas"]["OpenAIErrorBody"];
                 };
             };
-            /** @description Not Implemented */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OpenAIErrorBody"];
-                };
-            };
             /** @description Service Unavailable */
             503: {
                 headers: {

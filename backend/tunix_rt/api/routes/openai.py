@@ -56,7 +56,7 @@ def get_model(name: str, store: OpenStore, models: Models) -> ServedModel:
     "/chat/completions",
     response_model=ChatCompletion,
     response_model_exclude_none=True,
-    responses={200: _STREAM, **openai_error_responses(400, 404, 409, 500, 501)},
+    responses={200: _STREAM, **openai_error_responses(400, 404, 409, 500)},
 )
 async def create_chat_completion(
     request: Request, asked: Annotated[Asked, Depends(get_asked)], models: Models
