@@ -10,6 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from support.children import live_server
 from support.http import error_of
+from support.jobs import wait_for
 from support.live_runs import Viewer, WrittenRun
 from support.sse import messages_of
 
@@ -102,6 +103,7 @@ def test_a_burst_reaches_every_viewer_whole_even_one_that_was_cut_off(
                 if cut_off.log:
                     break  # in the middle of the burst
         assert 0 < len(cut_off.log) < len(expected)
+        wait_for(lambda: not server.has_open(run.job_dir.output))
         run.finish()
         with client.stream("GET", STREAM, headers={"Last-Event-ID": cut_off.last_id}) as second:
             for message in messages_of(second.iter_lines()):

@@ -72,6 +72,11 @@ class LiveServer:
         self._process.terminate()
         return self._process.wait(timeout=60)
 
+    def has_open(self, path: Path) -> bool:
+        """Whether the server has this file open; False where the system does not tell."""
+        links = Path(f"/proc/{self._process.pid}/fd").glob("*")
+        return str(path) in {os.readlink(link) for link in links if link.is_symlink()}
+
     def peak_memory_mib(self) -> float:
         """The most memory that the server has used since its start; 0 where the system does not tell."""
         file = Path(f"/proc/{self._process.pid}/status")
