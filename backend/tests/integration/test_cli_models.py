@@ -6,20 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.models import plain_model, succeeded_run
+from support.models import plain_model, sqlite_home, succeeded_run
 from typer.testing import CliRunner
 
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, InvalidInputError, TunixRTError
 from tunix_rt.services.store import Store, open_store
 
 
 @pytest.fixture
 def home(sqlite_template: Path, tmp_path: Path) -> Store:
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "tunix_rt.db").write_bytes(sqlite_template.read_bytes())
-    store = open_store(Settings(home=tmp_path / "home"))
+    store = open_store(sqlite_home(sqlite_template, tmp_path / "home"))
     succeeded_run(store)
     store.close()
     return store

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from support.evaluated_runs import store_answers
 from support.evaluations import make_model
-from support.models import plain_model, registered
+from support.models import plain_model, registered, sqlite_home
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.services.evaluation_models import find_model
@@ -14,6 +15,11 @@ from tunix_rt.services.evaluations import find_evaluation
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.registering import register_directory
 from tunix_rt.services.store import Store
+
+
+@pytest.fixture
+def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
+    return sqlite_home(sqlite_template, tmp_path / "home")
 
 
 def test_a_registered_model_is_found_by_every_name_that_it_has(store: Store) -> None:

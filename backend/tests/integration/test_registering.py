@@ -4,15 +4,21 @@ import json
 from pathlib import Path
 
 import pytest
-from support.models import plain_model, registered, succeeded_run
+from support.models import plain_model, registered, sqlite_home, succeeded_run
 from support.run_dirs import finished_run
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.registering import register_directory, register_run, remarks_of
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.store import Store
+
+
+@pytest.fixture
+def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
+    return sqlite_home(sqlite_template, tmp_path / "home")
 
 
 def test_a_run_is_registered_with_its_lineage(store: Store) -> None:

@@ -1,17 +1,25 @@
 """A recipe may start from a registered model; the version is fixed when the run is asked for."""
 
+from pathlib import Path
+
 import pytest
-from support.models import registered
+from support.models import registered, sqlite_home
 from support.recipes import make_recipe
 from support.submitting import build_demo, small_request
 
 from tunix_rt.config.recipe_loading import ResolvedRecipe
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import InvalidInputError, NotFoundError
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.describing import set_alias
 from tunix_rt.services.registry.training import with_registered_model
 from tunix_rt.services.runs.recipes import asked_recipe
 from tunix_rt.services.store import Store
+
+
+@pytest.fixture
+def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
+    return sqlite_home(sqlite_template, tmp_path / "home")
 
 
 def resolved(model: str) -> ResolvedRecipe:

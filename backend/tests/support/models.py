@@ -1,14 +1,23 @@
 """Things to register, made without a training."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 from support.run_dirs import finished_run
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.models.version import Lineage, ModelVersion, NewVersion
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.registry.registering import register_run
 from tunix_rt.services.store import Store
+
+
+def sqlite_home(template: Path, home: Path) -> Settings:
+    """The settings of an empty store on SQLite, where a test is about files and not about the database."""
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copy(template, home / "tunix_rt.db")
+    return Settings(home=home)
 
 
 def new_version(content: str = "a", **values: Any) -> NewVersion:

@@ -17,7 +17,12 @@ from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.engines.base import DeviceName, DeviceRequest, EngineName, TrainingJob
 from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.registry.exporting import ExportRequest, export_directory, export_zip
+from tunix_rt.services.registry.exporting import (
+    ExportRequest,
+    export_directory,
+    export_zip,
+    require_possible,
+)
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.run_manifests import JOIN_WAIT_S
 from tunix_rt.services.store import Store
@@ -63,6 +68,7 @@ def export(
 
 
 def _exported(store: Store, request: ExportRequest, asked: AskedEngine) -> ExportReport:
+    require_possible(request)
     if request.form == "zip":
         return export_zip(store, request)
     choice = chosen_engine(asked, request.device.name, resumed=_drawn_by(request.version))

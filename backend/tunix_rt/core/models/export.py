@@ -12,13 +12,14 @@ ExportForm = Literal["merged", "adapter", "zip"]
 
 PARITY_PROMPTS: tuple[str, ...] = (
     "What is 17 + 25?",
-    "A pen costs 3 euros and a book costs 11 euros. What do 4 pens and 2 books cost together?",
+    "A pen costs 3 euros. What do 4 pens cost?",
     "Which is larger, 7/9 or 3/4? Show your work.",
-    "A train leaves at 9:40 and arrives at 13:05. How long does it travel?",
+    "How long is it from 9:40 to 13:05?",
     "Simplify 2(x + 3) - 5.",
     "Name three prime numbers greater than 50.",
 )
-"""Asked of the registered and of the exported model; they are part of what a report means."""
+"""Asked of the registered and of the exported model; they are part of what a report means. All are short, so
+that an engine compiles for one shape."""
 NUM_PARITY_TOKENS = 32
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import NotFoundError
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.registry.children import run_models_command
@@ -22,6 +23,7 @@ def exported_checkpoint(settings: Settings, run_dir: RunDir, step: int) -> Itera
         DataError: It is damaged.
     """
     manifest = succeeded(run_dir)
+    _require_checkpoint(run_dir, step)
     recipe = load_recipe(run_dir.recipe).recipe
     files = ModelStore(settings.models_dir)
     # In the store: weights may be too large for the disk of temporary files.
@@ -33,3 +35,13 @@ def exported_checkpoint(settings: Settings, run_dir: RunDir, step: int) -> Itera
         lineage = lineage_of_run(run_dir, manifest, recipe, directory)
         lineage = lineage.model_copy(update={"step": step, "is_checkpoint": True, "figures": None})
         yield Source(directory, kind_of(directory), lineage=lineage, markup=recipe.data.markup)
+
+
+def _require_checkpoint(run_dir: RunDir, step: int) -> None:
+    """Refuse a step that has none without starting an engine."""
+    kept = sorted(int(path.name) for path in run_dir.checkpoints.glob("*") if path.name.isdecimal())
+    if step not in kept:
+        raise NotFoundError(
+            f"The run {run_dir.run_id} has no checkpoint of step {step}.",
+            next_step=f"Its checkpoints: {', '.join(map(str, kept)) or 'none'}.",
+        )

@@ -38,6 +38,24 @@ class ExportRequest:
     device: DeviceRequest = field(default_factory=DeviceRequest)
 
 
+def require_possible(request: ExportRequest) -> None:
+    """Refuse what cannot be exported like that, before anything is loaded.
+
+    Raises:
+        ConflictError: There is something at the output.
+        InvalidInputError: A whole model has no adapter.
+    """
+    if request.output.exists():
+        raise ConflictError(
+            f"{request.output} is there already.", next_step="Choose another --output, or remove it first."
+        )
+    if request.form == "adapter" and request.version.kind != "adapter":
+        raise InvalidInputError(
+            f"{request.version.reference} is a whole model, not an adapter.",
+            next_step="Export it with --as merged or --as zip.",
+        )
+
+
 def export_zip(store: Store, request: ExportRequest) -> ExportReport:
     """Write the archive and read it back; the report lies beside it.
 
@@ -45,7 +63,7 @@ def export_zip(store: Store, request: ExportRequest) -> ExportReport:
         ConflictError: There is something at the output.
         DataError: A file of the version is damaged.
     """
-    _refuse_existing(request.output)
+    require_possible(request)
     with write_atomically(request.output, what="writing the archive") as file:
         file.writelines(zip_chunks(store, request.version))
     tree = model_store(store.settings).tree(request.version.content_hash)
@@ -68,12 +86,7 @@ def export_directory(
         InvalidInputError: A whole model has no adapter.
         DataError: A file of the version is damaged.
     """
-    _refuse_existing(request.output)
-    if request.form == "adapter" and request.version.kind != "adapter":
-        raise InvalidInputError(
-            f"{request.version.reference} is a whole model, not an adapter.",
-            next_step="Export it with --as merged or --as zip.",
-        )
+    require_possible(request)
     found = find_model(store.settings, request.version.reference)
     found.require_engine(engine.name)
     registered = _asked(found, request)
@@ -155,10 +168,3 @@ def _tree_of_directory(directory: Path) -> ModelTree:
             for path in paths
         ]
     )
-
-
-def _refuse_existing(output: Path) -> None:
-    if output.exists():
-        raise ConflictError(
-            f"{output} is there already.", next_step="Choose another --output, or remove it first."
-        )

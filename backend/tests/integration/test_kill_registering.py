@@ -1,0 +1,52 @@
+"""SIGKILL while a model is registered: nothing is half there, and the next try succeeds."""
+
+import time
+from pathlib import Path
+
+import pytest
+from support.children import environment, start_program
+from support.models import plain_model, sqlite_home
+
+from tunix_rt.files.model_store import ModelStore
+from tunix_rt.services.registry.registering import register_directory
+from tunix_rt.services.registry.removing import collect_garbage
+from tunix_rt.services.registry.verifying import verify_versions
+from tunix_rt.services.store import open_store
+
+NUM_FILES = 1_000
+WAIT_S = 60
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_killed_registration_leaves_nothing_half_and_is_completed(
+    sqlite_template: Path, tmp_path: Path
+) -> None:
+    settings = sqlite_home(sqlite_template, tmp_path / "home")
+    directory = plain_model(tmp_path / "elsewhere")
+    for number in range(NUM_FILES):
+        (directory / f"part-{number}.bin").write_text(f"bytes {number}")
+    files = ModelStore(settings.models_dir)
+    child = start_program(
+        "models", "register", "demo", "--directory", directory, environ=environment(settings)
+    )
+    with child:
+        deadline = time.monotonic() + WAIT_S
+        while child.poll() is None and len(list(files.blobs.glob("*/*"))) < 50:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        child.kill()
+    store = open_store(settings)
+    # The database is written last: what it does not know is garbage, what it knows is whole.
+    is_registered = store.models.names() == ("demo",)
+    assert is_registered or store.models.names() == ()
+    if not is_registered:
+        assert collect_garbage(store).num_blobs >= 50
+        assert list(files.blobs.glob("*/*")) == []
+    (files.incoming / "torn").write_text("what the child was writing")
+
+    version = register_directory(store, "demo", directory).version
+    assert [verdict.problems for verdict in verify_versions(store, [version])] == [()]
+    assert collect_garbage(store).num_blobs == 0
+    assert list(files.incoming.iterdir()) == []
+    store.close()

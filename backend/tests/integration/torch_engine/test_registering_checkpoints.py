@@ -1,0 +1,29 @@
+"""A checkpoint becomes a registered version through a child process: nothing is loaded here."""
+
+import pytest
+from support.training import Workshop
+
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.services.registry.checkout import directory_of
+from tunix_rt.services.registry.registering import register_run
+from tunix_rt.services.store import open_store
+
+SHORT = ("eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=1")
+
+
+def test_a_checkpoint_of_a_run_is_registered_with_its_step(workshop: Workshop) -> None:
+    run, ended = "home/runs/three", "home/runs/two"
+    workshop.train(run, *SHORT, "training.num_steps=3")
+    workshop.train(ended, *SHORT, "training.num_steps=2")
+    store = open_store(workshop.settings)
+    whole = register_run(store, "demo", "three").version
+    assert register_run(store, "demo", "three", step=3).version == whole
+    version = register_run(store, "demo", "three", step=2).version
+    assert (version.version, version.lineage.step, version.lineage.is_checkpoint) == (2, 2, True)
+    weights = directory_of(workshop.settings, version) / "model.safetensors"
+    assert weights.read_bytes() == workshop.weights(ended)
+    # The same weights, whoever exported them.
+    assert register_run(store, "demo", "two").version == version
+    with pytest.raises(NotFoundError, match=r"no checkpoint of step 9.*: 2, 3"):
+        register_run(store, "demo", "three", step=9)
+    store.close()
