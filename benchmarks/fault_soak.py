@@ -206,6 +206,7 @@ def cancel_some(soak: Soak) -> None:
 def kill_at_random(soak: Soak, mean_s: float) -> None:
     """SIGKILL somebody now and then; PostgreSQL is stopped and started again."""
     dice = random.Random(soak.dice.random())
+    weights = VICTIMS if soak.postgres is not None else {**VICTIMS, "database": 0}
     while not soak.is_over.wait(dice.expovariate(1 / mean_s)):
         kind = dice.choice(
             ["engine", "engine", "engine", "supervisor", "supervisor", "worker", "worker", "database"]
