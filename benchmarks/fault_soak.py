@@ -208,9 +208,7 @@ def kill_at_random(soak: Soak, mean_s: float) -> None:
     dice = random.Random(soak.dice.random())
     weights = VICTIMS if soak.postgres is not None else {**VICTIMS, "database": 0}
     while not soak.is_over.wait(dice.expovariate(1 / mean_s)):
-        kind = dice.choice(
-            ["engine", "engine", "engine", "supervisor", "supervisor", "worker", "worker", "database"]
-        )
+        (kind,) = dice.choices(list(weights), weights=list(weights.values()))
         if kind == "database" and soak.postgres is not None:
             soak.postgres.stop()
             soak.is_over.wait(dice.uniform(0, 4))
