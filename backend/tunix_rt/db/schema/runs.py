@@ -39,7 +39,7 @@ runs = Table(
     Column("num_events", Integer, nullable=False),
     Index("ix_runs_created_at", "created_at"),
     Index("ix_runs_status", "status", "created_at"),
-    Index("ix_runs_dataset", "dataset"),
+    Index("ix_runs_dataset", "dataset", "created_at"),
     Index("ix_runs_sweep_id", "sweep_id"),
     Index("ix_runs_worker_id", "worker_id"),
 )

@@ -62,7 +62,7 @@ def _create_runs() -> None:
     )
     op.create_index("ix_runs_created_at", "runs", ["created_at"])
     op.create_index("ix_runs_status", "runs", ["status", "created_at"])
-    op.create_index("ix_runs_dataset", "runs", ["dataset"])
+    op.create_index("ix_runs_dataset", "runs", ["dataset", "created_at"])
     op.create_index("ix_runs_queue", "runs", ["status", "is_held", sa.text("priority DESC"), "pk"])
     op.create_index("ix_runs_sweep_id", "runs", ["sweep_id"])
     op.create_index("ix_runs_worker_id", "runs", ["worker_id"])
