@@ -75,6 +75,18 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
+def glancing(engine: Engine) -> Iterator[Connection]:
+    """A connection for a small read. Its statements may see different moments.
+
+    On PostgreSQL no transaction is begun and ended around them, which would take as long as they do.
+    """
+    is_remote = engine.dialect.name == "postgresql"
+    chosen = engine.execution_options(isolation_level="AUTOCOMMIT") if is_remote else engine
+    with database_errors(), chosen.connect() as connection:
+        yield connection
+
+
+@contextmanager
 def writing(engine: Engine, *, is_durable: bool = True) -> Iterator[Connection]:
     """A connection in one transaction: committed at the end, rolled back on any error.
 
@@ -135,7 +147,7 @@ def ping(engine: Engine) -> None:
     question = "SELECT count(*) FROM alembic_version"
     if engine.dialect.name == "sqlite" and engine.url.database:
         _ask_file(Path(engine.url.database), question)
-    with reading(engine) as connection:
+    with glancing(engine) as connection:
         connection.execute(text(question))
 
 

@@ -24,7 +24,7 @@ from tunix_rt.core.runs.store_types import (
 )
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db import run_control, run_imports, run_leases
-from tunix_rt.db.engine import reading, writing
+from tunix_rt.db.engine import glancing, reading, writing
 from tunix_rt.db.run_events import events_of, insert_event
 from tunix_rt.db.run_pages import page_of_runs
 from tunix_rt.db.run_rows import DETAIL_COLUMNS, SUMMARY_COLUMNS, detail_of, queued_row, run_of
@@ -71,12 +71,12 @@ class RunRepository:
 
     def get(self, run_id: str) -> RunDetail:
         """The run with this id, or NotFoundError."""
-        with reading(self._engine) as connection:
+        with glancing(self._engine) as connection:
             return _detail(connection, run_id)
 
     def summary(self, run_id: str) -> Run:
         """The run without its recipe and its plan, or NotFoundError."""
-        with reading(self._engine) as connection:
+        with glancing(self._engine) as connection:
             row = connection.execute(_SUMMARY.where(runs.c.id == run_id)).one_or_none()
         if row is None:
             raise unknown_run(run_id)
@@ -84,13 +84,13 @@ class RunRepository:
 
     def list(self, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
         """A page of runs, newest first, and how many fit in all."""
-        with reading(self._engine) as connection:
+        with glancing(self._engine) as connection:
             return page_of_runs(connection, criteria, limit=limit, offset=offset)
 
     def status_of(self, run_id: str) -> RunStanding:
         """Where a run stands and how many events it has, cheaply; or NotFoundError."""
         chosen = select(runs.c.status, runs.c.num_events).where(runs.c.id == run_id)
-        with reading(self._engine) as connection:
+        with glancing(self._engine) as connection:
             row = connection.execute(chosen).one_or_none()
         if row is None:
             raise unknown_run(run_id)
@@ -118,7 +118,7 @@ class RunRepository:
 
     def events(self, run_id: str, *, after: int = -1) -> tuple[ServiceEvent, ...]:
         """What queue and workers did with a run, in order; or NotFoundError."""
-        with reading(self._engine) as connection:
+        with glancing(self._engine) as connection:
             found = events_of(connection, run_id, after=after)
         if not found:
             self.status_of(run_id)
