@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from support.small_disk import small_disk_in
 
-from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.core.errors import DataError, InvalidInputError, StorageError
 from tunix_rt.files.model_garbage import remove_garbage
 from tunix_rt.files.model_store import ModelStore
 
@@ -134,3 +135,16 @@ def test_nothing_is_removed_while_the_tree_of_a_kept_model_is_damaged(
     with store.alone(), pytest.raises(DataError, match="is missing"):
         remove_garbage(store, {kept})
     assert len(list(store.blobs.glob("*/*"))) == 1
+
+
+def test_a_full_disk_leaves_nothing_half_and_later_it_works(tmp_path: Path) -> None:
+    with small_disk_in(tmp_path, megabytes=1) as disk:
+        store = ModelStore(disk / "models")
+        small = added(store, written(tmp_path / "small", {"weights": "before"}))
+        large = written(tmp_path / "large", {"config.json": "{}", "weights": "w" * 3_000_000})
+        with pytest.raises(StorageError, match=r"disk is full.*registering the model"):
+            added(store, large)
+        assert list(store.incoming.iterdir()) == []
+        assert (store.checkout(small) / "weights").read_text() == "before"
+        (large / "weights").write_text("less")
+        assert (store.checkout(added(store, large)) / "weights").read_text() == "less"

@@ -125,6 +125,8 @@ def test_an_adapter_is_merged_with_equal_tokens(
     assert ExportReport.model_validate_json((output / REPORT_FILE).read_bytes()) == report
     assert "merged into its base" in (output / "README.md").read_text()
     whole = register_directory(store, "whole", output).version
+    again = export(store, engine_of(runs), ExportRequest(whole, "merged", tmp_path / "again", device=CPU))
+    assert (again.passed, again.is_same_bytes) == (True, True)
     with pytest.raises(InvalidInputError, match="whole model"):
         export(store, engine_of(runs), ExportRequest(whole, "adapter", tmp_path / "no", device=CPU))
 
