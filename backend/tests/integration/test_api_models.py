@@ -2,17 +2,25 @@
 
 import io
 import zipfile
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from fastapi.testclient import TestClient
 from support.http import error_of
-from support.models import registered, succeeded_run
+from support.models import registered, sqlite_home, succeeded_run
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.services.store import Store
 
 MODELS = "/api/models"
+
+
+@pytest.fixture
+def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
+    return sqlite_home(sqlite_template, tmp_path / "home")
 
 
 def created(client: TestClient, **values: Any) -> dict[str, Any]:

@@ -4,11 +4,16 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 
 import pytest
+from support.evaluated_runs import store_answers
+from support.evaluations import make_model
 from support.models import new_version
 
 from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.core.evaluation.comparison import GateRule
 from tunix_rt.core.models.reference import ModelReference, parse_reference
 from tunix_rt.core.models.version import BaseReference, Lineage, NewModel
+from tunix_rt.db.model_uses import baselines_of, evaluations_of
+from tunix_rt.services.gating import set_baseline
 from tunix_rt.services.store import Store
 
 
@@ -133,3 +138,15 @@ def test_a_model_with_versions_is_not_removed(store: Store) -> None:
     store.models.remove_version(version.id)
     store.models.remove_model("demo")
     assert store.models.names() == ()
+
+
+def test_evaluations_and_baselines_of_a_version_are_found(store: Store) -> None:
+    of_run = store.models.add_version("demo", new_version("a", lineage=Lineage(run_id="run-a")))[0]
+    checkpoint = Lineage(run_id="run-a", is_checkpoint=True)
+    other = store.models.add_version("demo", new_version("b", lineage=checkpoint))[0]
+    evaluation = store_answers(store, "run-a", model=make_model("run-a"))
+    own = store_answers(store, other.reference)
+    set_baseline(store, "main", evaluation, GateRule())
+    assert [one.evaluation_id for one in evaluations_of(store.engine, of_run)] == [evaluation.evaluation_id]
+    assert [one.evaluation_id for one in evaluations_of(store.engine, other)] == [own.evaluation_id]
+    assert (baselines_of(store.engine, of_run), baselines_of(store.engine, other)) == (("main",), ())

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from support.evaluated_runs import store_answers
 from support.evaluations import make_model
-from support.models import plain_model, registered, succeeded_run
+from support.models import plain_model, registered, sqlite_home, succeeded_run
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.evaluation.comparison import GateRule
 from tunix_rt.core.models.reference import parse_reference
@@ -23,6 +24,11 @@ from tunix_rt.services.registry.verifying import verify_versions
 from tunix_rt.services.store import Store
 
 FIRST = parse_reference("demo:1")
+
+
+@pytest.fixture
+def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
+    return sqlite_home(sqlite_template, tmp_path / "home")
 
 
 def blobs(store: Store) -> int:
