@@ -18,7 +18,7 @@ help: ## list the commands
 demo: .venv/jax ## traces to a checked dataset to a trained model, on this machine, in about four minutes
 	TUNIX_RT_HOME="$(CURDIR)/.demo" $(BIN)/tunix-rt demo
 
-up: .venv/base ## start the server on this machine
+up: .venv/jax ## start the server and a worker on this machine
 	$(BIN)/tunix-rt up
 
 test: .venv/dev frontend/node_modules ## all tests

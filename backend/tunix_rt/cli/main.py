@@ -2,6 +2,8 @@
 
 import os
 import sys
+import traceback
+from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -40,6 +42,7 @@ from tunix_rt.cli import (
 from tunix_rt.cli import eval as eval_run
 from tunix_rt.cli.output import note, print_error, say
 from tunix_rt.core.errors import TunixRTError
+from tunix_rt.core.redaction import redacted
 
 
 class _Commands(TyperGroup):
@@ -100,10 +103,10 @@ app.command("compare")(compare.compare)
 app.command("gate")(gate.gate)
 app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and a rule, for the gate.")
 app.add_typer(models.app, name="models", help="Registered models: versions, aliases, exports.")
-app.command("chat")(chat.chat)
 app.add_typer(
     tune.app, name="tune", help="Search: `tunix-rt tune SWEEP.yaml` is `tunix-rt tune run SWEEP.yaml`."
 )
+app.command("chat")(chat.chat)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("up")(server.up)
@@ -128,6 +131,11 @@ def _root(
     """Turn reasoning traces into a small language model that shows its work, with proof."""
 
 
+def _print_bug(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    # As Python does it, without the secrets that a message of some library may quote.
+    sys.stderr.write(redacted("".join(traceback.format_exception(kind, error, where))))
+
+
 def main() -> None:
     """Run the command line; an error becomes its message, its next step and its exit code."""
     try:
@@ -135,6 +143,9 @@ def main() -> None:
     except TunixRTError as error:
         print_error(error, as_json="--json" in sys.argv)
         sys.exit(error.exit_code)
+    finally:
+        # Now: typer has put a hook of its own there.
+        sys.excepthook = _print_bug
 
 
 if __name__ == "__main__":
