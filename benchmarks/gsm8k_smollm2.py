@@ -3,16 +3,18 @@
 Two eval sets: GSM8K test (all of it), and one-digit `chain_sum` of reasoning-gym (every question there is).
 Every step is a command that a user would type; the last ones compare.
 
-    python -m benchmarks.gsm8k_smollm2 --model DIR --gsm8k DIR --work DIR [--device gpu] [--limit N]
+    python -m benchmarks.gsm8k_smollm2 --model DIR --gsm8k DIR --work DIR [--engine jax] [--device gpu]
 
 `--model` is made by benchmarks/smollm2_checkpoint.py; `--gsm8k` holds gsm8k_train.jsonl.gz and
-gsm8k_test.jsonl.gz. The figures go to WORK/gsm8k_smollm2.json.
+gsm8k_test.jsonl.gz. The figures go to WORK/gsm8k_smollm2.json; the records of the run and of its evaluations,
+without weights and checkpoints, to WORK/evidence. Each engine has its own WORK.
 """
 
 import argparse
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,7 +24,7 @@ from typing import Any
 from tunix_rt.core.evalset import Difficulty, EvalItem, item_json
 from tunix_rt.core.formats.gsm8k import trace_from_gsm8k
 
-RECIPE = Path(__file__).resolve().parent / "recipes" / "sft_smollm2_135m_gsm8k.yaml"
+RECIPE = Path(__file__).resolve().parents[1] / "training" / "configs" / "sft_smollm2_135m.yaml"
 LABEL = "SmolLM2-135M-Instruct, Q4_1-derived"
 CHAIN_SUM_SEED = 7
 MAX_NEW_TOKENS = {"gsm8k_test": 400, "chain_sum_one_digit": 128}
@@ -41,11 +43,13 @@ def main() -> int:
     compared = {name: compare(arguments, name) for name in evalsets}
     report = {
         "model": LABEL,
+        "engine": arguments.engine,
         "training": trained,
         "before": before,
         "after": after,
         "compared": compared,
     }
+    keep_evidence(work)
     (work / "gsm8k_smollm2.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=2))
     return 0
@@ -59,6 +63,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--gsm8k", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--engine", choices=("jax", "torch"), default="jax")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--limit", type=int, default=None, help="only the first N items of each eval set")
     parser.add_argument("--set", action="append", default=[], help="as of tunix-rt train")
@@ -121,7 +126,7 @@ def chain_sum_items() -> Iterator[EvalItem]:
 def evaluate(arguments: argparse.Namespace, model: Path, evalset: Path, when: str) -> dict[str, Any]:
     """`tunix-rt eval` of one model on one eval set; the overall scores."""
     name = evalset.stem
-    command = ["eval", str(model), "--eval-set", str(evalset), "--device", arguments.device, "--lenient"]
+    command = ["eval", str(model), "--eval-set", str(evalset), *where(arguments), "--lenient"]
     command += ["--max-new-tokens", str(MAX_NEW_TOKENS[name])]
     command += ["--output", str(arguments.work / f"{when}-{name}")]
     if arguments.limit is not None:
@@ -138,10 +143,21 @@ def train(arguments: argparse.Namespace, run_dir: Path) -> dict[str, Any]:
     tunix_rt(arguments, "data", "ingest", str(data), "--name", "gsm8k")
     changes = [f"model.name={arguments.model}", *arguments.set]
     sets = [part for change in changes for part in ("--set", change)]
-    manifest = tunix_rt(
-        arguments, "train", str(RECIPE), "--device", arguments.device, "--output", str(run_dir), *sets
-    )
+    manifest = tunix_rt(arguments, "train", str(RECIPE), *where(arguments), "--output", str(run_dir), *sets)
     return {key: manifest[key] for key in ("status", "durations_s", "figures")} | {"set": arguments.set}
+
+
+def where(arguments: argparse.Namespace) -> list[str]:
+    """The engine and its device."""
+    return ["--engine", arguments.engine, "--device", arguments.device]
+
+
+def keep_evidence(work: Path) -> None:
+    """Copy what proves the figures and fits into a repository: everything but the weights."""
+    left_out = shutil.ignore_patterns("checkpoints", "model", ".lock", "home", "*.npz")
+    evaluations = (directory for when in ("before", "after") for directory in work.glob(f"{when}-*"))
+    for directory in (work / "run", *evaluations):
+        shutil.copytree(directory, work / "evidence" / directory.name, ignore=left_out, dirs_exist_ok=True)
 
 
 def compare(arguments: argparse.Namespace, name: str) -> dict[str, Any]:

@@ -70,10 +70,10 @@ def mean_difference_interval(differences: Sequence[float]) -> tuple[float, float
         return same - others * (1 + same), same + others * (1 - same)
     table, turned = (_table((sign * difference, 1) for difference in differences) for sign in (1, -1))
     # Always the same one of the two is resampled: B against A mirrors A against B to the last digit.
-    if turned < table:
-        low, high = _bootstrap_interval(turned)
-        return -high, -low
-    return _bootstrap_interval(table)
+    low, high = _bootstrap_interval(min(table, turned))
+    if turned == table:
+        return (low - high) / 2, (high - low) / 2
+    return (-high, -low) if turned < table else (low, high)
 
 
 Table = tuple[tuple[tuple[float, int], int], ...]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -116,6 +116,7 @@ def test_items_that_all_agree_still_have_an_interval() -> None:
 
 
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1, max_size=30))
+@example([-1.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.0])
 def test_the_interval_of_a_difference_contains_it_and_turns_with_its_sign(differences: list[float]) -> None:
     low, high = mean_difference_interval(differences)
     mean = sum(differences) / len(differences)
