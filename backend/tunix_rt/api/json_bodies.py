@@ -5,15 +5,15 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import Request, Response
-from fastapi.routing import APIRoute
 
+from tunix_rt.api.threads import ThreadedRoute
 from tunix_rt.core.errors import InvalidInputError
 
 MAX_KEYS = 1_000
 """Keys in one object. Every unknown key is a mistake to report, and reporting millions takes gigabytes."""
 
 
-class CheckedRoute(APIRoute):
+class CheckedRoute(ThreadedRoute):
     """A route whose JSON bodies repeat no key and hold no object of absurd size."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

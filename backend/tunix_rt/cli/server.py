@@ -69,6 +69,8 @@ def _server(settings: Settings) -> "uvicorn.Server":
         application,
         host=settings.host,
         port=settings.port,
+        # The other parser that uvicorn would take where it finds it reads heads without end.
+        http="h11",
         log_config=None,
         access_log=False,
         server_header=False,

@@ -59,6 +59,8 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
+    if not options.get("begins", True):
+        return
     writes = options.get("writes", False)
     wanted = "FULL" if options.get("is_durable", True) else "NORMAL"
     if writes and connection.info.get("synchronous", "FULL") != wanted:
@@ -78,12 +80,13 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def glancing(engine: Engine) -> Iterator[Connection]:
     """A connection for a small read. Its statements may see different moments.
 
-    On PostgreSQL no transaction is begun and ended around them, which would take as long as they do.
+    No transaction is begun and ended around them, which would take as long as they do.
     """
-    is_remote = engine.dialect.name == "postgresql"
-    chosen = engine.execution_options(isolation_level="AUTOCOMMIT") if is_remote else engine
-    with database_errors(), chosen.connect() as connection:
-        yield connection
+    with database_errors(), engine.connect() as connection:
+        if engine.dialect.name == "sqlite":
+            yield connection.execution_options(begins=False)
+        else:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 @contextmanager

@@ -4,9 +4,12 @@ from fastapi import APIRouter
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
+from tunix_rt.api.threads import ThreadedRoute
 from tunix_rt.services.health import Health, check_health
 
-router = APIRouter(prefix="/api/health", tags=["health"], responses=error_responses())
+router = APIRouter(
+    prefix="/api/health", tags=["health"], responses=error_responses(), route_class=ThreadedRoute
+)
 
 
 @router.get("")

@@ -9,13 +9,19 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import ErrorBody, error_responses
 from tunix_rt.api.file_ranges import file_response
+from tunix_rt.api.threads import ThreadedRoute
 from tunix_rt.api.transfers import pieces_response
 from tunix_rt.core.run_record import MetricsLine, ValidationLine
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services.runs import artifacts
 from tunix_rt.services.runs.metrics_lines import metrics_array
 
-router = APIRouter(prefix="/api/tunix/runs/{run_id}", tags=["run files"], responses=error_responses(404))
+router = APIRouter(
+    prefix="/api/tunix/runs/{run_id}",
+    tags=["run files"],
+    responses=error_responses(404),
+    route_class=ThreadedRoute,
+)
 
 RunId = Annotated[str, Path(pattern=RUN_ID_PATTERN)]
 ArtifactPath = Annotated[str, Path(max_length=1024)]

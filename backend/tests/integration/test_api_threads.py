@@ -1,0 +1,47 @@
+"""Routes in threads: one for each request, few for reads, and none of them in the way of a write."""
+
+import asyncio
+import threading
+
+from fastapi import APIRouter, FastAPI
+from fastapi.testclient import TestClient
+
+from tunix_rt.api.threads import MAX_READS, ThreadedRoute, threaded
+
+
+def test_a_route_runs_in_a_thread_and_is_described_as_it_was_written() -> None:
+    router = APIRouter(route_class=ThreadedRoute)
+
+    @router.get("/where")
+    def where(offset: int = 0) -> dict[str, int]:
+        """Tells the thread."""
+        return {"thread": threading.get_ident() + offset}
+
+    app = FastAPI()
+    app.include_router(router)
+    with TestClient(app) as client:
+        assert client.get("/where", params={"offset": 1}).json()["thread"] != threading.get_ident() + 1
+        described = client.get("/openapi.json").json()["paths"]["/where"]["get"]
+        assert client.get("/where", params={"offset": "x"}).status_code == 422
+    assert (described["description"], described["parameters"][0]["name"]) == ("Tells the thread.", "offset")
+
+
+def test_only_a_few_reads_run_at_a_time_and_a_write_need_not_wait_for_them() -> None:
+    may_end = threading.Event()
+    running = threading.Semaphore(0)
+
+    def wait() -> None:
+        running.release()
+        assert may_end.wait(timeout=60)
+
+    async def main() -> bool:
+        reads = [asyncio.create_task(threaded(wait, is_read=True)()) for _ in range(MAX_READS + 4)]
+        for _ in range(MAX_READS):
+            assert await asyncio.to_thread(running.acquire, timeout=60)
+        await threaded(lambda: None, is_read=False)()
+        is_another_running = running.acquire(blocking=False)
+        may_end.set()
+        await asyncio.gather(*reads)
+        return is_another_running
+
+    assert not asyncio.run(main())
