@@ -31,6 +31,10 @@ class Watcher:
         self.lines.append(str(progress))
 
 
+def test_a_token_of_ours_is_known_by_its_shape() -> None:
+    assert redacted(f"token {new_token()[0]}.") == "token ***."
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -38,7 +42,6 @@ class Watcher:
         (f"https://:{MARKED}@host and https://host:8000/a@b", "https://:***@host and https://host:8000/a@b"),
         (f"Authorization: Bearer {MARKED}", "Authorization: Bearer ***"),
         (f"authorization: basic {MARKED}==", "authorization: basic ***"),
-        (f"token {new_token()[0]}.", "token ***."),
         ("hf_" + "a1" * 12, "***"),
         ("sk-proj-" + "a1" * 12, "***"),
         ("step 3/4 | loss 0.5", "step 3/4 | loss 0.5"),
