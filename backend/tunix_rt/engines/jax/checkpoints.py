@@ -7,10 +7,7 @@ Orbax notices a file that is cut off, but not one whose bits have changed. The c
 where the arrays live and do not depend on how these are split over devices.
 """
 
-import gc
-import inspect
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,6 +27,7 @@ from tunix_rt.core.errors import InvalidInputError, StorageError
 from tunix_rt.engines.checkpoint_record import CheckpointRecord
 from tunix_rt.engines.checkpoint_room import DISK_IS_FULL, require_room, unwritable
 from tunix_rt.engines.identity import RunIdentity
+from tunix_rt.engines.jax.abandoned_reads import silence_abandoned_reads
 from tunix_rt.engines.jax.checksums import tree_checksums
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
 from tunix_rt.engines.jax.state import TrainState
@@ -65,6 +63,7 @@ class Checkpoints:
         """
         # Orbax logs the traceback of what it raises, several times. What it raises is explained here.
         absl.logging.set_verbosity(absl.logging.FATAL)
+        silence_abandoned_reads()
         self._directory = directory.absolute()
         _refuse_patterns(self._directory)
         self._abstract = abstract
@@ -158,28 +157,7 @@ class Checkpoints:
         except Exception as error:
             if is_out_of_memory(error):
                 raise
-            reason = _first_line(error)
-        _forget_unfinished_reads()
-        raise DamagedError(reason)
-
-
-def _forget_unfinished_reads() -> None:
-    """Collect the reads that Orbax abandons when one of them fails.
-
-    Each turns being collected into an error that Python prints, whenever that happens: in the middle of the
-    training that goes on from an earlier checkpoint.
-    """
-    report = sys.unraisablehook
-
-    def report_others(unraisable: "sys.UnraisableHookArgs") -> None:
-        if not inspect.iscoroutine(unraisable.object):
-            report(unraisable)
-
-    sys.unraisablehook = report_others
-    try:
-        gc.collect()
-    finally:
-        sys.unraisablehook = report
+            raise DamagedError(_first_line(error)) from error
 
 
 def checksums(state: TrainState) -> dict[str, int]:

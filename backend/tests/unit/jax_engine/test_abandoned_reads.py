@@ -1,0 +1,67 @@
+import gc
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tunix_rt.engines.jax.abandoned_reads import silence_abandoned_reads
+
+
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is still reported, by name of the error."""
+    names: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda complaint: names.append(complaint.exc_type.__name__))
+    silence_abandoned_reads()
+    return names
+
+
+async def _read_array_index_and_device_put(reason: type[Exception]) -> None:
+    try:
+        await _never()
+    except GeneratorExit as exit_:
+        raise reason("abandoned") from exit_
+
+
+async def another_read() -> None:
+    try:
+        await _never()
+    except GeneratorExit as exit_:
+        raise ValueError("a mistake of ours") from exit_
+
+
+class _Never:
+    def __await__(self) -> Any:
+        yield
+
+
+async def _never() -> None:
+    await _Never()
+
+
+def abandon(coroutine: Any) -> None:
+    coroutine.send(None)
+    del coroutine
+    gc.collect()
+
+
+def test_a_read_that_orbax_abandons_is_not_reported_and_all_else_is(reported: list[Any]) -> None:
+    abandon(_read_array_index_and_device_put(OSError))
+    assert reported == []
+    abandon(another_read())
+    assert reported == ["ValueError"]
+
+
+def test_an_answer_that_nobody_waits_for_is_not_reported(reported: list[Any]) -> None:
+    for text in ("Event loop is closed", "Event loop is broken"):
+        error = RuntimeError(text)
+        complaint = SimpleNamespace(exc_type=type(error), exc_value=error, object=None)
+        sys.unraisablehook(complaint)  # type: ignore[arg-type]
+    assert reported == ["RuntimeError"]
+
+
+def test_silencing_twice_is_silencing_once(reported: list[Any]) -> None:
+    hook = sys.unraisablehook
+    silence_abandoned_reads()
+    assert sys.unraisablehook is hook
