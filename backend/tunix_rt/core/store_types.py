@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tunix_rt.core.trace import StorableText, Trace
 
+Score = Annotated[float, Field(ge=0, le=100, strict=True)]
 LintCode = Annotated[str, Field(pattern=r"^[a-z][a-z-]{0,63}$")]
 
 
@@ -21,8 +22,8 @@ class TraceFilter(BaseModel):
     """Short for `labels["source"]`."""
     tags: tuple[StorableText, ...] = ()
     """All of these must be in `meta.tags`."""
-    min_score: Annotated[float, Field(ge=0, le=100)] | None = None
-    max_score: Annotated[float, Field(ge=0, le=100)] | None = None
+    min_score: Score | None = None
+    max_score: Score | None = None
     with_codes: tuple[LintCode, ...] = ()
     """Traces with every one of these linter findings."""
     without_codes: tuple[LintCode, ...] = ()
