@@ -191,7 +191,7 @@ def test_the_program_names_its_version() -> None:
     ("module", "forbidden"),
     [
         ("tunix_rt.api.app", ACCELERATORS),
-        ("tunix_rt.cli.main", [*ACCELERATORS, "fastapi", "alembic", "reasoning_gym", "pyarrow"]),
+        ("tunix_rt.cli.main", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "tokenizers"]),
         (
             "tunix_rt.config.recipe_loading",
             [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"],
@@ -205,3 +205,19 @@ def test_importing_a_module_loads_nothing_heavy(module: str, forbidden: list[str
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert module.partition(".")[0] in loaded
     assert loaded.isdisjoint(forbidden), loaded & set(forbidden)
+
+
+def test_all_commands_together_load_nothing_heavy() -> None:
+    code = """
+import sys
+from tunix_rt.cli.lazy_commands import LazyCommands
+from tunix_rt.cli.main import COMMANDS
+commands = dict(LazyCommands(COMMANDS).items())
+assert [command.name for command in commands.values()] == [*COMMANDS]
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "sqlalchemy" in loaded
+    heavy = {*ACCELERATORS, "fastapi", "alembic", "reasoning_gym", "pyarrow", "optuna", "ray"}
+    assert loaded.isdisjoint(heavy), loaded & heavy

@@ -14,7 +14,7 @@ from tunix_rt.evals.gating import changed_rule
 from tunix_rt.services.evaluations import find_evaluation
 from tunix_rt.services.gating import set_baseline
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(help="Evaluations with a name and a rule, for the gate.", no_args_is_help=True)
 _ID_CHARS = 8
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the baseline, e.g. main.")]

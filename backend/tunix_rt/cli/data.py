@@ -22,7 +22,7 @@ from tunix_rt.services.dataset_ingesting import default_name_and_version, ingest
 from tunix_rt.services.filtering import build_filter
 from tunix_rt.services.importing import import_options
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(help="Build and inspect datasets.", no_args_is_help=True)
 app.command("validate")(data_validate.validate)
 app.command("gym")(data_gym.gym)
 

@@ -18,4 +18,8 @@ class DefaultToRun(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(cls=DefaultToRun, no_args_is_help=True)
+app = typer.Typer(
+    cls=DefaultToRun,
+    help="Evaluate: `tunix-rt eval MODEL` is `tunix-rt eval run MODEL`.",
+    no_args_is_help=True,
+)

@@ -10,43 +10,42 @@ import typer
 from typer.core import TyperGroup
 
 from tunix_rt import __version__
-from tunix_rt.cli import (
-    backup,
-    baselines,
-    chat,
-    compare,
-    data,
-    data_xray,
-    demo,
-    doctor,
-    eval_export,
-    eval_faithfulness,
-    eval_group,
-    eval_judge,
-    eval_records,
-    eval_rescore,
-    gate,
-    leaderboard,
-    models,
-    plan,
-    queue,
-    runs,
-    runs_logs,
-    server,
-    tokens,
-    traces,
-    train,
-    tune,
-    worker,
-)
-from tunix_rt.cli import eval as eval_run
+from tunix_rt.cli.lazy_commands import LazyCommands
 from tunix_rt.cli.output import note, print_error, say
 from tunix_rt.core.errors import TunixRTError
 from tunix_rt.core.redaction import redacted
 
+COMMANDS = {
+    "traces": "traces:app",
+    "data": "data_commands:app",
+    "plan": "plan:plan",
+    "train": "train:train",
+    "runs": "runs_commands:app",
+    "queue": "queue:app",
+    "worker": "worker:worker",
+    "tune": "tune:app",
+    "eval": "eval_commands:app",
+    "compare": "compare:compare",
+    "gate": "gate:gate",
+    "baselines": "baselines:app",
+    "models": "models:app",
+    "chat": "chat:chat",
+    "demo": "demo:demo",
+    "doctor": "doctor:doctor",
+    "up": "server:up",
+    "tokens": "tokens:app",
+    "backup": "backup:backup",
+    "restore": "backup:restore",
+}
+"""Where each command lies, in the order in which people meet them."""
+
 
 class _Commands(TyperGroup):
     """Ends in peace when the reader has left or the user interrupts; typer would call both a failure."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = LazyCommands(COMMANDS)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed."""
@@ -76,44 +75,6 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(traces.app, name="traces", help="Collect and check reasoning traces.")
-data.app.command("xray")(data_xray.xray)
-app.add_typer(data.app, name="data", help="Build and inspect datasets.")
-app.command("plan")(plan.plan)
-app.command("train")(train.train)
-runs.app.command("logs")(runs_logs.logs)
-app.add_typer(runs.app, name="runs", help="Runs in the queue, and every other run of this home.")
-app.add_typer(queue.app, name="queue", help="Whether workers take runs.")
-eval_group.app.command("run")(eval_run.run)
-eval_group.app.command("list")(eval_records.list_)
-eval_group.app.command("show")(eval_records.show)
-eval_group.app.command("items")(eval_records.items)
-eval_group.app.command("rescore")(eval_rescore.rescore)
-eval_group.app.command("score")(eval_rescore.score)
-eval_group.app.command("export")(eval_export.export)
-eval_group.app.command("add")(eval_records.add)
-eval_group.app.command("rm")(eval_records.rm)
-eval_group.app.command("judge")(eval_judge.judge)
-eval_group.app.command("faithfulness")(eval_faithfulness.faithfulness)
-eval_group.app.command("leaderboard")(leaderboard.leaderboard)
-app.add_typer(
-    eval_group.app, name="eval", help="Evaluate: `tunix-rt eval MODEL` is `tunix-rt eval run MODEL`."
-)
-app.command("compare")(compare.compare)
-app.command("gate")(gate.gate)
-app.add_typer(baselines.app, name="baselines", help="Evaluations with a name and a rule, for the gate.")
-app.add_typer(models.app, name="models", help="Registered models: versions, aliases, exports.")
-app.add_typer(
-    tune.app, name="tune", help="Search: `tunix-rt tune SWEEP.yaml` is `tunix-rt tune run SWEEP.yaml`."
-)
-app.command("chat")(chat.chat)
-app.command("demo")(demo.demo)
-app.command("doctor")(doctor.doctor)
-app.command("up")(server.up)
-app.command("worker")(worker.worker)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-app.add_typer(tokens.app, name="tokens", help="Who may ask over the network.")
 
 
 def _version(value: bool) -> None:

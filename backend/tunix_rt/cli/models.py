@@ -29,7 +29,7 @@ from tunix_rt.services.registry.resolving import model_detail, resolve
 from tunix_rt.services.registry.verifying import verify_versions
 from tunix_rt.services.store import Store
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(help="Registered models: versions, aliases, exports.", no_args_is_help=True)
 app.command("export")(models_export.export)
 app.command("export-checkpoint", hidden=True)(models_export.export_checkpoint)
 

@@ -8,7 +8,7 @@ from tunix_rt.cli.runs_view import print_queue
 from tunix_rt.services.runs import controlling, listing
 from tunix_rt.services.runs.listing import QueueState
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(help="Whether workers take runs.", no_args_is_help=True)
 
 
 @app.command()

@@ -21,7 +21,7 @@ from tunix_rt.services.runs import controlling, listing, removing
 from tunix_rt.services.runs.submitting import MAX_NAME_CHARS
 from tunix_rt.services.runs.submitting import submit as submit_run
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(help="Runs in the queue, and every other run of this home.", no_args_is_help=True)
 
 RunArgument = Annotated[
     str, typer.Argument(metavar="RUN", help="Id of a run, its beginning, or its last word, as in 3f2a.")

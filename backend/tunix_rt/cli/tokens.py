@@ -11,7 +11,7 @@ from tunix_rt.cli.output import JsonFlag, note, print_json, print_table, say
 from tunix_rt.core.access import ApiToken, Scope
 from tunix_rt.services.tokens import adopt_token, create_token, revoke_token, standing_of
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(help="Who may ask over the network.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is, or what for.")]
 ScopeOption = Annotated[

@@ -11,7 +11,7 @@ from tunix_rt.cli.output import JsonFlag, print_json, say
 from tunix_rt.services import traces as trace_service
 from tunix_rt.services.filtering import build_filter
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(help="Collect and check reasoning traces.", no_args_is_help=True)
 app.command("import")(traces_import.import_command)
 app.command("export")(traces_import.export_command)
 app.command("generate")(traces_generate.generate)

@@ -19,7 +19,11 @@ from tunix_rt.services.sweeps.creating import create
 from tunix_rt.services.sweeps.promoting import promote_best, save_best_recipe
 from tunix_rt.services.sweeps.reporting import find_sweep, importances
 
-app = typer.Typer(cls=DefaultToRun, no_args_is_help=True)
+app = typer.Typer(
+    cls=DefaultToRun,
+    help="Search: `tunix-rt tune SWEEP.yaml` is `tunix-rt tune run SWEEP.yaml`.",
+    no_args_is_help=True,
+)
 
 SweepFile = Annotated[
     Path, typer.Argument(metavar="SWEEP.yaml", help="What is searched; docs/sweeps.md lists its keys.")
