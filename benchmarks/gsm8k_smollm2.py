@@ -140,10 +140,12 @@ def train(arguments: argparse.Namespace, run_dir: Path) -> dict[str, Any]:
     """One epoch on GSM8K train."""
     data = arguments.work / "gsm8k_train.jsonl"
     data.write_bytes(gzip.decompress((arguments.gsm8k / "gsm8k_train.jsonl.gz").read_bytes()))
-    tunix_rt(arguments, "data", "ingest", str(data), "--name", "gsm8k")
+    ingested = tunix_rt(arguments, "data", "ingest", str(data), "--name", "gsm8k")
+    dataset = ingested["dataset"]["dataset_key"]
     changes = [f"model.name={arguments.model}", *arguments.set]
     sets = [part for change in changes for part in ("--set", change)]
-    manifest = tunix_rt(arguments, "train", str(RECIPE), *where(arguments), "--output", str(run_dir), *sets)
+    command = ["train", str(RECIPE), "--dataset", dataset, *where(arguments), "--output", str(run_dir)]
+    manifest = tunix_rt(arguments, *command, *sets)
     return {key: manifest[key] for key in ("status", "durations_s", "figures")} | {"set": arguments.set}
 
 
