@@ -1,5 +1,10 @@
 # One image for the server and for workers: docker-compose.yml says which is which.
 #   docker build --build-arg EXTRAS=jax,torch -t tunix-rt .
+FROM node:24-slim AS web
+WORKDIR /opt/tunix-rt
+COPY frontend frontend
+RUN cd frontend && npm ci --no-fund --no-audit && npm run build
+
 FROM python:3.12-slim
 
 # What is installed beside the server: jax trains on a CPU, cuda on NVIDIA GPUs; docs/operations.md lists them.
@@ -8,6 +13,7 @@ ARG EXTRAS=jax,math,parquet,tune
 WORKDIR /opt/tunix-rt
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY backend/tunix_rt backend/tunix_rt
+COPY --from=web /opt/tunix-rt/backend/tunix_rt/web backend/tunix_rt/web
 RUN pip install --no-cache-dir -c constraints.txt ".[${EXTRAS}]" \
     && useradd --uid 1000 --create-home tunix \
     && install --directory --owner tunix --group tunix /data

@@ -1,6 +1,6 @@
 # The same commands for people and for CI. Each works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check up bench docs client data format clean
+.PHONY: help demo test check up web wheel e2e bench docs client data format clean
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -12,18 +12,30 @@ NODE_WILL_DO := const [major, minor] = process.versions.node.split(".").map(Numb
 	process.exit(Number(major === 20 ? minor < 19 : major === 22 ? minor < 13 : major < 24))
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+WEB := backend/tunix_rt/web/index.html
+WEB_SOURCES := frontend/index.html frontend/vite.config.ts $(shell find frontend/src frontend/public -type f -not -name '*.test.*' 2>/dev/null)
+
 help: ## list the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 16
+	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1	/' | expand -t 16
 
 demo: .venv/jax ## traces to a checked dataset to a trained model, on this machine, in about four minutes
 	TUNIX_RT_HOME="$(CURDIR)/.demo" $(BIN)/tunix-rt demo
 
-up: .venv/jax ## start the server and a worker on this machine
+up: .venv/jax $(WEB) ## start the server, a worker and the web app on this machine
 	$(BIN)/tunix-rt up
 
-test: .venv/dev frontend/node_modules ## all tests
+web: $(WEB) ## build the web app into the Python package
+
+wheel: .venv/base $(WEB) ## the installable package, web app included, into dist/
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+test: .venv/dev frontend/node_modules $(WEB) ## all tests
 	$(BIN)/python -m pytest -n 2 -q
 	$(NPM) test --silent
+	$(NPM) run --silent e2e
+
+e2e: .venv/dev $(WEB) ## the web app in a real browser against the real server
+	$(NPM) run --silent e2e
 
 check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets
 	$(BIN)/ruff check .
@@ -53,7 +65,7 @@ format: .venv/dev ## put the code in the one format
 	$(BIN)/ruff format .
 
 clean: ## remove what make made, except the demo's home
-	rm -rf .venv frontend/node_modules build dist backend/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv frontend/node_modules backend/tunix_rt/web build dist backend/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Tunix RT needs Python 3.11 or newer. Install it, or run: make PYTHON=/path/to/python"; exit 2; }
@@ -82,3 +94,6 @@ clean: ## remove what make made, except the demo's home
 frontend/node_modules: .venv/node frontend/package-lock.json
 	$(NPM) ci --no-fund --no-audit --loglevel=error
 	@touch $@
+
+$(WEB): frontend/node_modules $(WEB_SOURCES)
+	$(NPM) run --silent build -- --logLevel warn

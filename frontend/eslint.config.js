@@ -1,13 +1,17 @@
 import eslint from "@eslint/js";
 import { defineConfig, globalIgnores } from "eslint/config";
+import jsxA11y from "eslint-plugin-jsx-a11y";
+import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 import { importRules } from "./scripts/import-rules.js";
 
 export default defineConfig(
-  globalIgnores(["**/*.gen.ts", "dist"]),
+  globalIgnores(["**/*.gen.ts", "coverage", "test-results"]),
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
+  reactHooks.configs.flat["recommended-latest"],
+  jsxA11y.flatConfigs.strict,
   {
     linterOptions: { reportUnusedDisableDirectives: "error" },
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

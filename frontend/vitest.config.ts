@@ -1,9 +1,34 @@
+import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
+  plugins: [react()],
   test: {
-    include: ["src/**/*.test.ts", "scripts/**/*.test.ts"],
-    globalSetup: "src/testing/server.ts",
     testTimeout: 20_000,
+    coverage: {
+      include: ["src/**/*.{ts,tsx}"],
+      exclude: ["src/testing/**", "src/api/schema.gen.ts", "src/app/main.tsx", "src/**/*.d.ts"],
+      reporter: ["text-summary"],
+      thresholds: { lines: 80 },
+    },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "client against a real server",
+          include: ["src/api/**/*.test.ts", "scripts/**/*.test.ts"],
+          globalSetup: "src/testing/server.ts",
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "components",
+          include: ["src/{ui,screens,app}/**/*.test.{ts,tsx}"],
+          environment: "happy-dom",
+          setupFiles: "src/testing/setup.ts",
+        },
+      },
+    ],
   },
 });

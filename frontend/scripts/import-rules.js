@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createNodeResolver, importX } from "eslint-plugin-import-x";
 
 /**
- * Imports point one way, `api -> components -> features -> app`, and features never import each other.
+ * Imports point one way, `api -> ui -> screens -> app`, and screens never import each other.
  *
  * @param {string} root the folder that holds `src`
  * @returns {import("eslint").Linter.Config}
@@ -22,19 +22,19 @@ export function importRules(root) {
 /** @param {string} root */
 function zones(root) {
   return [
-    { target: "./api", from: ["./components", "./features", "./app"] },
-    { target: "./components", from: ["./features", "./app"] },
-    { target: "./features", from: ["./app"] },
-    ...featureNames(root).map((name) => ({
-      target: `./features/${name}`,
-      from: ["./features"],
+    { target: "./api", from: ["./ui", "./screens", "./app"] },
+    { target: "./ui", from: ["./screens", "./app"] },
+    { target: "./screens", from: ["./app"] },
+    ...screenNames(root).map((name) => ({
+      target: `./screens/${name}`,
+      from: ["./screens"],
       except: [`./${name}`],
     })),
   ];
 }
 
 /** @param {string} root */
-function featureNames(root) {
-  const features = join(root, "src", "features");
-  return existsSync(features) ? readdirSync(features) : [];
+function screenNames(root) {
+  const screens = join(root, "src", "screens");
+  return existsSync(screens) ? readdirSync(screens) : [];
 }

@@ -7,10 +7,10 @@ import { importRules } from "./import-rules.js";
 
 const FILES = [
   "api/client.js",
-  "components/button.js",
-  "features/runs/page.js",
-  "features/runs/table.js",
-  "features/traces/page.js",
+  "ui/button.js",
+  "screens/runs/page.js",
+  "screens/runs/table.js",
+  "screens/traces/page.js",
   "app/main.js",
 ];
 let root: string;
@@ -28,20 +28,20 @@ afterAll(() => {
 });
 
 test.each([
-  ["app/main.js", "../features/runs/page.js"],
-  ["features/runs/page.js", "../../components/button.js"],
-  ["features/runs/page.js", "./table.js"],
-  ["components/button.js", "../api/client.js"],
+  ["app/main.js", "../screens/runs/page.js"],
+  ["screens/runs/page.js", "../../ui/button.js"],
+  ["screens/runs/page.js", "./table.js"],
+  ["ui/button.js", "../api/client.js"],
 ])("%s may import %s", async (from, to) => {
   expect(await refusedImports(from, to)).toEqual([]);
 });
 
 test.each([
-  ["api/client.js", "../components/button.js"],
+  ["api/client.js", "../ui/button.js"],
   ["api/client.js", "../app/main.js"],
-  ["components/button.js", "../features/runs/page.js"],
-  ["features/runs/page.js", "../../app/main.js"],
-  ["features/runs/page.js", "../traces/page.js"],
+  ["ui/button.js", "../screens/runs/page.js"],
+  ["screens/runs/page.js", "../../app/main.js"],
+  ["screens/runs/page.js", "../traces/page.js"],
 ])("%s may not import %s", async (from, to) => {
   expect(await refusedImports(from, to)).toEqual(["import-x/no-restricted-paths"]);
 });

@@ -2,6 +2,8 @@
 
 On loopback no token is needed: whoever can connect there can read the home directory too. A token of ours
 that is sent there must still be right; other keys are passed over, since OpenAI's clients always send one.
+
+A browser that has signed in sends its token in a cookie: links and streams cannot carry a header.
 """
 
 import socket
@@ -12,12 +14,14 @@ from datetime import UTC, datetime
 
 import anyio.to_thread
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tunix_rt.api.auth_failures import AuthFailures
 from tunix_rt.api.errors import error_response, response_to
 from tunix_rt.api.hosts import Hosts
+from tunix_rt.api.web import is_web_path
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.access import TOKEN_PREFIX, ApiToken, allows, is_loopback, needed_scope, token_hash
 from tunix_rt.core.errors import StorageError
@@ -25,10 +29,12 @@ from tunix_rt.db.tokens import TokenRepository
 
 OPEN_PATHS = frozenset({"/api/health"})
 """What whoever watches over the server may read without a token: it says only whether it works."""
+TOKEN_COOKIE = "tunix_rt_token"
 KNOWN_FOR_S = 5.0
 """How long a token that was right stays so without asking again; a revoked one works no longer than that."""
 _MAX_KNOWN = 1_000
 _FORWARDED = ("forwarded", "x-forwarded-for")
+_SIGNED_IN_AS = "signed_in_as"
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,17 @@ def access_to(settings: Settings, host: str) -> Access:
     return Access(Hosts(names | own_names, takes_any_address=True), requires_token=True)
 
 
+def signed_in_as(scope: Scope) -> ApiToken | None:
+    """The token that a request has shown; none where none is needed."""
+    token: ApiToken | None = scope.get("state", {}).get(_SIGNED_IN_AS)
+    return token
+
+
+def is_open(method: str, path: str) -> bool:
+    """Whether a request needs no token: for the server's health, and for the files of the web app."""
+    return path in OPEN_PATHS or (method in ("GET", "HEAD") and is_web_path(path))
+
+
 class TokenCheck:
     """Lets a request through when its token covers it; else 401, 403, or 429 after too many wrong ones."""
 
@@ -64,12 +81,14 @@ class TokenCheck:
 
     async def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers = Headers(scope=scope)
-        bearer = _bearer(headers)
-        if bearer is None or (self._is_optional(headers) and not bearer.startswith(TOKEN_PREFIX)):
-            is_open = scope["path"] in OPEN_PATHS or self._is_optional(headers)
-            return None if is_open else _unauthorized("This server wants an access token.")
+        bearer, is_optional = _bearer(headers), self._is_optional(headers)
+        needs_none = is_optional or is_open(scope["method"], scope["path"])
+        # A cookie goes along with every request, wanted or not: where no token is needed it does not count.
+        shown = bearer if needs_none else bearer or cookie_parser(headers.get("cookie", "")).get(TOKEN_COOKIE)
+        if shown is None or (is_optional and not shown.startswith(TOKEN_PREFIX)):
+            return None if needs_none else _unauthorized("This server wants an access token.")
         try:
-            return await self._refusal_of(bearer, scope)
+            return await self._refusal_of(shown, scope)
         except StorageError as error:
             return response_to(error)
 
@@ -77,9 +96,9 @@ class TokenCheck:
         # What a proxy passes on did not come from this machine, although the proxy stands on it.
         return not self._access.requires_token and not any(name in headers for name in _FORWARDED)
 
-    async def _refusal_of(self, bearer: str, scope: Scope) -> JSONResponse | None:
+    async def _refusal_of(self, shown: str, scope: Scope) -> JSONResponse | None:
         address = scope["client"][0] if scope.get("client") else ""
-        hashed = token_hash(bearer)
+        hashed = token_hash(shown)
         token = self._known.recent(hashed)
         if token is None and (wait_s := self._failures.wait_s(address)):
             return _too_many(wait_s)
@@ -88,6 +107,7 @@ class TokenCheck:
         if token is None or not token.is_valid(datetime.now(UTC)):
             self._failures.add(address)
             return _unauthorized("The access token is not valid.")
+        scope.setdefault("state", {})[_SIGNED_IN_AS] = token
         needed = needed_scope(scope["method"], scope["path"])
         return None if allows(token.scope, needed) else _forbidden(token, needed)
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from fastapi.responses import RedirectResponse
 from fastapi_offline import FastAPIOffline
 
 from tunix_rt import __version__
@@ -31,11 +30,13 @@ from tunix_rt.api.routes import (
     run_evaluations,
     run_streams,
     runs,
+    session,
     traces,
     tuning,
     tunix,
     xray,
 )
+from tunix_rt.api.web import WebApp
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.serving.pool import ModelPool
 from tunix_rt.services.serving.starting import process_starter
@@ -60,6 +61,7 @@ ROUTES = (
     tuning,
     model_versions,
     models,
+    session,
 )
 
 
@@ -101,7 +103,7 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
     install_error_handlers(app)
     for routes in ROUTES:
         app.include_router(routes.router)
-    app.add_api_route("/", _to_the_description, include_in_schema=False)
+    app.router.default = WebApp(otherwise=app.router.default)
     return app
 
 
@@ -113,10 +115,6 @@ def _add_checks(app: FastAPI, store: Store, access: Access | None) -> None:
         app.add_middleware(OwnHostOnly, hosts=access.hosts)
     app.add_middleware(OpenAIErrors)
     app.add_middleware(RequestLog, measurements=app.state.measurements)
-
-
-def _to_the_description() -> RedirectResponse:
-    return RedirectResponse("/docs")
 
 
 def body_limit_of(settings: Settings) -> Callable[[str], int]:

@@ -1,12 +1,15 @@
 """`tunix-rt up`: the server."""
 
 import signal
+import socket
+from collections.abc import Callable
 from contextlib import nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from tunix_rt.cli.browser import open_browser, page_address
 from tunix_rt.cli.output import note
 from tunix_rt.cli.server_worker import worker_beside
 from tunix_rt.config.logs import configure_logs
@@ -35,11 +38,17 @@ NoWorker = Annotated[
     bool, typer.Option("--no-worker", help="Only serve: runs wait for a `tunix-rt worker` elsewhere.")
 ]
 
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open the web app in a browser.")]
+
 
 def up(
-    host: Host = None, port: Port = None, log_format: LogFormat = None, no_worker: NoWorker = False
+    host: Host = None,
+    port: Port = None,
+    log_format: LogFormat = None,
+    no_worker: NoWorker = False,
+    no_browser: NoBrowser = False,
 ) -> None:
-    """Start the server; its address is printed, its API described at /docs."""
+    """Start the server, a worker and the web app, and open it in a browser; the API is described at /docs."""
     settings = load_settings()
     changes = {"host": host, "port": port, "log_format": log_format}
     settings = settings.model_copy(update={key: value for key, value in changes.items() if value is not None})
@@ -48,10 +57,10 @@ def up(
     signal.signal(signal.SIGTERM, _end)
     note(f"Tunix RT on http://{settings.host}:{settings.port}   API: /docs   home: {settings.home_dir}")
     with nullcontext() if no_worker else worker_beside(settings):
-        _server(settings).run()
+        _server(settings, on_start=None if no_browser else open_browser).run()
 
 
-def _server(settings: Settings) -> "uvicorn.Server":
+def _server(settings: Settings, *, on_start: Callable[[str], None] | None) -> "uvicorn.Server":
     # Imported here: every other command would wait for the web framework too.
     import uvicorn
     from uvicorn.importer import import_from_string
@@ -59,7 +68,12 @@ def _server(settings: Settings) -> "uvicorn.Server":
     application = import_from_string(_APPLICATION)(settings, settings.host)
 
     class Server(uvicorn.Server):
-        """Tells the application that it stops, so that streams end instead of being waited for."""
+        """Opens the page when it answers; tells the application that it stops, so that streams end."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if on_start is not None and not self.should_exit:
+                on_start(page_address(settings.host, settings.port))
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             application.state.stopping.set()

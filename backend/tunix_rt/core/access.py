@@ -19,6 +19,7 @@ MIN_TOKEN_CHARS = 32
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _QUEUE = "/api/tunix/queue"
 _OPENAI = "/v1/"
+_SESSION = "/api/session"
 
 
 class ApiToken(Record):
@@ -65,7 +66,8 @@ def needed_scope(method: str, path: str) -> Scope:
         GET /api/traces -> read; POST /v1/chat/completions -> read; POST /api/traces -> write;
         DELETE /api/tunix/runs/x -> admin; POST /api/tunix/queue/pause -> admin
     """
-    if method in _READING_METHODS:
+    # Signing a browser in and out changes nothing here.
+    if method in _READING_METHODS or path == _SESSION:
         return "read"
     if method == "DELETE" or path == _QUEUE or path.startswith(f"{_QUEUE}/"):
         return "admin"

@@ -1,14 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { sumTrace } from "../testing/traces";
-import {
-  buildDataset,
-  deleteDataset,
-  diffDatasets,
-  getDataset,
-  listDatasets,
-  readRows,
-  xrayDataset,
-} from "./datasets";
+import { buildDataset, deleteDataset, diffDatasets, getDataset, listDatasets, readRows, xrayDataset } from "./datasets";
 import type { DatasetSpec, XrayToken } from "./schema.gen";
 import { createTraces } from "./traces";
 

@@ -10,9 +10,7 @@ import type {
   XrayReport,
 } from "./schema.gen";
 
-type QueryOf<Operation extends keyof operations> = NonNullable<
-  operations[Operation]["parameters"]["query"]
->;
+type QueryOf<Operation extends keyof operations> = NonNullable<operations[Operation]["parameters"]["query"]>;
 export type DatasetQuery = QueryOf<"list_datasets_api_datasets_get">;
 export type RowQuery = QueryOf<"read_rows_api_datasets__dataset_key__rows_get">;
 export type XrayQuery = QueryOf<"get_xray_api_datasets__dataset_key__xray_get">;

@@ -1,0 +1,96 @@
+"""The web app: its built files, and its one page under every address that is no file and no route.
+
+The files hold no data, so they need no token; what the page then asks for does.
+"""
+
+from pathlib import Path
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+BUILT = Path(__file__).parents[1] / "web"
+"""Where `make web` puts the app; a wheel brings it along."""
+_NOT_PAGES = ("/api", "/v1", "/metrics", "/docs", "/openapi.json", "/static-offline-docs", "/assets")
+"""What is never answered with the page: a script that mistypes a route must see an error."""
+_READING_METHODS = ("GET", "HEAD")
+_FOREVER = "public, max-age=31536000, immutable"
+# `data:` is for the pictures inside of style sheets.
+_CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "img-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+_NOT_BUILT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Tunix RT: the web app is not built</title></head>
+<body><main><h1>The web app is not built</h1>
+<p>In the source tree, run <code>make web</code>, then reload this page. A wheel brings the app along.</p>
+<p>The API works: <a href="/docs">its description</a>.</p></main></body></html>
+"""
+
+
+def is_web_path(path: str) -> bool:
+    """Whether the web app stands there, and not the API.
+
+    Example:
+        "/", "/runs/abc", "/assets/index-1a2b.js" -> True; "/api/runs", "/metrics" -> False
+    """
+    return _is_under(path, ("/assets",)) or not _is_under(path, _NOT_PAGES)
+
+
+class WebApp:
+    """Answers what no route answers: with a file of the app, with its page, or as `otherwise` does."""
+
+    def __init__(self, otherwise: ASGIApp, directory: Path = BUILT) -> None:
+        self._otherwise = otherwise
+        self._directory = directory
+        self._files = StaticFiles(directory=directory, check_dir=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Find the file or the page; the path is checked to stay inside the directory."""
+        response = await self._response(scope) if scope["type"] == "http" else None
+        if response is None:
+            await self._otherwise(scope, receive, send)
+        else:
+            await GZipMiddleware(response)(scope, receive, send)
+
+    async def _response(self, scope: Scope) -> Response | None:
+        path = scope["path"]
+        if scope["method"] not in _READING_METHODS or not is_web_path(path):
+            return None
+        response = None if path == "/" else await self._file(path, scope)
+        if response is None and path != "/" and not _wants_page(scope):
+            return None
+        return response or await self._page(scope)
+
+    async def _page(self, scope: Scope) -> Response:
+        page = await self._file("/index.html", scope)
+        return page or HTMLResponse(_NOT_BUILT, status_code=503, headers={"cache-control": "no-store"})
+
+    async def _file(self, path: str, scope: Scope) -> Response | None:
+        try:
+            response = await self._files.get_response(path.lstrip("/"), scope)
+        except HTTPException:
+            return None
+        is_named_by_content = _is_under(path, ("/assets",))
+        headers = MutableHeaders(raw=response.raw_headers)
+        headers["cache-control"] = _FOREVER if is_named_by_content else "no-cache"
+        headers["content-security-policy"] = _CONTENT_SECURITY_POLICY
+        return response
+
+
+def _wants_page(scope: Scope) -> bool:
+    is_page = not _is_under(scope["path"], _NOT_PAGES)
+    return is_page and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def _is_under(path: str, prefixes: tuple[str, ...]) -> bool:
+    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in prefixes)

@@ -1,0 +1,118 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+import { answer, http, HttpResponse, server } from "../testing/http";
+import { renderApp } from "../testing/render";
+import { PLACES } from "./places";
+
+const heading = (name: string | RegExp): Promise<HTMLElement> => screen.findByRole("heading", { level: 1, name });
+
+test.each(PLACES.filter(({ to }) => to !== "/"))("the navigation leads to $label", async ({ to, label }) => {
+  const { user, address } = renderApp("/no-such-page");
+  const places = await screen.findByRole("navigation", { name: "Screens" });
+  await user.click(within(places).getByRole("link", { name: label }));
+  await waitFor(() => {
+    expect(address()).toBe(to);
+  });
+  expect(within(places).getByRole("link", { name: label }).getAttribute("aria-current")).toBe("page");
+});
+
+test("an address that leads nowhere says so and offers the way home", async () => {
+  renderApp("/no-such-page");
+  await heading("There is no such page");
+  expect(screen.getByRole("link", { name: "Go home" })).toBeTruthy();
+  expect(document.title).toBe("There is no such page · Tunix RT");
+});
+
+test("g and a letter open a screen, and its heading takes the focus", async () => {
+  const { user, address } = renderApp("/no-such-page");
+  await heading("There is no such page");
+  await user.keyboard("gv");
+  const opened = await heading("Evidence");
+  expect(address()).toBe("/evidence");
+  expect(document.activeElement).toBe(opened);
+});
+
+test("the palette finds a place by a few letters and opens it", async () => {
+  const { user, address } = renderApp("/no-such-page");
+  await heading("There is no such page");
+  await user.keyboard("{Control>}k{/Control}");
+  await user.type(screen.getByRole("combobox"), "mdl{Enter}");
+  await waitFor(() => {
+    expect(address()).toBe("/models");
+  });
+  expect(screen.queryByRole("combobox")).toBeNull();
+});
+
+test("a question mark lists the keys, and they can be turned off", async () => {
+  const { user, address } = renderApp("/no-such-page");
+  await heading("There is no such page");
+  await user.keyboard("?");
+  const help = await screen.findByRole("dialog", { name: "Keyboard shortcuts" });
+  expect(within(help).getByText("Go to Runs")).toBeTruthy();
+  await user.click(within(help).getByRole("checkbox", { name: "Shortcuts of single keys" }));
+  await user.click(within(help).getByRole("button", { name: "Close" }));
+  await user.keyboard("gv");
+  expect(address()).toBe("/no-such-page");
+});
+
+test("the chosen theme is kept", async () => {
+  const { user } = renderApp("/no-such-page");
+  await user.click(await screen.findByRole("button", { name: /Theme: system/ }));
+  expect(document.documentElement.dataset.theme).toBe("light");
+  await user.click(screen.getByRole("button", { name: /Theme: light/ }));
+  expect(document.documentElement.dataset.theme).toBe("dark");
+  await user.click(screen.getByRole("button", { name: /Theme: dark/ }));
+  expect(document.documentElement.dataset.theme).toBeUndefined();
+});
+
+test("a server that wants a token asks for it, and shows the app once it is right", async () => {
+  let isSignedIn = false;
+  const refusal = { detail: "The access token is not valid.", next_step: "Make one.", code: "unauthorized" };
+  server.use(
+    http.get("/api/session", () =>
+      isSignedIn
+        ? HttpResponse.json({ scope: "read", token_name: "laptop" })
+        : HttpResponse.json(refusal, { status: 401 }),
+    ),
+    http.post("/api/session", ({ request }) => {
+      isSignedIn = request.headers.get("authorization") === "Bearer right";
+      return isSignedIn ? HttpResponse.json({ scope: "read" }) : HttpResponse.json(refusal, { status: 401 });
+    }),
+    http.delete("/api/session", () => {
+      isSignedIn = false;
+      return new HttpResponse(null, { status: 204 });
+    }),
+  );
+  const { user } = renderApp("/no-such-page");
+  const field = await screen.findByLabelText("Access token");
+  await user.type(field, "wrong{Enter}");
+  expect((await screen.findByRole("alert")).textContent).toContain("not valid");
+  await user.clear(field);
+  await user.type(field, "right{Enter}");
+  await heading("There is no such page");
+  await user.click(await screen.findByRole("button", { name: "Sign out" }));
+  await heading("Sign in to Tunix RT");
+});
+
+test("the menu of a phone closes when a place was chosen", async () => {
+  const { user } = renderApp("/no-such-page");
+  const menu = await screen.findByRole("button", { name: "Screens" });
+  await user.click(menu);
+  expect(menu.getAttribute("aria-expanded")).toBe("true");
+  await user.click(within(screen.getByRole("navigation", { name: "Screens" })).getByRole("link", { name: "Evidence" }));
+  await waitFor(() => {
+    expect(menu.getAttribute("aria-expanded")).toBe("false");
+  });
+});
+
+test("a palette without a hit says so, and Escape leaves it", async () => {
+  server.use(answer("/api/session", { scope: "admin" }));
+  const { user } = renderApp("/no-such-page");
+  await user.click(await screen.findByRole("button", { name: /Search or do/ }));
+  await user.type(screen.getByRole("combobox"), "qqqq");
+  expect(screen.getByText("Nothing has these letters.")).toBeTruthy();
+  fireEvent(screen.getByRole("dialog"), new Event("close"));
+  await waitFor(() => {
+    expect(screen.queryByRole("combobox")).toBeNull();
+  });
+});

@@ -1,0 +1,34 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { createRouter, type RouterHistory } from "@tanstack/react-router";
+import { Loading } from "../ui/feedback/Loading";
+import { rootRoute } from "../ui/navigation/root";
+import { ScreenError } from "../ui/ScreenError";
+import { NotFound } from "./NotFound";
+import { SCREEN_ROUTES } from "./screens";
+import { Shell } from "./Shell";
+
+const routeTree = rootRoute.update({ component: Shell }).addChildren(SCREEN_ROUTES);
+
+/** The app's addresses. A screen's code is loaded when it is opened, or when a link to it is pointed at. */
+// The router's type is made of every route: writing it down would say less.
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
+export function createAppRouter(queryClient: QueryClient, history?: RouterHistory) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    defaultPreload: "intent",
+    // Queries keep their own answers.
+    defaultPreloadStaleTime: 0,
+    defaultErrorComponent: ScreenError,
+    defaultNotFoundComponent: NotFound,
+    defaultPendingComponent: () => <Loading what="Opening the screen…" />,
+    scrollRestoration: true,
+    ...(history && { history }),
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

@@ -1,0 +1,16 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "../../ui/navigation/root";
+
+const runsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/runs",
+  component: lazyRouteComponent(() => import("./RunsScreen"), "RunsScreen"),
+});
+
+const runRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/runs/$runId",
+  component: lazyRouteComponent(() => import("./RunScreen"), "RunScreen"),
+});
+
+export const runsRoutes = [runsRoute, runRoute] as const;
