@@ -12,8 +12,21 @@ const PYTHON = fileURLToPath(new URL("../../../.venv/bin/python", import.meta.ur
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 5_000;
 
-/** Run the tests against a real server with an empty home of its own; both are gone afterwards. */
-export default async function startServer(): Promise<() => Promise<void>> {
+export interface RunningServer {
+  url: string;
+  home: string;
+  stop: () => Promise<void>;
+}
+
+/** Run the tests against a real server; it is gone afterwards. */
+export default async function setUp(): Promise<() => Promise<void>> {
+  const { url, stop } = await startServer();
+  process.env.VITE_API_URL = url;
+  return stop;
+}
+
+/** A real server with an empty home of its own; both are gone when it is stopped. */
+export async function startServer(): Promise<RunningServer> {
   if (!existsSync(PYTHON)) throw new Error("There is no .venv with the server in it. Run: make test");
   const home = await mkdtemp(join(tmpdir(), "tunix-rt-frontend-"));
   const url = `http://127.0.0.1:${await freePort()}`;
@@ -28,14 +41,13 @@ export default async function startServer(): Promise<() => Promise<void>> {
     await stop();
     throw error;
   }
-  process.env.VITE_API_URL = url;
-  return stop;
+  return { url, home, stop };
 }
 
 function spawnServer(port: string, home: string): ChildProcess {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith("TUNIX_RT_"));
-  const server = spawn(PYTHON, ["-m", "tunix_rt.cli", "up", "--port", port], {
-    env: { ...Object.fromEntries(ours), TUNIX_RT_HOME: home },
+  const server = spawn(PYTHON, ["-m", "tunix_rt.cli", "up", "--no-browser", "--port", port], {
+    env: { ...Object.fromEntries(ours), TUNIX_RT_HOME: home, TUNIX_RT_LOG_LEVEL: "warning" },
     stdio: ["ignore", "ignore", "inherit"],
   });
   // Interrupted tests leave nothing behind either.

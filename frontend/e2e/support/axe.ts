@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { expect, type Page } from "@playwright/test";
+import type { AxeResults } from "axe-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const GRAVE = ["serious", "critical"];
+
+/** No serious violation of WCAG 2.2 AA on the page as it is now. */
+export async function expectAccessible(page: Page): Promise<void> {
+  // As an expression: the page's policy allows no script tags that are not its own.
+  await page.evaluate(AXE);
+  const results = await page.evaluate<AxeResults, string[]>(
+    (tags) => (window as unknown as { axe: typeof import("axe-core") }).axe.run({ runOnly: tags }),
+    TAGS,
+  );
+  const grave = results.violations.filter(({ impact }) => GRAVE.includes(impact ?? ""));
+  const told = grave.map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.map(({ html }) => html).join("\n  ")}`);
+  expect(told, `axe on ${page.url()}`).toEqual([]);
+}

@@ -1,0 +1,32 @@
+import type { ReactElement } from "react";
+import { formatNumber } from "../text/format";
+import styles from "./charts.module.css";
+
+interface BarsProps {
+  title: string;
+  bars: readonly { label: string; value: number }[];
+  format?: (value: number) => string;
+}
+
+/** A histogram or a ranking: label, bar and number of each. */
+export function Bars({ title, bars, format = formatNumber }: BarsProps): ReactElement {
+  const longest = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
+  return (
+    <figure className={styles.figure} aria-label={title}>
+      <figcaption className={styles.caption}>
+        <h3>{title}</h3>
+      </figcaption>
+      <dl className={styles.bars}>
+        {bars.map(({ label, value }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd className={styles.track}>
+              <span className={styles.fill} style={{ width: `${(value / longest) * 100}%` }} />
+            </dd>
+            <dd>{format(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </figure>
+  );
+}

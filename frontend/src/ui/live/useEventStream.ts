@@ -1,0 +1,45 @@
+import { useEffect, useRef, useState } from "react";
+import { followStream, type StreamState } from "./followStream";
+import type { StreamMessage } from "./messages";
+
+interface EventStream {
+  state: StreamState;
+  error: Error | null;
+}
+
+/**
+ * Follow a stream while the component is shown; a null path follows nothing.
+ *
+ * Messages come in batches, each message once, over every reconnect; after `status` the stream is closed.
+ *
+ * @example
+ * const { state } = useEventStream(`/api/tunix/runs/${runId}/stream`, (messages) => dispatch(messages));
+ */
+export function useEventStream(path: string | null, onMessages: (messages: StreamMessage[]) => void): EventStream {
+  const [stream, setStream] = useState<EventStream>({ state: "connecting", error: null });
+  const latest = useRef(onMessages);
+  useEffect(() => {
+    latest.current = onMessages;
+  });
+  useEffect(() => {
+    if (path === null) return;
+    const controller = new AbortController();
+    const { signal } = controller;
+    followStream(path, {
+      signal,
+      onState: (state) => {
+        if (!signal.aborted) setStream({ state, error: null });
+      },
+      onMessages: (messages) => {
+        if (!signal.aborted) latest.current(messages);
+      },
+    }).catch((error: unknown) => {
+      if (!signal.aborted)
+        setStream({ state: "ended", error: error instanceof Error ? error : new Error(String(error)) });
+    });
+    return () => {
+      controller.abort();
+    };
+  }, [path]);
+  return stream;
+}

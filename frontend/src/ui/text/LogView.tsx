@@ -1,0 +1,143 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactElement, useEffect, useMemo, useRef, useState } from "react";
+import { classes } from "../classes";
+import { LogToolbar } from "./LogToolbar";
+import styles from "./LogView.module.css";
+
+interface LogViewProps {
+  /** What the log is of. */
+  name: string;
+  lines: readonly string[];
+  /** New lines may come: offers to follow them. */
+  isLive?: boolean;
+  height?: string;
+}
+
+const LINE_HEIGHT_PX = 20;
+const NEAR_END_PX = 2 * LINE_HEIGHT_PX;
+
+/** A log of any length: only the lines in sight are in the page. Search, go from hit to hit, follow the end. */
+export function LogView({ name, lines, isLive = false, height = "28rem" }: LogViewProps): ReactElement {
+  const { query, search, hits, current, setCurrent } = useLogSearch(lines);
+  const [isFollowing, setFollowing] = useState(isLive);
+  const scroller = useRef<HTMLDivElement>(null);
+  // The compiler cannot see into the virtualizer; this component is not memoized by hand either.
+  // eslint-disable-next-line react-hooks/incompatible-library
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => LINE_HEIGHT_PX,
+    overscan: 30,
+    initialRect: { width: 1_000, height: 400 },
+  });
+  useEffect(() => {
+    if (isFollowing && lines.length > 0) virtual.scrollToIndex(lines.length - 1);
+  }, [isFollowing, lines.length, virtual]);
+  const goTo = (hit: number): void => {
+    if (hits.length === 0) return;
+    const next = (hit + hits.length) % hits.length;
+    setCurrent(next);
+    setFollowing(false);
+    virtual.scrollToIndex(hits[next] ?? 0, { align: "center" });
+  };
+  return (
+    <section aria-label={name} className={styles.log}>
+      <LogToolbar
+        query={query}
+        onQuery={search}
+        current={current}
+        numHits={hits.length}
+        onHit={goTo}
+        numLines={lines.length}
+        isFollowing={isLive ? isFollowing : null}
+        onFollow={setFollowing}
+      />
+      <div
+        ref={scroller}
+        role="log"
+        aria-label={`Lines of ${name}`}
+        aria-live="off"
+        // What scrolls must be reachable with the keyboard.
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+        className={styles.lines}
+        style={{ height }}
+        onScroll={(event) => {
+          if (isLive) setFollowing(isAtEnd(event.currentTarget));
+        }}
+      >
+        <div style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index, start }) => (
+            <Line
+              key={index}
+              number={index + 1}
+              text={lines[index] ?? ""}
+              query={query}
+              isCurrent={query !== "" && hits[current] === index}
+              top={start}
+            />
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+interface LineProps {
+  number: number;
+  text: string;
+  query: string;
+  isCurrent: boolean;
+  top: number;
+}
+
+function Line({ number, text, query, isCurrent, top }: LineProps): ReactElement {
+  return (
+    <div className={classes(styles.line, isCurrent && styles.current)} style={{ transform: `translateY(${top}px)` }}>
+      <span className={styles.number}>{number}</span>
+      <Marked text={text} query={query} />
+    </div>
+  );
+}
+
+/** A text with what was searched for marked. */
+function Marked({ text, query }: { text: string; query: string }): ReactElement {
+  const at = query === "" ? -1 : text.toLowerCase().indexOf(query.toLowerCase());
+  if (at < 0) return <code>{text}</code>;
+  return (
+    <code>
+      {text.slice(0, at)}
+      <mark>{text.slice(at, at + query.length)}</mark>
+      {text.slice(at + query.length)}
+    </code>
+  );
+}
+
+interface LogSearch {
+  query: string;
+  search: (query: string) => void;
+  /** Which lines have it. */
+  hits: number[];
+  /** Which of the hits is looked at. */
+  current: number;
+  setCurrent: (current: number) => void;
+}
+
+function useLogSearch(lines: readonly string[]): LogSearch {
+  const [query, setQuery] = useState("");
+  const [current, setCurrent] = useState(0);
+  const hits = useMemo(() => {
+    const wanted = query.toLowerCase();
+    if (wanted === "") return [];
+    return lines.flatMap((line, index) => (line.toLowerCase().includes(wanted) ? [index] : []));
+  }, [lines, query]);
+  const search = (text: string): void => {
+    setQuery(text);
+    setCurrent(0);
+  };
+  return { query, search, hits, current, setCurrent };
+}
+
+function isAtEnd(element: HTMLElement): boolean {
+  return element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END_PX;
+}

@@ -1,0 +1,38 @@
+import type { ReactElement } from "react";
+import type { Run } from "../../api/schema.gen";
+import { Badge, type BadgeKind } from "./Badge";
+
+export type RunStatus = Run["status"];
+export const RUN_STATUSES = [
+  "queued",
+  "running",
+  "cancelling",
+  "cancelled",
+  "failed",
+  "succeeded",
+] as const satisfies RunStatus[];
+
+const LOOKS: Record<RunStatus, [BadgeKind, string]> = {
+  queued: ["neutral", "◌"],
+  running: ["info", "▶"],
+  cancelling: ["warn", "◼"],
+  cancelled: ["neutral", "◼"],
+  failed: ["bad", "✕"],
+  succeeded: ["good", "✓"],
+};
+
+/** The state of a run; a held one waits until somebody resumes it. */
+export function StatusBadge({ status, isHeld = false }: { status: RunStatus; isHeld?: boolean }): ReactElement {
+  const [kind, sign] = LOOKS[status];
+  const isPaused = isHeld && status === "queued";
+  return (
+    <Badge kind={isPaused ? "warn" : kind} sign={isPaused ? "⏸" : sign}>
+      {isPaused ? "paused" : status}
+    </Badge>
+  );
+}
+
+/** Whether the run may still change by itself. */
+export function isActive(status: RunStatus): boolean {
+  return status === "queued" || status === "running" || status === "cancelling";
+}
