@@ -1,6 +1,6 @@
 """Everything about a request that can be checked before it waits in a queue."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.settings import Settings
@@ -10,7 +10,6 @@ from tunix_rt.core.runs.preview import RunPreview
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.core.targets import CPU, LOCAL, Target
-from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.choice import choose_engine
 from tunix_rt.engines.does_not_fit import advice_of
 from tunix_rt.engines.installed import this_machine
@@ -19,7 +18,7 @@ from tunix_rt.files.assets import shipped_dataset_names
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.evalsets import named_evalset
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
-from tunix_rt.services.runs.recipes import asked_recipe
+from tunix_rt.services.runs.recipes import AskedRecipe, asked_recipe
 from tunix_rt.services.training import dataset_rows
 
 
@@ -44,13 +43,24 @@ def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = Fal
         DoesNotFitError: The plan says no, with its advice, and nobody insists.
     """
     asked = asked_recipe(settings, request, allows_paths=allows_paths)
+    require_data(settings, asked.resolved.recipe, request.eval_set)
+    preview = preview_of(settings, asked, request, PlanOptions(is_fast=True))
+    if preview.plan is not None and not preview.plan.fits and not request.is_forced:
+        raise _refused(preview.plan)
+    return preview
+
+
+def preview_of(
+    settings: Settings, asked: AskedRecipe, request: RunRequest, options: PlanOptions
+) -> RunPreview:
+    """What a request resolves to and what is predicted, whether it fits or not."""
     recipe = asked.resolved.recipe
-    _require_data(settings, recipe, request.eval_set)
     engine = choose_engine(request.engine, request.device, this_machine())
     hardware = _hardware(request)
-    plan = None if hardware.target is None else _plan(settings, recipe, hardware.target, engine.name)
-    if plan is not None and not plan.fits and not request.is_forced:
-        raise _refused(plan)
+    plan = None
+    if hardware.target is not None:
+        with_engine = replace(options, engine=engine.name)
+        plan = plan_recipe(settings, recipe, hardware.target, with_engine, PlanProgress())
     return RunPreview(
         recipe_name=asked.name,
         model=recipe.model.name,
@@ -64,7 +74,13 @@ def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = Fal
     )
 
 
-def _require_data(settings: Settings, recipe: Recipe, eval_set: str | None) -> None:
+def require_data(settings: Settings, recipe: Recipe, eval_set: str | None) -> None:
+    """Make sure that what the recipe trains on and what it is evaluated on are there.
+
+    Raises:
+        NotFoundError: The dataset, a split of it or the eval set does not exist.
+        InvalidInputError: The recipe names no dataset.
+    """
     try:
         dataset_rows(settings, recipe)
     except NotFoundError as error:
@@ -88,10 +104,6 @@ def _hardware(request: RunRequest) -> _Hardware:
     if request.device == "gpu" and local.platform != "gpu":
         return _Hardware(None, unknown)
     return _Hardware(local)
-
-
-def _plan(settings: Settings, recipe: Recipe, target: Target, engine: EngineName) -> Plan:
-    return plan_recipe(settings, recipe, target, PlanOptions(is_fast=True, engine=engine), PlanProgress())
 
 
 def _refused(plan: Plan) -> DoesNotFitError:

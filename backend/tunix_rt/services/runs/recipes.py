@@ -93,11 +93,12 @@ def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -
     if isinstance(request.recipe, dict):
         resolved = resolve_recipe(request.recipe, sets=request.overrides, flags=flags)
         return AskedRecipe(request.name or UNNAMED, resolved)
-    path = _named_path(settings, request.recipe)
+    path = named_recipe_path(settings, request.recipe)
     return AskedRecipe(path.stem, load_recipe(path, sets=request.overrides, flags=flags))
 
 
-def _named_path(settings: Settings, recipe: str) -> Path:
+def named_recipe_path(settings: Settings, recipe: str) -> Path:
+    """The file of the recipe with this name, or NotFoundError."""
     # Looked up, never made into a path: a name cannot point elsewhere.
     paths, name = recipe_paths(settings), recipe.removesuffix(_ENDING)
     if name not in paths:
@@ -119,7 +120,7 @@ def _names_in_the_file(settings: Settings, request: RunRequest) -> list[str]:
     """The model and tokenizer of a recipe that lies on the server: whoever put it there may name a path."""
     if isinstance(request.recipe, dict):
         return []
-    section = read_values(_named_path(settings, request.recipe)).get("model")
+    section = read_values(named_recipe_path(settings, request.recipe)).get("model")
     return [name for name in section.values() if isinstance(name, str)] if isinstance(section, dict) else []
 
 
