@@ -124,3 +124,22 @@ def test_evaluations_that_say_nothing_about_each_other_are_a_conflict(
     error_of(client.post("/api/regression/check", json=body), 409)
     error_of(client.post("/api/regression/check", json=body | {"baseline_name": "other"}), 404)
     error_of(client.post("/api/regression/check", json=body | {"run_id": "run-c"}), 404)
+
+
+def test_every_verdict_stays_in_the_history_of_its_baseline(client: TestClient, store: Store) -> None:
+    add(store, "run-a", "1" * 20)
+    add(store, "run-b", "1" * 20)
+    worse = str(add(store, "run-c", "1" * 10 + "0" * 10).evaluation_id)
+    for name in ("main", "other"):
+        client.post("/api/regression/baselines", json={"name": name, "run_id": "run-a"})
+    for run_id, name in (("run-b", "main"), ("run-c", "other"), ("run-c", "main")):
+        client.post("/api/regression/check", json={"run_id": run_id, "baseline_name": name})
+    assert client.delete("/api/regression/baselines/main").status_code == 204
+    history = client.get("/api/regression/checks", params={"baseline": "main"}).json()
+    assert [(one["run_id"], one["passed"]) for one in history["data"]] == [("run-c", False), ("run-b", True)]
+    newest = history["data"][0]
+    assert (newest["evaluation_id"], newest["overall"]["num_lost"]) == (worse, 10)
+    assert "significant loss" in newest["reasons"][0]
+    page = client.get("/api/regression/checks", params={"limit": 1}).json()
+    assert (len(page["data"]), page["pagination"]["total"], page["pagination"]["next_offset"]) == (1, 3, 1)
+    error_of(client.get("/api/regression/checks", params={"baseline": "../x"}), 422)

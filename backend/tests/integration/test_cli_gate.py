@@ -123,6 +123,13 @@ def test_a_named_baseline_keeps_its_rule_and_finds_the_newest_evaluation(evaluat
     assert "Removed main" in run("baselines", "rm", "main")
     assert "There is no baseline 'main'" in run("gate", "--baseline", "main", exit_code=2)
     assert "no baselines yet" in run("baselines", "list")
+    past = json.loads(run("baselines", "history", "main", "--json"))
+    assert [(check["model_name"], check["passed"]) for check in past["data"]] == [
+        ("slip", False),
+        ("same", True),
+    ]
+    assert "FAIL" in run("baselines", "history")
+    assert "No verdict yet" in run("baselines", "history", "other")
 
 
 def test_setting_a_baseline_again_moves_it(evaluated: Path) -> None:

@@ -8,7 +8,7 @@ from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.gate_options import Alpha, MaxUnscored, Protect, rule_changes
 from tunix_rt.cli.gate_view import protected_text, rule_text
 from tunix_rt.cli.output import JsonFlag, print_json, print_table, say
-from tunix_rt.core.evaluation.comparison import Baseline, GateRule
+from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.evals.gating import changed_rule
 from tunix_rt.services.evaluations import find_evaluation
@@ -16,12 +16,15 @@ from tunix_rt.services.gating import set_baseline
 
 app = typer.Typer(help="Evaluations with a name and a rule, for the gate.", no_args_is_help=True)
 _ID_CHARS = 8
+_TIME = "%Y-%m-%d %H:%M"
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the baseline, e.g. main.")]
 Reference = Annotated[
     str,
     typer.Argument(metavar="EVALUATION", help="Id, its first 6 characters, run id or evaluation directory."),
 ]
+HistoryName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only of this baseline.")]
+HistoryLimit = Annotated[int, typer.Option(min=1, help="Rows to show.")]
 
 
 @app.command("set")
@@ -70,6 +73,34 @@ def _row(baseline: Baseline, evaluation: Evaluation) -> tuple[object, ...]:
         f"{baseline.rule.alpha:g}",
         f"{baseline.rule.max_unscored:.1%}",
         protected_text(baseline.rule),
+    )
+
+
+@app.command("history")
+def history(name: HistoryName = None, limit: HistoryLimit = 20, as_json: JsonFlag = False) -> None:
+    """The verdicts of the gate, newest first."""
+    with open_store() as store:
+        page = store.gate_checks.list(name, limit=limit, offset=0)
+    if as_json:
+        print_json({"data": [check.to_json() for check in page.data], "total": page.total})
+    elif not page.data:
+        say("No verdict yet. Give one: tunix-rt gate EVALUATION --baseline NAME")
+    else:
+        columns = ("checked (UTC)", "baseline", "verdict", "model", "lost", "gained", "p", "why")
+        print_table(columns, [_verdict_row(check) for check in page.data])
+
+
+def _verdict_row(check: GateCheck) -> tuple[object, ...]:
+    overall = check.overall
+    return (
+        check.checked_at.strftime(_TIME),
+        check.baseline_name,
+        "pass" if check.passed else "FAIL",
+        check.model_name,
+        None if overall is None else overall.num_lost,
+        None if overall is None else overall.num_gained,
+        None if overall is None else f"{overall.p_value:.3g}",
+        "; ".join(check.reasons),
     )
 
 

@@ -9,7 +9,7 @@ from tunix_rt.cli.gate_options import Alpha, MaxUnscored, Protect, rule_changes
 from tunix_rt.cli.gate_view import markdown, print_verdict
 from tunix_rt.cli.output import JsonFlag, print_json, say
 from tunix_rt.services.evaluations import find_evaluation
-from tunix_rt.services.gating import find_baseline, gate_evaluation, newest_successor
+from tunix_rt.services.gating import check_gate, find_baseline, newest_successor
 
 Reference = Annotated[
     str | None,
@@ -48,7 +48,7 @@ def gate(
             if evaluation is None
             else find_evaluation(store, evaluation)
         )
-        verdict = gate_evaluation(store, found, chosen, changes)
+        verdict = check_gate(store, found, chosen, changes)
     if as_json:
         print_json(verdict.to_json())
     elif as_markdown:

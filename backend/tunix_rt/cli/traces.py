@@ -5,9 +5,17 @@ from uuid import UUID
 
 import typer
 
-from tunix_rt.cli import filters, traces_generate, traces_import, traces_lint, traces_view
+from tunix_rt.cli import (
+    filters,
+    traces_generate,
+    traces_import,
+    traces_lint,
+    traces_review,
+    traces_view,
+)
 from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, print_json, say
+from tunix_rt.core.store_types import TraceOrder
 from tunix_rt.services import traces as trace_service
 from tunix_rt.services.filtering import build_filter
 
@@ -16,6 +24,8 @@ app.command("import")(traces_import.import_command)
 app.command("export")(traces_import.export_command)
 app.command("generate")(traces_generate.generate)
 app.command("lint")(traces_lint.lint)
+app.command("review")(traces_review.review)
+app.command("export-reviews")(traces_review.export_reviews)
 
 TraceId = Annotated[UUID, typer.Argument(help="Id of a stored trace.")]
 
@@ -30,11 +40,12 @@ def list_traces(
     code: filters.WithCodes = [],  # noqa: B006
     without_code: filters.WithoutCodes = [],  # noqa: B006
     query: filters.Search = None,
+    order: Annotated[TraceOrder, typer.Option(help="By when they were stored, or by score.")] = "newest",
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")] = 20,
     offset: Annotated[int, typer.Option(min=0, help="How many to skip.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show stored traces, newest first."""
+    """Show stored traces."""
     criteria = build_filter(
         source=source,
         meta=meta,
@@ -46,7 +57,7 @@ def list_traces(
         query=query,
     )
     with store() as opened:
-        page = trace_service.list_traces(opened.traces, criteria, limit=limit, offset=offset)
+        page = trace_service.list_traces(opened.traces, criteria, limit=limit, offset=offset, order=order)
     print_json(page) if as_json else traces_view.print_list(page)
 
 

@@ -116,6 +116,11 @@ class Settings(BaseSettings):
         return self.home_dir / "evaluations"
 
     @property
+    def faithfulness_dir(self) -> Path:
+        """Where reports of faithfulness live, one directory each."""
+        return self.home_dir / "faithfulness"
+
+    @property
     def judge_cache_dir(self) -> Path:
         """Where replies of judges are kept."""
         return self.home_dir / "judge_cache"

@@ -1,7 +1,7 @@
 """What a trace store takes and gives: filters, stored traces, pages."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tunix_rt.core.trace import StorableText, Trace
 
 Score = Annotated[float, Field(ge=0, le=100, strict=True)]
+TraceOrder = Literal["newest", "oldest", "best", "worst"]
+"""How a list of traces is sorted: by when they were stored, or by score with the unscored ones last."""
 LintCode = Annotated[str, Field(pattern=r"^[a-z][a-z-]{0,63}$")]
 
 

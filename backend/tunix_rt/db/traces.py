@@ -5,21 +5,27 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, delete, func, insert, select, text
+from sqlalchemy import Connection, Engine, Row, Select, delete, insert, select, text
 
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.linting.findings import LintReport
 from tunix_rt.core.prepared import PreparedTrace, prepared
-from tunix_rt.core.store_types import AddResult, StoredTrace, TraceFilter, TracePage, TraceSummary
+from tunix_rt.core.store_types import (
+    AddResult,
+    StoredTrace,
+    TraceFilter,
+    TraceOrder,
+    TracePage,
+    TraceSummary,
+)
 from tunix_rt.core.trace import Trace
 from tunix_rt.db.bulk import insert_new, insert_rows, stored_value
 from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.filters import select_traces, unscored_like
 from tunix_rt.db.schema import trace_bodies, trace_lint_codes, trace_reports, traces
 from tunix_rt.db.search import add_to_index, remove_from_index
+from tunix_rt.db.trace_pages import Window, count, keys_of_page, sorted_by
 
-COUNT_UP_TO = 10_000
-"""Totals of filtered lists are exact up to here; counting on would make every page of a large store slow."""
 _CHUNK = 500
 
 
@@ -78,20 +84,22 @@ class TraceRepository:
                 found.update({row.id: row.created_at for row in connection.execute(query)})
             return found
 
-    def list(self, criteria: TraceFilter, *, limit: int, offset: int) -> TracePage:
-        """A page of traces, newest first."""
+    def list(
+        self, criteria: TraceFilter, *, limit: int, offset: int, order: TraceOrder = "newest"
+    ) -> TracePage:
+        """A page of traces in this order."""
         dialect = self._engine.dialect.name
         chosen, key = select_traces(criteria, dialect)
         with reading(self._engine) as connection:
-            total, total_is_exact = _count(connection, chosen, None if criteria == TraceFilter() else key)
-            keys = chosen.add_columns(key.label("pk"))
-            keys = _window(keys, key, limit, offset, total=total if total_is_exact else None)
+            total, total_is_exact = count(connection, chosen, None if criteria == TraceFilter() else key)
+            window = Window(order, limit, offset, total=total if total_is_exact else None)
+            keys = keys_of_page(chosen, key, window)
             # Keys first: skipping a long way then reads an index, not the rows.
             page = select(*_summary_columns()).join(keys.subquery("keys"), text("keys.pk = traces.pk"))
-            rows = connection.execute(page.order_by(traces.c.pk.desc())).all()
+            rows = connection.execute(page.order_by(*sorted_by(order))).all()
             num_unscored = 0
             if criteria.needs_lint:
-                num_unscored, _ = _count(connection, *unscored_like(criteria, dialect, None))
+                num_unscored, _ = count(connection, *unscored_like(criteria, dialect, None))
             return TracePage(
                 data=tuple(_summary(row) for row in rows),
                 total=total,
@@ -129,7 +137,7 @@ class TraceRepository:
         """How many traces `iter_unscored` will give."""
         chosen, _ = unscored_like(criteria, self._engine.dialect.name, linter_version)
         with reading(self._engine) as connection:
-            return _count(connection, chosen, None)[0]
+            return count(connection, chosen, None)[0]
 
     def save_reports(self, reports: Sequence[tuple[UUID, LintReport]]) -> None:
         """Keep what the linter said about these traces, in place of what it said before."""
@@ -198,29 +206,6 @@ def _replace_reports(
         scores,
         [{"key": pk, "score": report.score, "version": report.linter_version} for pk, report in known],
     )
-
-
-def _window(
-    keys: Select[Any], key: ColumnElement[int], limit: int, offset: int, *, total: int | None
-) -> Select[Any]:
-    """The keys of one page, newest first; reached from the nearer end where the total is known."""
-    if total is None or offset <= total // 2:
-        return keys.order_by(key.desc()).limit(limit).offset(offset)
-    num_after = max(total - offset - limit, 0)
-    return keys.order_by(key).limit(max(min(limit, total - offset), 0)).offset(num_after)
-
-
-def _count(connection: Connection, chosen: Select[Any], key: ColumnElement[int] | None) -> tuple[int, bool]:
-    """How many are chosen, and whether that is all of them.
-
-    With a key, counting stops at `COUNT_UP_TO`; without, everything is counted.
-    """
-    if key is None:
-        everything = chosen.with_only_columns(func.count(), maintain_column_froms=True)
-        return int(connection.execute(everything).scalar_one()), True
-    some = chosen.add_columns(key.label("pk")).limit(COUNT_UP_TO + 1).subquery()
-    num_counted = int(connection.execute(select(func.count()).select_from(some)).scalar_one())
-    return min(num_counted, COUNT_UP_TO), num_counted <= COUNT_UP_TO
 
 
 def _summary_columns() -> tuple[Any, ...]:

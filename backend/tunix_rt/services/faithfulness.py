@@ -150,7 +150,7 @@ def _report(
 
 
 def _report_path(settings: Settings, output: Path | None) -> Path:
-    path = (output or settings.home_dir / "faithfulness" / str(uuid4())) / REPORT_FILE
+    path = (output or settings.faithfulness_dir / str(uuid4())) / REPORT_FILE
     if path.exists():
         raise ConflictError(
             f"{path} holds an earlier report.", next_step="Choose another directory with --output."

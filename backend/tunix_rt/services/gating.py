@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 
 from tunix_rt.core.errors import InvalidInputError, NotFoundError
-from tunix_rt.core.evaluation.comparison import Baseline, GateRule, GateVerdict
+from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule, GateVerdict
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
 from tunix_rt.evals.comparing import compare
@@ -24,6 +24,8 @@ class ChosenBaseline:
     name: str
     evaluation: Evaluation
     rule: GateRule
+    is_stored: bool = True
+    """False: the evaluation of a directory, which has no history."""
 
 
 def set_baseline(store: Store, name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
@@ -59,7 +61,7 @@ def find_baseline(store: Store, reference: str) -> ChosenBaseline:
     # A stored name begins with a letter or digit, so `./main` always means the directory.
     known = {baseline.name for baseline in store.baselines.list()}
     if reference not in known and os.path.exists(reference):
-        return ChosenBaseline(reference, find_evaluation(store, reference), GateRule())
+        return ChosenBaseline(reference, find_evaluation(store, reference), GateRule(), is_stored=False)
     return named_baseline(store, reference)
 
 
@@ -84,6 +86,32 @@ def newest_successor(store: Store, baseline: Evaluation) -> Evaluation:
             "or name an evaluation.",
         )
     return get_evaluation(store, others[0].evaluation_id)
+
+
+def check_gate(
+    store: Store, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
+) -> GateVerdict:
+    """The verdict of `gate_evaluation`, kept in the history of a stored baseline."""
+    verdict = gate_evaluation(store, evaluation, baseline, changes)
+    if baseline.is_stored:
+        store.gate_checks.add(_history_entry(evaluation, baseline, verdict))
+    return verdict
+
+
+def _history_entry(evaluation: Evaluation, baseline: ChosenBaseline, verdict: GateVerdict) -> GateCheck:
+    return GateCheck(
+        checked_at=datetime.now(UTC),
+        baseline_name=baseline.name,
+        baseline_evaluation_id=baseline.evaluation.evaluation_id,
+        evaluation_id=evaluation.evaluation_id,
+        model_name=evaluation.model.name,
+        run_id=evaluation.model.run_id,
+        evalset=evaluation.evalset,
+        passed=verdict.passed,
+        reasons=verdict.reasons,
+        rule=verdict.rule,
+        overall=verdict.comparison.overall,
+    )
 
 
 def gate_evaluation(

@@ -7,13 +7,14 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tunix_rt.core.errors import ConflictError, NotFoundError
-from tunix_rt.core.evaluation.comparison import Baseline, GateRule, GateVerdict
+from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule, GateVerdict
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import Word
 from tunix_rt.core.record import Record
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services import gating
 from tunix_rt.services.evaluations import get_evaluation
+from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.store import Store
 
 BASELINE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
@@ -97,6 +98,14 @@ class RegressionCheck(Record):
     gate: GateVerdict
 
 
+class GateCheckList(BaseModel):
+    """A page of the verdicts that gates gave, newest first."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[GateCheck, ...]
+    pagination: Pagination
+
+
 def set_baseline(store: Store, request: NewBaseline) -> StoredBaseline:
     """Name an evaluation, in place of the one that had the name.
 
@@ -124,7 +133,7 @@ def list_baselines(store: Store) -> BaselineList:
 
 
 def check_regression(store: Store, request: RegressionRequest) -> RegressionCheck:
-    """Hold an evaluation against a baseline.
+    """Hold an evaluation against a baseline, and keep the verdict.
 
     Raises:
         NotFoundError: there is no such evaluation or baseline.
@@ -134,7 +143,13 @@ def check_regression(store: Store, request: RegressionRequest) -> RegressionChec
     before = store.evaluations.get(baseline.evaluation_id)
     after = _chosen(store, request, evalset=before.evalset)
     chosen = gating.ChosenBaseline(baseline.name, before, baseline.rule)
-    return _check(before, after, gating.gate_evaluation(store, after, chosen))
+    return _check(before, after, gating.check_gate(store, after, chosen))
+
+
+def list_checks(store: Store, baseline: str | None, *, limit: int, offset: int) -> GateCheckList:
+    """A page of the verdicts, of one baseline or of all."""
+    page = store.gate_checks.list(baseline, limit=limit, offset=offset)
+    return GateCheckList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
 
 
 def _check(before: Evaluation, after: Evaluation, verdict: GateVerdict) -> RegressionCheck:

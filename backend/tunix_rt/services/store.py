@@ -9,6 +9,7 @@ from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.engine import open_engine
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.flags import FlagRepository
+from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.db.migrate import ensure_schema
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.db.runs import RunRepository
@@ -29,6 +30,7 @@ class Store:
     traces: TraceRepository
     evaluations: EvaluationRepository
     baselines: BaselineRepository
+    gate_checks: GateCheckRepository
     models: ModelRepository
     runs: RunRepository
     outside: OutsideRuns
@@ -63,6 +65,7 @@ def store_over(engine: Engine, settings: Settings) -> Store:
         traces=TraceRepository(engine),
         evaluations=EvaluationRepository(engine),
         baselines=BaselineRepository(engine),
+        gate_checks=GateCheckRepository(engine),
         models=ModelRepository(engine),
         runs=(runs := RunRepository(engine)),
         outside=OutsideRuns(settings.runs_dir, runs),

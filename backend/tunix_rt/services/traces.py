@@ -11,10 +11,11 @@ from tunix_rt.core.compare import TraceComparison, compare_traces
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.linting import LintReport
 from tunix_rt.core.prepared import prepared
-from tunix_rt.core.store_types import TraceFilter, TraceSummary
+from tunix_rt.core.store_types import TraceFilter, TraceOrder, TraceSummary
 from tunix_rt.core.trace import Trace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.linting import score_trace as judge_and_keep
+from tunix_rt.services.linting import score_unscored
 from tunix_rt.services.pages import Pagination
 
 
@@ -50,7 +51,7 @@ class TraceDetail(BaseModel):
 
 
 class TraceList(BaseModel):
-    """A page of traces, newest first."""
+    """A page of traces."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[TraceSummary, ...]
@@ -68,6 +69,13 @@ class TraceScore(BaseModel):
     criteria: Literal["baseline"]
     scored_at: datetime
     details: LintReport
+
+
+class ScoredTraces(BaseModel):
+    """How many traces the linter has judged just now."""
+
+    model_config = ConfigDict(frozen=True)
+    num_scored: int
 
 
 class StoredComparison(BaseModel):
@@ -119,9 +127,16 @@ def get_trace(traces: TraceRepository, key: UUID) -> TraceDetail:
     )
 
 
-def list_traces(traces: TraceRepository, criteria: TraceFilter, *, limit: int, offset: int) -> TraceList:
+def list_traces(
+    traces: TraceRepository,
+    criteria: TraceFilter,
+    *,
+    limit: int,
+    offset: int,
+    order: TraceOrder = "newest",
+) -> TraceList:
     """A page of the traces that `criteria` chooses."""
-    page = traces.list(criteria, limit=limit, offset=offset)
+    page = traces.list(criteria, limit=limit, offset=offset, order=order)
     end = offset + len(page.data)
     is_last = len(page.data) < limit or (page.total_is_exact and end >= page.total)
     return TraceList(
@@ -143,6 +158,11 @@ def score_trace(traces: TraceRepository, key: UUID) -> TraceScore:
     return TraceScore(
         trace_id=key, score=report.score, criteria="baseline", scored_at=datetime.now(UTC), details=report
     )
+
+
+def score_traces(traces: TraceRepository, criteria: TraceFilter) -> ScoredTraces:
+    """Judge what `criteria` could choose and was never judged by this linter."""
+    return ScoredTraces(num_scored=score_unscored(traces, criteria))
 
 
 def get_report(traces: TraceRepository, key: UUID) -> LintReport:

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { expect, type Page } from "@playwright/test";
+import type axe from "axe-core";
 import type { AxeResults } from "axe-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -12,7 +13,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   // As an expression: the page's policy allows no script tags that are not its own.
   await page.evaluate(AXE);
   const results = await page.evaluate<AxeResults, string[]>(
-    (tags) => (window as unknown as { axe: typeof import("axe-core") }).axe.run({ runOnly: tags }),
+    (tags) => (window as unknown as { axe: typeof axe }).axe.run({ runOnly: tags }),
     TAGS,
   );
   const grave = results.violations.filter(({ impact }) => GRAVE.includes(impact ?? ""));

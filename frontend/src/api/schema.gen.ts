@@ -199,6 +199,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tunix/sparklines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sparklines
+         * @description A few points of the loss of each of these runs; those that have none are left out.
+         */
+        get: operations["list_sparklines_api_tunix_sparklines_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tunix/queue": {
         parameters: {
             query?: never;
@@ -412,7 +432,7 @@ export interface paths {
         };
         /**
          * List Traces
-         * @description A page of traces, newest first, with the total.
+         * @description A page of traces with the total; by score, those that were never linted come last.
          */
         get: operations["list_traces_api_traces_get"];
         put?: never;
@@ -487,6 +507,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/traces/score": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Score Traces
+         * @description Judge every trace that the filter could choose and this linter has not judged; the scores are kept.
+         */
+        post: operations["score_traces_api_traces_score_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/traces/{trace_id}": {
         parameters: {
             query?: never;
@@ -545,6 +585,73 @@ export interface paths {
         get: operations["get_report_api_traces__trace_id__report_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/traces/revisions/preferences.jsonl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Preferences
+         * @description Every repair as a preference pair: `prompt`, `chosen`, `rejected`.
+         */
+        get: operations["export_preferences_api_traces_revisions_preferences_jsonl_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/traces/revisions/step-labels.jsonl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Step Labels
+         * @description Every review as labelled steps: `prompt`, `completions`, `labels`.
+         */
+        get: operations["export_step_labels_api_traces_revisions_step_labels_jsonl_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/traces/{trace_id}/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Revisions
+         * @description Every version of a trace, newest first, whichever of them is named. 404 if unknown.
+         */
+        get: operations["list_revisions_api_traces__trace_id__revisions_get"];
+        put?: never;
+        /**
+         * Add Revision
+         * @description Store what a review makes of a trace as a new version; the reviewed one stays as it is.
+         *
+         *     201 when it is new, 200 when the very same review was made before, 404 if the trace is unknown, 422 if a
+         *     verdict is about no step or none would be left.
+         */
+        post: operations["add_revision_api_traces__trace_id__revisions_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -988,6 +1095,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/faithfulness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Faithfulness
+         * @description Every report that `tunix-rt eval faithfulness` left in the home directory, newest first.
+         */
+        get: operations["list_faithfulness_api_faithfulness_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evaluations/{evaluation_id}/faithfulness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Faithfulness Of Evaluation
+         * @description The reports about the model of an evaluation, newest first. 404 if the evaluation is unknown.
+         */
+        get: operations["list_faithfulness_of_evaluation_api_evaluations__evaluation_id__faithfulness_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/faithfulness/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Faithfulness
+         * @description A report with every trial and every text. 404 if unknown.
+         */
+        get: operations["get_faithfulness_api_faithfulness__report_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tunix/runs/{run_id}/evaluate": {
         parameters: {
             query?: never;
@@ -1134,11 +1301,31 @@ export interface paths {
         put?: never;
         /**
          * Check
-         * @description Hold an evaluation against a baseline: pass or fail, and why.
+         * @description Hold an evaluation against a baseline: pass or fail, and why. The verdict goes into its history.
          *
          *     404 if run, evaluation or baseline is unknown, 409 if the two were evaluated in different ways.
          */
         post: operations["check_api_regression_check_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/regression/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Checks
+         * @description The verdicts that gates gave, here and by `tunix-rt gate`, newest first, removed baselines too.
+         */
+        get: operations["list_checks_api_regression_checks_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1242,6 +1429,88 @@ export interface paths {
          *     and is not forced, 501 if its engine is not installed.
          */
         post: operations["try_run_api_tunix_run_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Targets
+         * @description The hardware that a plan can be for, this machine's own first.
+         */
+        get: operations["get_targets_api_tunix_targets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/recipe-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Recipe Settings
+         * @description Every key of a recipe: what it may be, its default and what it means.
+         */
+        get: operations["get_recipe_settings_api_tunix_recipe_settings_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/recipes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Recipe
+         * @description A recipe as it was written, and every value that it has. 404 if unknown.
+         */
+        get: operations["get_recipe_api_tunix_recipes__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tunix/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Plan
+         * @description Plan a run: memory by component, time, and the cheapest changes that make it fit; nothing is queued.
+         *
+         *     404 if the recipe, the dataset or the eval set is unknown, 501 if its engine is not installed.
+         */
+        post: operations["make_plan_api_tunix_plans_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1831,6 +2100,33 @@ export interface components {
             reasoning_content?: string | null;
         };
         /**
+         * ArmScores
+         * @description How often the answer changed in one arm.
+         */
+        ArmScores: {
+            /** Num Trials */
+            num_trials: number;
+            /** Num No Answer */
+            num_no_answer: number;
+            /** Num Failed */
+            num_failed: number;
+            flip?: components["schemas"]["Estimate"] | null;
+            /** Control */
+            control?: ("control" | "corrupted" | "all-steps" | "removed" | "early" | "no-steps" | "check-clean" | "check-corrupted") | null;
+            /**
+             * Num Only Here
+             * @default 0
+             */
+            num_only_here?: number;
+            /**
+             * Num Only In Control
+             * @default 0
+             */
+            num_only_in_control?: number;
+            /** P Value */
+            p_value?: number | null;
+        };
+        /**
          * Artifact
          * @description A file of a run.
          */
@@ -2058,6 +2354,20 @@ export interface components {
             stream_options?: components["schemas"]["StreamOptions"] | null;
         };
         /**
+         * CheckScores
+         * @description What the model says when it is made to begin a check of finished work.
+         */
+        CheckScores: {
+            /** Num Silent On Clean */
+            num_silent_on_clean: number;
+            /** Num Silent On Corrupted */
+            num_silent_on_corrupted: number;
+            holds_on_clean?: components["schemas"]["Estimate"] | null;
+            ritual?: components["schemas"]["Estimate"] | null;
+            /** P Value */
+            p_value?: number | null;
+        };
+        /**
          * CheckedEvalSet
          * @description An eval set that the rows were compared with.
          */
@@ -2152,6 +2462,36 @@ export interface components {
             num_overlapping_rows: number;
             /** Overlaps */
             overlaps: components["schemas"]["Overlap"][];
+        };
+        /**
+         * Continuation
+         * @description What the model wrote from a given beginning of its completion.
+         */
+        Continuation: {
+            /** Beginning */
+            beginning: string;
+            /** Text */
+            text?: string | null;
+            failure?: components["schemas"]["GenerationFailure"] | null;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "same" | "flipped" | "no-answer" | "failed";
+            /** Answer */
+            answer?: string | null;
+            /**
+             * Is Implied
+             * @default false
+             */
+            is_implied?: boolean;
+            /**
+             * Reports Mistake
+             * @default false
+             */
+            reports_mistake?: boolean;
+            /** Check */
+            check?: ("holds" | "mistake" | "nothing") | null;
         };
         /**
          * DatasetDiff
@@ -2459,6 +2799,22 @@ export interface components {
             code: string;
         };
         /**
+         * ErrorScores
+         * @description What became of the planted error when the model went on from it.
+         *
+         *     The first four are over trials whose error implies another answer, and share them out between them.
+         */
+        ErrorScores: {
+            follows?: components["schemas"]["Estimate"] | null;
+            silent_recovery?: components["schemas"]["Estimate"] | null;
+            reported_recovery?: components["schemas"]["Estimate"] | null;
+            third_answer?: components["schemas"]["Estimate"] | null;
+            detection?: components["schemas"]["Estimate"] | null;
+            false_alarm?: components["schemas"]["Estimate"] | null;
+            /** Detection P Value */
+            detection_p_value?: number | null;
+        };
+        /**
          * Estimate
          * @description A mean in [0, 1] with its 95 % interval.
          */
@@ -2717,6 +3073,19 @@ export interface components {
             rescored_from?: string | null;
         };
         /**
+         * ExampleRef
+         * @description Where to look: a trial and one of its arms.
+         */
+        ExampleRef: {
+            /** Item Id */
+            item_id: string;
+            /**
+             * Arm
+             * @enum {string}
+             */
+            arm: "control" | "corrupted" | "all-steps" | "removed" | "early" | "no-steps" | "check-clean" | "check-corrupted";
+        };
+        /**
          * Extraction
          * @description Which rules may find the answer in a completion, in order; the first that finds one wins.
          */
@@ -2728,6 +3097,144 @@ export interface components {
              * @default []
              */
             lenient_rules?: ("answer-tag" | "after-think" | "boxed" | "hash" | "answer-phrase" | "last-number")[];
+        };
+        /**
+         * FaithfulnessList
+         * @description Reports, newest first.
+         */
+        FaithfulnessList: {
+            /** Data */
+            data: components["schemas"]["FaithfulnessSummary"][];
+        };
+        /**
+         * FaithfulnessReport
+         * @description Everything that was measured, with every text.
+         */
+        FaithfulnessReport: {
+            /**
+             * Report Version
+             * @default 1
+             * @constant
+             */
+            report_version?: "1";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Tunix Rt Version */
+            tunix_rt_version: string;
+            setup: components["schemas"]["FaithfulnessSetup"];
+            /** Num Items */
+            num_items: number;
+            /** Excluded */
+            excluded: {
+                [key: string]: number;
+            };
+            overall: components["schemas"]["GroupFaithfulness"];
+            /** By Depth */
+            by_depth: {
+                [key: string]: components["schemas"]["GroupFaithfulness"];
+            };
+            /** Examples */
+            examples: {
+                [key: string]: components["schemas"]["ExampleRef"];
+            };
+            /** Trials */
+            trials: components["schemas"]["FaithfulnessTrial"][];
+        };
+        /**
+         * FaithfulnessSetup
+         * @description What was measured, and how.
+         */
+        FaithfulnessSetup: {
+            model: components["schemas"]["EvaluatedModel"];
+            /** Evalset */
+            evalset: string;
+            /** Evalset Hash */
+            evalset_hash: string;
+            /** Template Hash */
+            template_hash: string;
+            /**
+             * Markup
+             * @enum {string}
+             */
+            markup: "reasoning" | "think" | "boxed" | "hash";
+            decoding: components["schemas"]["Decoding"];
+            /** Check Text */
+            check_text: string;
+            /** Is Check Split */
+            is_check_split: boolean;
+            /** Detector Version */
+            detector_version: string;
+            /** Engine */
+            engine: string;
+            /** Device */
+            device: string;
+            /** Precision */
+            precision: string;
+            /** Seed */
+            seed: number;
+        };
+        /**
+         * FaithfulnessSummary
+         * @description What a list shows of a report.
+         */
+        FaithfulnessSummary: {
+            /**
+             * Report Id
+             * Format: uuid
+             */
+            report_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            setup: components["schemas"]["FaithfulnessSetup"];
+            /** Num Items */
+            num_items: number;
+            overall: components["schemas"]["GroupFaithfulness"];
+        };
+        /**
+         * FaithfulnessTrial
+         * @description One item: the model's own work, the planted error, and what came of it.
+         */
+        FaithfulnessTrial: {
+            /** Item Id */
+            item_id: string;
+            /** Prompt */
+            prompt: string;
+            /** Own Text */
+            own_text: string;
+            /** Own Answer */
+            own_answer: string;
+            /** Is Own Right */
+            is_own_right?: boolean | null;
+            /** Step */
+            step: number;
+            /** Num Steps */
+            num_steps: number;
+            /**
+             * Depth
+             * @enum {string}
+             */
+            depth: "early" | "late";
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "plus-1" | "minus-1" | "plus-10" | "minus-10" | "times-10" | "digit-swap" | "wrong-operator";
+            /** Original */
+            original: string;
+            /** Replaced */
+            replaced: string;
+            /** Implied Answer */
+            implied_answer?: string | null;
+            /** Arms */
+            arms: {
+                [key: string]: components["schemas"]["Continuation"];
+            };
         };
         /**
          * Finding
@@ -2793,6 +3300,50 @@ export interface components {
             answer?: string | null;
             /** Rule */
             rule?: ("answer-tag" | "after-think" | "boxed" | "hash" | "answer-phrase" | "last-number") | null;
+        };
+        /**
+         * GateCheck
+         * @description A verdict that was given: one entry of a baseline's history. It stays when either side is removed.
+         */
+        GateCheck: {
+            /**
+             * Checked At
+             * Format: date-time
+             */
+            checked_at: string;
+            /** Baseline Name */
+            baseline_name: string;
+            /**
+             * Baseline Evaluation Id
+             * Format: uuid
+             */
+            baseline_evaluation_id: string;
+            /**
+             * Evaluation Id
+             * Format: uuid
+             */
+            evaluation_id: string;
+            /** Model Name */
+            model_name: string;
+            /** Run Id */
+            run_id?: string | null;
+            /** Evalset */
+            evalset: string;
+            /** Passed */
+            passed: boolean;
+            /** Reasons */
+            reasons: string[];
+            rule: components["schemas"]["GateRule"];
+            overall?: components["schemas"]["PairedDifference"] | null;
+        };
+        /**
+         * GateCheckList
+         * @description A page of the verdicts that gates gave, newest first.
+         */
+        GateCheckList: {
+            /** Data */
+            data: components["schemas"]["GateCheck"][];
+            pagination: components["schemas"]["Pagination"];
         };
         /**
          * GateRule
@@ -2904,6 +3455,20 @@ export interface components {
             seconds: number;
             /** Tokens Per S */
             tokens_per_s: number;
+        };
+        /**
+         * GroupFaithfulness
+         * @description All rates over a group of trials. What has no n is left out.
+         */
+        GroupFaithfulness: {
+            /** Num Trials */
+            num_trials: number;
+            /** Arms */
+            arms: {
+                [key: string]: components["schemas"]["ArmScores"];
+            };
+            error: components["schemas"]["ErrorScores"];
+            check: components["schemas"]["CheckScores"];
         };
         /**
          * GroupScores
@@ -3783,6 +4348,125 @@ export interface components {
             source: "estimated" | "compiled" | "measured";
         };
         /**
+         * PlanRequest
+         * @description A run, and how it is to be planned. The body of `POST /api/tunix/plans`.
+         */
+        PlanRequest: {
+            /**
+             * Recipe
+             * @description Name of a shipped recipe or of one in the home's `recipes/`, or the recipe itself. Never a path.
+             */
+            recipe: string | {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Overrides
+             * @description `key=value`, as `tunix-rt train --set` takes them.
+             * @default []
+             */
+            overrides?: string[];
+            /**
+             * Dataset
+             * @description Key of the dataset. Default: the recipe's.
+             */
+            dataset?: string | null;
+            /**
+             * Name
+             * @description Becomes part of the run's id. Default: the recipe's name.
+             */
+            name?: string | null;
+            /**
+             * Engine
+             * @default auto
+             * @enum {string}
+             */
+            engine?: "auto" | "jax" | "torch";
+            /**
+             * Device
+             * @default auto
+             * @enum {string}
+             */
+            device?: "auto" | "cpu" | "gpu" | "tpu";
+            /**
+             * Priority
+             * @description Higher first; equal ones in the order they came.
+             * @default 0
+             */
+            priority?: number;
+            /**
+             * Is Held
+             * @description Wait until somebody resumes it.
+             * @default false
+             */
+            is_held?: boolean;
+            /**
+             * Is Forced
+             * @description Run although the plan says that it does not fit.
+             * @default false
+             */
+            is_forced?: boolean;
+            /**
+             * Target
+             * @description The hardware that it is planned for. Default: this machine, or what the device says.
+             */
+            target?: string | null;
+            /**
+             * Eval Set
+             * @description Evaluate the model on this eval set when the training is done.
+             */
+            eval_set?: string | null;
+            /**
+             * Executor
+             * @default local
+             * @enum {string}
+             */
+            executor?: "local" | "ray";
+            /**
+             * Num Smoke Steps
+             * @description End after this many steps; all else is the same.
+             */
+            num_smoke_steps?: number | null;
+            /**
+             * Session Seconds
+             * @description Time that the run may take, e.g. that of a Kaggle session.
+             */
+            session_seconds?: number | null;
+            /**
+             * Is Compiled
+             * @description Ask the compiler for the figures, if this machine has one for the target: minutes, the first time.
+             * @default false
+             */
+            is_compiled?: boolean;
+        };
+        /**
+         * PlanTarget
+         * @description Some devices of one kind that a plan can be for.
+         */
+        PlanTarget: {
+            /** Name */
+            name: string;
+            /** Description */
+            description: string;
+            /**
+             * Platform
+             * @enum {string}
+             */
+            platform: "cpu" | "gpu" | "tpu";
+            /** Num Devices */
+            num_devices: number;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Memory Source */
+            memory_source: string;
+            /** Is Here */
+            is_here: boolean;
+            /**
+             * Notes
+             * @default []
+             */
+            notes?: string[];
+        };
+        /**
          * Prediction
          * @description One line of `predictions.jsonl`: the item, what was written, and what was made of it.
          */
@@ -3920,12 +4604,49 @@ export interface components {
             type: "randint";
         };
         /**
+         * RecipeDetail
+         * @description A recipe that has a name: as it was written, and every value that it has.
+         */
+        RecipeDetail: {
+            /** Name */
+            name: string;
+            /** Is Shipped */
+            is_shipped: boolean;
+            /** Yaml */
+            yaml: string;
+            /** Recipe */
+            recipe: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
          * RecipeList
          * @description Every recipe that has a name, by name.
          */
         RecipeList: {
             /** Data */
             data: components["schemas"]["NamedRecipe"][];
+        };
+        /**
+         * RecipeSetting
+         * @description One key of a recipe.
+         */
+        RecipeSetting: {
+            /** Key */
+            key: string;
+            /** Allowed */
+            allowed: string;
+            default: components["schemas"]["JsonValue"];
+            /** Meaning */
+            meaning: string;
+        };
+        /**
+         * RecipeSettingList
+         * @description Every key that holds a value, in the order of the schema.
+         */
+        RecipeSettingList: {
+            /** Data */
+            data: components["schemas"]["RecipeSetting"][];
         };
         /**
          * RegisteredModel
@@ -4065,6 +4786,41 @@ export interface components {
             because_of: string;
             /** Similarity */
             similarity: number;
+        };
+        /**
+         * RevisionList
+         * @description Every version of a trace, newest first.
+         */
+        RevisionList: {
+            /** Data */
+            data: components["schemas"]["TraceRevision"][];
+        };
+        /**
+         * RevisionReceipt
+         * @description What a reviewer gets for a repair: the new trace, and what it is a revision of.
+         */
+        RevisionReceipt: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Trace Version */
+            trace_version: string;
+            /** Created */
+            created: boolean;
+            /**
+             * Revision Of
+             * Format: uuid
+             */
+            revision_of: string;
+            /** Score */
+            score: number;
         };
         /**
          * RowPage
@@ -4486,6 +5242,14 @@ export interface components {
             high?: number | null;
         };
         /**
+         * ScoredTraces
+         * @description How many traces the linter has judged just now.
+         */
+        ScoredTraces: {
+            /** Num Scored */
+            num_scored: number;
+        };
+        /**
          * Scores
          * @description All scores of an evaluation.
          */
@@ -4684,6 +5448,26 @@ export interface components {
             index?: number | null;
         };
         /**
+         * Sparkline
+         * @description A few points of a run's loss, in order; the last one is the newest.
+         */
+        Sparkline: {
+            /** Run Id */
+            run_id: string;
+            /** Steps */
+            steps: number[];
+            /** Losses */
+            losses: number[];
+        };
+        /**
+         * SparklineList
+         * @description Those of the runs that have logged something.
+         */
+        SparklineList: {
+            /** Data */
+            data: components["schemas"]["Sparkline"][];
+        };
+        /**
          * SplitFile
          * @description One split on disk.
          */
@@ -4750,6 +5534,21 @@ export interface components {
             p90: number;
             /** N */
             n: number;
+        };
+        /**
+         * StepReview
+         * @description What a reviewer made of one step.
+         */
+        StepReview: {
+            /** I */
+            i: number;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "accepted" | "edited" | "rejected";
+            /** Content */
+            content?: string | null;
         };
         /**
          * StoredBaseline
@@ -4935,6 +5734,14 @@ export interface components {
             executor?: "local" | "ray";
         };
         /**
+         * TargetList
+         * @description Every target, this machine's own first.
+         */
+        TargetList: {
+            /** Data */
+            data: components["schemas"]["PlanTarget"][];
+        };
+        /**
          * TextPart
          * @description A piece of a message. Models here read text only.
          */
@@ -5043,7 +5850,7 @@ export interface components {
         };
         /**
          * TraceList
-         * @description A page of traces, newest first.
+         * @description A page of traces.
          */
         TraceList: {
             /** Data */
@@ -5071,6 +5878,47 @@ export interface components {
             trace_version: string;
             /** Created */
             created: boolean;
+        };
+        /**
+         * TraceReview
+         * @description A verdict on some steps, and maybe another answer. Steps without a verdict stay as they are.
+         */
+        TraceReview: {
+            /**
+             * Steps
+             * @default []
+             */
+            steps?: components["schemas"]["StepReview"][];
+            /** Final Answer */
+            final_answer?: string | null;
+        };
+        /**
+         * TraceRevision
+         * @description One version of a trace.
+         */
+        TraceRevision: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Score */
+            score: number | null;
+            /** Num Steps */
+            num_steps: number;
+            /** Final Answer */
+            final_answer: string;
+            /** Revision Of */
+            revision_of: string | null;
+            /** Step Verdicts */
+            step_verdicts: {
+                [key: string]: "accepted" | "edited" | "rejected";
+            };
         };
         /**
          * TraceScore
@@ -5765,6 +6613,7 @@ export type AliasTarget = components['schemas']['AliasTarget'];
 export type AlignedStep = components['schemas']['AlignedStep'];
 export type AnswerChange = components['schemas']['AnswerChange'];
 export type AnswerMessage = components['schemas']['AnswerMessage'];
+export type ArmScores = components['schemas']['ArmScores'];
 export type Artifact = components['schemas']['Artifact'];
 export type ArtifactList = components['schemas']['ArtifactList'];
 export type BaseReference = components['schemas']['BaseReference'];
@@ -5777,11 +6626,13 @@ export type BuildOutcome = components['schemas']['BuildOutcome'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type ChatRequest = components['schemas']['ChatRequest'];
+export type CheckScores = components['schemas']['CheckScores'];
 export type CheckedEvalSet = components['schemas']['CheckedEvalSet'];
 export type CheckedStep = components['schemas']['CheckedStep'];
 export type ChoiceInput = components['schemas']['Choice-Input'];
 export type Comparison = components['schemas']['Comparison'];
 export type ContaminationReport = components['schemas']['ContaminationReport'];
+export type Continuation = components['schemas']['Continuation'];
 export type DatasetDiff = components['schemas']['DatasetDiff'];
 export type DatasetList = components['schemas']['DatasetList'];
 export type DatasetManifest = components['schemas']['DatasetManifest'];
@@ -5794,6 +6645,7 @@ export type DetailedMetric = components['schemas']['DetailedMetric'];
 export type DiffRow = components['schemas']['DiffRow'];
 export type Distribution = components['schemas']['Distribution'];
 export type ErrorBody = components['schemas']['ErrorBody'];
+export type ErrorScores = components['schemas']['ErrorScores'];
 export type Estimate = components['schemas']['Estimate'];
 export type EvalItem = components['schemas']['EvalItem'];
 export type EvalSetDetail = components['schemas']['EvalSetDetail'];
@@ -5805,15 +6657,24 @@ export type EvaluatedModel = components['schemas']['EvaluatedModel'];
 export type Evaluation = components['schemas']['Evaluation'];
 export type EvaluationList = components['schemas']['EvaluationList'];
 export type EvaluationSummary = components['schemas']['EvaluationSummary'];
+export type ExampleRef = components['schemas']['ExampleRef'];
 export type Extraction = components['schemas']['Extraction'];
+export type FaithfulnessList = components['schemas']['FaithfulnessList'];
+export type FaithfulnessReport = components['schemas']['FaithfulnessReport'];
+export type FaithfulnessSetup = components['schemas']['FaithfulnessSetup'];
+export type FaithfulnessSummary = components['schemas']['FaithfulnessSummary'];
+export type FaithfulnessTrial = components['schemas']['FaithfulnessTrial'];
 export type Finding = components['schemas']['Finding'];
 export type Flip = components['schemas']['Flip'];
 export type FlipSide = components['schemas']['FlipSide'];
+export type GateCheck = components['schemas']['GateCheck'];
+export type GateCheckList = components['schemas']['GateCheckList'];
 export type GateRule = components['schemas']['GateRule'];
 export type GateVerdict = components['schemas']['GateVerdict'];
 export type Generation = components['schemas']['Generation'];
 export type GenerationFailure = components['schemas']['GenerationFailure'];
 export type GenerationFigures = components['schemas']['GenerationFigures'];
+export type GroupFaithfulness = components['schemas']['GroupFaithfulness'];
 export type GroupScores = components['schemas']['GroupScores'];
 export type GymTask = components['schemas']['GymTask'];
 export type Health = components['schemas']['Health'];
@@ -5854,6 +6715,8 @@ export type ParentDataset = components['schemas']['ParentDataset'];
 export type PartCount = components['schemas']['PartCount'];
 export type Plan = components['schemas']['Plan'];
 export type PlanFix = components['schemas']['PlanFix'];
+export type PlanRequest = components['schemas']['PlanRequest'];
+export type PlanTarget = components['schemas']['PlanTarget'];
 export type Prediction = components['schemas']['Prediction'];
 export type PredictionList = components['schemas']['PredictionList'];
 export type PromoteRequest = components['schemas']['PromoteRequest'];
@@ -5861,13 +6724,18 @@ export type Promotion = components['schemas']['Promotion'];
 export type Protocol = components['schemas']['Protocol'];
 export type QueueState = components['schemas']['QueueState'];
 export type RandInt = components['schemas']['RandInt'];
+export type RecipeDetail = components['schemas']['RecipeDetail'];
 export type RecipeList = components['schemas']['RecipeList'];
+export type RecipeSetting = components['schemas']['RecipeSetting'];
+export type RecipeSettingList = components['schemas']['RecipeSettingList'];
 export type RegisteredModel = components['schemas']['RegisteredModel'];
 export type RegressionCheck = components['schemas']['RegressionCheck'];
 export type RegressionRequest = components['schemas']['RegressionRequest'];
 export type Rejection = components['schemas']['Rejection'];
 export type Removal = components['schemas']['Removal'];
 export type RemovedPair = components['schemas']['RemovedPair'];
+export type RevisionList = components['schemas']['RevisionList'];
+export type RevisionReceipt = components['schemas']['RevisionReceipt'];
 export type RowPage = components['schemas']['RowPage'];
 export type Run = components['schemas']['Run'];
 export type RunDetail = components['schemas']['RunDetail'];
@@ -5882,6 +6750,7 @@ export type RunTimes = components['schemas']['RunTimes'];
 export type ScoreFilters = components['schemas']['ScoreFilters'];
 export type ScoreRequest = components['schemas']['ScoreRequest'];
 export type Scorecard = components['schemas']['Scorecard'];
+export type ScoredTraces = components['schemas']['ScoredTraces'];
 export type Scores = components['schemas']['Scores'];
 export type ServedModel = components['schemas']['ServedModel'];
 export type ServedModels = components['schemas']['ServedModels'];
@@ -5891,14 +6760,18 @@ export type SftExport = components['schemas']['SftExport'];
 export type SftManifest = components['schemas']['SftManifest'];
 export type SftRecipe = components['schemas']['SftRecipe'];
 export type Slot = components['schemas']['Slot'];
+export type Sparkline = components['schemas']['Sparkline'];
+export type SparklineList = components['schemas']['SparklineList'];
 export type SplitFile = components['schemas']['SplitFile'];
 export type SplitMove = components['schemas']['SplitMove'];
 export type SplitStatistics = components['schemas']['SplitStatistics'];
 export type Spread = components['schemas']['Spread'];
+export type StepReview = components['schemas']['StepReview'];
 export type StoredBaseline = components['schemas']['StoredBaseline'];
 export type StoredComparison = components['schemas']['StoredComparison'];
 export type StreamOptions = components['schemas']['StreamOptions'];
 export type SweepSpec = components['schemas']['SweepSpec'];
+export type TargetList = components['schemas']['TargetList'];
 export type TextPart = components['schemas']['TextPart'];
 export type Trace = components['schemas']['Trace'];
 export type TraceComparison = components['schemas']['TraceComparison'];
@@ -5906,6 +6779,8 @@ export type TraceDetail = components['schemas']['TraceDetail'];
 export type TraceFilter = components['schemas']['TraceFilter'];
 export type TraceList = components['schemas']['TraceList'];
 export type TraceReceipt = components['schemas']['TraceReceipt'];
+export type TraceReview = components['schemas']['TraceReview'];
+export type TraceRevision = components['schemas']['TraceRevision'];
 export type TraceScore = components['schemas']['TraceScore'];
 export type TraceStep = components['schemas']['TraceStep'];
 export type TraceSummary = components['schemas']['TraceSummary'];
@@ -6951,6 +7826,83 @@ export interface operations {
             };
         };
     };
+    list_sparklines_api_tunix_sparklines_get: {
+        parameters: {
+            query: {
+                /** @description repeatable */
+                run_id: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SparklineList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     get_queue_api_tunix_queue_get: {
         parameters: {
             query?: never;
@@ -7778,6 +8730,7 @@ export interface operations {
     list_traces_api_traces_get: {
         parameters: {
             query?: {
+                order?: "newest" | "oldest" | "best" | "worst";
                 limit?: number;
                 offset?: number;
                 source?: string | null;
@@ -8221,6 +9174,94 @@ export interface operations {
             };
         };
     };
+    score_traces_api_traces_score_post: {
+        parameters: {
+            query?: {
+                source?: string | null;
+                /** @description `key=value` that must be in meta; may be repeated */
+                meta?: string[];
+                /** @description must be in meta.tags; may be repeated */
+                tag?: string[];
+                min_score?: number | null;
+                max_score?: number | null;
+                /** @description has this linter finding */
+                code?: string[];
+                /** @description lacks this linter finding */
+                without_code?: string[];
+                /** @description words that must all occur */
+                query?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScoredTraces"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     get_trace_api_traces__trace_id__get: {
         parameters: {
             query?: never;
@@ -8505,6 +9546,346 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LintReport"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    export_preferences_api_traces_revisions_preferences_jsonl_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": unknown;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    export_step_labels_api_traces_revisions_step_labels_jsonl_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": unknown;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_revisions_api_traces__trace_id__revisions_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    add_revision_api_traces__trace_id__revisions_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TraceReview"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionReceipt"];
+                };
+            };
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionReceipt"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Unauthorized */
@@ -10670,6 +12051,250 @@ export interface operations {
             };
         };
     };
+    list_faithfulness_api_faithfulness_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaithfulnessList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_faithfulness_of_evaluation_api_evaluations__evaluation_id__faithfulness_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evaluation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaithfulnessList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_faithfulness_api_faithfulness__report_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaithfulnessReport"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     evaluate_run_api_tunix_runs__run_id__evaluate_post: {
         parameters: {
             query?: never;
@@ -11498,6 +13123,85 @@ export interface operations {
             };
         };
     };
+    list_checks_api_regression_checks_get: {
+        parameters: {
+            query?: {
+                /** @description only the verdicts against this one */
+                baseline?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateCheckList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     get_status_api_tunix_status_get: {
         parameters: {
             query?: never;
@@ -11898,6 +13602,344 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_targets_api_tunix_targets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TargetList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_recipe_settings_api_tunix_recipe_settings_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipeSettingList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_recipe_api_tunix_recipes__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipeDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_plan_api_tunix_plans_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPreview"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

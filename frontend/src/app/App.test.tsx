@@ -1,8 +1,13 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
-import { expect, test } from "vitest";
-import { answer, http, HttpResponse, server } from "../testing/http";
+import { beforeEach, expect, test } from "vitest";
+import { answer, http, HttpResponse, refuse, server } from "../testing/http";
 import { renderApp } from "../testing/render";
 import { PLACES } from "./places";
+
+// These tests are about what surrounds the screens: what they ask for is refused.
+beforeEach(() => {
+  server.use(answer("/api/session", { scope: "admin" }), refuse("/api/*"));
+});
 
 const heading = (name: string | RegExp): Promise<HTMLElement> => screen.findByRole("heading", { level: 1, name });
 
@@ -106,7 +111,6 @@ test("the menu of a phone closes when a place was chosen", async () => {
 });
 
 test("a palette without a hit says so, and Escape leaves it", async () => {
-  server.use(answer("/api/session", { scope: "admin" }));
   const { user } = renderApp("/no-such-page");
   await user.click(await screen.findByRole("button", { name: /Search or do/ }));
   await user.type(screen.getByRole("combobox"), "qqqq");

@@ -2,6 +2,15 @@ import { cleanup } from "@testing-library/react";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { server } from "./http";
 
+// The DOM of these tests has no layout: everything would be 0 pixels high, and a virtual list show nothing.
+Object.defineProperties(prototypeWith("clientHeight"), {
+  clientHeight: { get: () => 600 },
+  clientWidth: { get: () => 1_000 },
+});
+
+// KaTeX asks for it, and refuses to work in a page that has no document type.
+Object.defineProperty(document, "compatMode", { value: "CSS1Compat" });
+
 beforeAll(() => {
   server.listen({ onUnhandledRequest: "error" });
 });
@@ -15,3 +24,10 @@ afterEach(() => {
 afterAll(() => {
   server.close();
 });
+
+/** The prototype of every element: the global `HTMLElement` is a class of its own here. */
+function prototypeWith(property: string): object {
+  let found: object = document.createElement("div");
+  while (!Object.hasOwn(found, property)) found = Object.getPrototypeOf(found) as object;
+  return found;
+}

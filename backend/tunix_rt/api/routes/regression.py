@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, status
+from fastapi import APIRouter, Path, Query, status
 
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
+from tunix_rt.api.queries import Limit, Offset
 from tunix_rt.services import regression as regression_service
 from tunix_rt.services.regression import BASELINE_PATTERN
 
@@ -55,8 +56,21 @@ def delete_baseline(name: BaselineName, store: OpenStore) -> None:
 def check(
     request: regression_service.RegressionRequest, store: OpenStore
 ) -> regression_service.RegressionCheck:
-    """Hold an evaluation against a baseline: pass or fail, and why.
+    """Hold an evaluation against a baseline: pass or fail, and why. The verdict goes into its history.
 
     404 if run, evaluation or baseline is unknown, 409 if the two were evaluated in different ways.
     """
     return regression_service.check_regression(store, request)
+
+
+@router.get("/checks", response_model_exclude_none=True)
+def list_checks(
+    store: OpenStore,
+    baseline: Annotated[
+        str | None, Query(pattern=BASELINE_PATTERN, description="only the verdicts against this one")
+    ] = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> regression_service.GateCheckList:
+    """The verdicts that gates gave, here and by `tunix-rt gate`, newest first, removed baselines too."""
+    return regression_service.list_checks(store, baseline, limit=limit, offset=offset)

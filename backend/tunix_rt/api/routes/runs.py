@@ -13,8 +13,10 @@ from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.request import Priority, RunRequest
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, RunFilter
+from tunix_rt.core.runs.store_types import RunId as RunIdText
 from tunix_rt.services.runs import controlling, listing, removing
 from tunix_rt.services.runs.listing import QueueState, RunEventList, RunList, RunTimes, WorkerList
+from tunix_rt.services.runs.sparklines import SparklineList, sparklines
 from tunix_rt.services.runs.submitting import submit
 
 router = APIRouter(prefix="/api/tunix", tags=["runs"], responses=error_responses(), route_class=CheckedRoute)
@@ -132,6 +134,15 @@ def set_priority(run_id: RunId, body: NewPriority, store: OpenStore) -> RunDetai
 def remove_run(run_id: RunId, store: OpenStore) -> None:
     """Remove a run and its files. 404 if unknown, 409 while it runs, or while something needs it."""
     removing.remove(store, run_id)
+
+
+@router.get("/sparklines")
+def list_sparklines(
+    store: OpenStore,
+    run_id: Annotated[list[RunIdText], Query(min_length=1, max_length=100, description="repeatable")],
+) -> SparklineList:
+    """A few points of the loss of each of these runs; those that have none are left out."""
+    return sparklines(store, run_id)
 
 
 @router.get("/queue")

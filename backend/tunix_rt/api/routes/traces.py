@@ -1,4 +1,4 @@
-"""Traces: create, batch, get, list, compare, score, lint, delete."""
+"""Traces: create, batch, get, list, compare, score one or all, lint, delete."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -11,7 +11,7 @@ from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import Limit, Offset
 from tunix_rt.core.linting import LintReport, lint_trace
-from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.core.store_types import TraceFilter, TraceOrder
 from tunix_rt.core.trace import Trace
 from tunix_rt.services import traces as trace_service
 from tunix_rt.services.filtering import build_filter
@@ -77,11 +77,12 @@ def create_batch(
 def list_traces(
     traces: Traces,
     criteria: Annotated[TraceFilter, Depends(trace_filter)],
+    order: TraceOrder = "newest",
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> trace_service.TraceList:
-    """A page of traces, newest first, with the total."""
-    return trace_service.list_traces(traces, criteria, limit=limit, offset=offset)
+    """A page of traces with the total; by score, those that were never linted come last."""
+    return trace_service.list_traces(traces, criteria, order=order, limit=limit, offset=offset)
 
 
 @router.get("/compare", responses=error_responses(404))
@@ -94,6 +95,14 @@ def compare_traces(base: UUID, other: UUID, traces: Traces) -> trace_service.Sto
 def lint(trace: Annotated[Trace, Body()]) -> LintReport:
     """What the linter says of a trace that is not stored; nothing is kept."""
     return lint_trace(trace)
+
+
+@router.post("/score")
+def score_traces(
+    traces: Traces, criteria: Annotated[TraceFilter, Depends(trace_filter)]
+) -> trace_service.ScoredTraces:
+    """Judge every trace that the filter could choose and this linter has not judged; the scores are kept."""
+    return trace_service.score_traces(traces, criteria)
 
 
 @router.get("/{trace_id}", responses=error_responses(404))

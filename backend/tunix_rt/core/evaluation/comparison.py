@@ -126,3 +126,29 @@ class GateVerdict(Record):
     """Its name, or what else was given."""
     rule: GateRule
     comparison: Comparison
+
+
+class GateCheck(Record):
+    """A verdict that was given: one entry of a baseline's history. It stays when either side is removed."""
+
+    checked_at: datetime
+    baseline_name: str
+    baseline_evaluation_id: UUID
+    evaluation_id: UUID
+    model_name: str
+    """What was held against the baseline."""
+    run_id: str | None = None
+    evalset: str
+    passed: bool
+    reasons: tuple[str, ...]
+    rule: GateRule
+    """As it was at that moment."""
+    overall: PairedDifference | None = None
+    """Left out where no item is scored in both."""
+
+
+class GateCheckPage(Record):
+    """A page of verdicts, and how many there are in all."""
+
+    data: tuple[GateCheck, ...]
+    total: Count

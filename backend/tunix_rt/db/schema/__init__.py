@@ -7,6 +7,7 @@ traces ──┬── trace_bodies      the canonical JSON, apart, so that list
 
 evaluations ──┬── predictions  what was written for each item, one row a sample
               └── baselines    named ones, each with the rule that a new evaluation must pass
+gate_checks                    every verdict of a gate; stays when what it is about is removed
 
 runs ──── run_events           what queue and workers did with a run; the engine writes its own to files
 workers   service_flags        who takes runs; whether the queue is paused
@@ -19,13 +20,13 @@ api_tokens                     hashes of the tokens that may ask
 
 from tunix_rt.db.schema.access import api_tokens
 from tunix_rt.db.schema.columns import UtcDateTime, metadata
-from tunix_rt.db.schema.evaluations import baselines, evaluations, predictions
+from tunix_rt.db.schema.evaluations import baselines, evaluations, gate_checks, predictions
 from tunix_rt.db.schema.models import model_aliases, model_tags, model_versions, models
 from tunix_rt.db.schema.runs import run_events, runs, service_flags, workers
 from tunix_rt.db.schema.sweeps import sweep_journal, sweep_trials, sweeps
 from tunix_rt.db.schema.traces import trace_bodies, trace_lint_codes, trace_reports, traces
 
-SCHEMA_HEAD = "0003"
+SCHEMA_HEAD = "0004"
 """The newest migration: what the code in this tree expects to find."""
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "api_tokens",
     "baselines",
     "evaluations",
+    "gate_checks",
     "metadata",
     "model_aliases",
     "model_tags",

@@ -60,3 +60,15 @@ baselines = Table(
     Column("rule", Text, nullable=False),
     Index("ix_baselines_evaluation_pk", "evaluation_pk"),
 )
+
+# Without foreign keys: a verdict stays on record when its baseline or evaluation is removed.
+gate_checks = Table(
+    "gate_checks",
+    metadata,
+    Column("pk", PrimaryKey, primary_key=True),
+    Column("baseline", String(128), nullable=False),
+    Column("checked_at", UtcDateTime, nullable=False),
+    Column("record", Text, nullable=False),
+    Index("ix_gate_checks_baseline", "baseline", "checked_at"),
+    Index("ix_gate_checks_checked_at", "checked_at"),
+)

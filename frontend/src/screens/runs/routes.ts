@@ -1,9 +1,11 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../ui/navigation/root";
+import { runFilters } from "./filters";
 
 const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/runs",
+  validateSearch: runFilters,
   component: lazyRouteComponent(() => import("./RunsScreen"), "RunsScreen"),
 });
 

@@ -1,4 +1,4 @@
-import { type ReactElement, type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactElement, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button } from "../forms/Button";
 import styles from "./Dialog.module.css";
 
@@ -38,12 +38,13 @@ function OpenDialog({ title, onClose, children }: Omit<DialogProps, "isOpen">): 
 /** Show a `<dialog>` as a modal for as long as the component is there; a click on its backdrop closes it. */
 export function useModal(dialog: React.RefObject<HTMLDialogElement | null>, onClose: () => void): void {
   const latest = useRef(onClose);
+  // Read while rendering: in an effect, what has `autoFocus` inside has the focus already.
+  const [opener] = useState(() => document.activeElement);
   useEffect(() => {
     latest.current = onClose;
   });
   useEffect(() => {
     const element = dialog.current;
-    const opener = document.activeElement;
     const closeBeside = (event: MouseEvent): void => {
       // Inside, the target is what the dialog holds.
       if (event.target === element) latest.current();
@@ -54,5 +55,5 @@ export function useModal(dialog: React.RefObject<HTMLDialogElement | null>, onCl
       element?.removeEventListener("click", closeBeside);
       if (opener instanceof HTMLElement) opener.focus();
     };
-  }, [dialog]);
+  }, [dialog, opener]);
 }

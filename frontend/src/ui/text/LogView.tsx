@@ -34,8 +34,7 @@ export function LogView({ name, lines, isLive = false, height = "28rem" }: LogVi
     if (isFollowing && lines.length > 0) virtual.scrollToIndex(lines.length - 1);
   }, [isFollowing, lines.length, virtual]);
   const goTo = (hit: number): void => {
-    if (hits.length === 0) return;
-    const next = (hit + hits.length) % hits.length;
+    const next = (hit + hits.length) % Math.max(hits.length, 1);
     setCurrent(next);
     setFollowing(false);
     virtual.scrollToIndex(hits[next] ?? 0, { align: "center" });

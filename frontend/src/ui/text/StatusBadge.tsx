@@ -31,8 +31,3 @@ export function StatusBadge({ status, isHeld = false }: { status: RunStatus; isH
     </Badge>
   );
 }
-
-/** Whether the run may still change by itself. */
-export function isActive(status: RunStatus): boolean {
-  return status === "queued" || status === "running" || status === "cancelling";
-}

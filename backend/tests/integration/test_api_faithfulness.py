@@ -1,0 +1,94 @@
+"""Faithfulness reports over HTTP."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from fastapi.testclient import TestClient
+from support.evaluations import make_evaluation, make_model, make_predictions
+from support.http import error_of
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport, FaithfulnessSetup
+from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.core.evaluation.record import EvaluatedModel
+from tunix_rt.evals.faithfulness.scoring import score_group
+from tunix_rt.files.atomic import write_json_atomically
+from tunix_rt.services.store import Store
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def add_report(settings: Settings, model: EvaluatedModel, *, age_hours: int = 0) -> UUID:
+    """The report of a model that gave no trial."""
+    report_id = uuid4()
+    report = FaithfulnessReport(
+        created_at=NOON - timedelta(hours=age_hours),
+        tunix_rt_version="0.1.0",
+        setup=_setup(model),
+        num_items=2,
+        excluded={"cut-off": 2},
+        overall=score_group([]),
+        by_depth={},
+        examples={},
+        trials=(),
+    )
+    path = settings.faithfulness_dir / str(report_id) / "faithfulness.json"
+    write_json_atomically(path, report.to_json(), what="writing the report")
+    return report_id
+
+
+def _setup(model: EvaluatedModel) -> FaithfulnessSetup:
+    return FaithfulnessSetup(
+        model=model,
+        evalset="exam",
+        evalset_hash="e" * 64,
+        template_hash="c" * 64,
+        markup="reasoning",
+        decoding=Decoding(),
+        check_text="Check:",
+        is_check_split=False,
+        detector_version="1",
+        engine="jax",
+        device="cpu",
+        precision="float32",
+        seed=0,
+    )
+
+
+def test_reports_are_listed_newest_first_and_shown_whole(client: TestClient, store: Store) -> None:
+    older = add_report(store.settings, make_model("model-a"), age_hours=1)
+    newer = add_report(store.settings, make_model("model-b"))
+    (store.settings.faithfulness_dir / "not-a-report").mkdir()
+    listed = client.get("/api/faithfulness").json()["data"]
+    assert [one["report_id"] for one in listed] == [str(newer), str(older)]
+    report = client.get(f"/api/faithfulness/{older}").json()
+    assert (report["setup"]["model"]["name"], report["excluded"], report["trials"]) == (
+        "model-a",
+        {"cut-off": 2},
+        [],
+    )
+    error_of(client.get(f"/api/faithfulness/{uuid4()}"), 404)
+
+
+@pytest.mark.parametrize(
+    ("hashes", "is_found"),
+    [((None, None), True), (("a", None), True), (("a", "a"), True), (("a", "b"), False)],
+)
+def test_an_evaluation_has_the_reports_about_its_own_weights(
+    client: TestClient, store: Store, hashes: tuple[str | None, str | None], is_found: bool
+) -> None:
+    made = make_predictions("1")
+    evaluation = make_evaluation(made, model=make_model("run-a", weights_hash=hashes[0]))
+    store.evaluations.add(evaluation, made)
+    report_id = add_report(store.settings, make_model("run-a", weights_hash=hashes[1]))
+    add_report(store.settings, make_model("run-b"))
+    found = client.get(f"/api/evaluations/{evaluation.evaluation_id}/faithfulness").json()["data"]
+    assert [one["report_id"] for one in found] == ([str(report_id)] if is_found else [])
+    error_of(client.get(f"/api/evaluations/{uuid4()}/faithfulness"), 404)
+
+
+def test_a_damaged_report_says_what_to_do(client: TestClient, store: Store) -> None:
+    report_id = add_report(store.settings, make_model("model-a"))
+    (store.settings.faithfulness_dir / str(report_id) / "faithfulness.json").write_text("{}")
+    assert "measure again" in error_of(client.get(f"/api/faithfulness/{report_id}"), 422)["next_step"]

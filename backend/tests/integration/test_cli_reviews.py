@@ -1,0 +1,36 @@
+"""`tunix-rt traces review` and `export-reviews`."""
+
+import json
+from pathlib import Path
+
+from support.builders import make_trace
+from typer.testing import CliRunner
+
+from tunix_rt.cli.main import app
+from tunix_rt.config.settings import load_settings
+from tunix_rt.services.store import open_store
+from tunix_rt.services.traces import add_trace
+
+
+def stored_trace() -> str:
+    store = open_store(load_settings())
+    key = str(add_trace(store.traces, make_trace(steps=["2 + 3 = 6", "Done."])).id)
+    store.close()
+    return key
+
+
+def test_a_review_from_the_command_line_is_exported_as_a_preference(tmp_path: Path) -> None:
+    key, run = stored_trace(), CliRunner().invoke
+    edits = ["--edit", "0=2 + 3 = 5", "--accept", "1"]
+    receipt = json.loads(run(app, ["traces", "review", key, *edits, "--json"]).output)
+    assert receipt["revision_of"] == key
+    output = tmp_path / "pairs.jsonl"
+    done = run(app, ["traces", "export-reviews", "preferences", "--output", str(output)])
+    assert "Wrote 1 lines" in done.output
+    assert json.loads(output.read_text())["chosen_id"] == receipt["id"]
+
+
+def test_an_edit_without_a_text_says_how_to_write_one() -> None:
+    refused = CliRunner().invoke(app, ["traces", "review", stored_trace(), "--edit", "zero"])
+    assert refused.exit_code == 2
+    assert "STEP=TEXT" in refused.output

@@ -1,0 +1,35 @@
+"""Faithfulness reports: whether answers depend on the work that is shown."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.errors import error_responses
+from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport
+from tunix_rt.services.evaluations import get_evaluation
+from tunix_rt.services.faithfulness_reports import FaithfulnessList, get_report, list_reports
+
+router = APIRouter(prefix="/api", tags=["faithfulness"], responses=error_responses())
+
+
+@router.get("/faithfulness", response_model_exclude_none=True)
+def list_faithfulness(store: OpenStore) -> FaithfulnessList:
+    """Every report that `tunix-rt eval faithfulness` left in the home directory, newest first."""
+    return list_reports(store.settings)
+
+
+@router.get(
+    "/evaluations/{evaluation_id}/faithfulness",
+    responses=error_responses(404),
+    response_model_exclude_none=True,
+)
+def list_faithfulness_of_evaluation(evaluation_id: UUID, store: OpenStore) -> FaithfulnessList:
+    """The reports about the model of an evaluation, newest first. 404 if the evaluation is unknown."""
+    return list_reports(store.settings, get_evaluation(store, evaluation_id).model)
+
+
+@router.get("/faithfulness/{report_id}", responses=error_responses(404), response_model_exclude_none=True)
+def get_faithfulness(report_id: UUID, store: OpenStore) -> FaithfulnessReport:
+    """A report with every trial and every text. 404 if unknown."""
+    return get_report(store.settings, report_id)

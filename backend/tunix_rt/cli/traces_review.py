@@ -1,0 +1,78 @@
+"""`tunix-rt traces review` and `export-reviews`: repair traces, and use what the repairs teach."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from pydantic import ValidationError
+
+from tunix_rt.cli.context import store
+from tunix_rt.cli.output import JsonFlag, print_json, say
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.core.revision import TraceReview
+from tunix_rt.core.trace import explain_validation_error
+from tunix_rt.files.atomic import write_atomically
+from tunix_rt.services.exporting import write_lines
+from tunix_rt.services.revisions import ReviewExport, add_revision, review_lines
+
+
+def review(
+    trace_id: Annotated[UUID, typer.Argument(help="Id of a stored trace.")],
+    accept: Annotated[list[int], typer.Option(help="The step with this number is right; repeatable.")] = [],  # noqa: B006
+    edit: Annotated[
+        list[str], typer.Option(metavar="STEP=TEXT", help="What the step should say; repeatable.")
+    ] = [],  # noqa: B006
+    reject: Annotated[list[int], typer.Option(help="The step is wrong and goes; repeatable.")] = [],  # noqa: B006
+    answer: Annotated[str | None, typer.Option(help="What the final answer should be.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Store a repaired trace as a new version; the reviewed one stays as it is."""
+    steps = [
+        *({"i": i, "verdict": "accepted"} for i in accept),
+        *(_edit(words) for words in edit),
+        *({"i": i, "verdict": "rejected"} for i in reject),
+    ]
+    asked = _review(steps, answer)
+    with store() as opened:
+        receipt = add_revision(opened.traces, trace_id, asked)
+    print_json(receipt) if as_json else say(f"Stored as {receipt.id}, linter score {receipt.score:.0f}.")
+
+
+def export_reviews(
+    kind: Annotated[ReviewExport, typer.Argument(help="What to write.")],
+    output: Annotated[str, typer.Option(metavar="FILE", help="FILE; - is standard output.")] = "-",
+    as_json: JsonFlag = False,
+) -> None:
+    """Write what reviews teach: preference pairs, or steps labelled right and wrong."""
+    with store() as opened:
+        lines = review_lines(opened.traces, kind)
+        if output == "-":
+            write_lines(lines, sys.stdout.buffer)
+            return
+        with write_atomically(Path(output), what="writing the export") as file:
+            num_lines = write_lines(lines, file)
+    if as_json:
+        print_json({"file": output, "kind": kind, "num_exported": num_lines})
+    else:
+        say(f"Wrote {num_lines:,} lines to {output}.")
+
+
+def _edit(words: str) -> dict[str, Any]:
+    step, equals, content = words.partition("=")
+    if not equals or not step.strip().isdecimal():
+        raise InvalidInputError(
+            f"--edit {words!r} is not STEP=TEXT.", next_step="Say for example --edit '1=2 + 3 = 5'."
+        )
+    return {"i": int(step), "verdict": "edited", "content": content}
+
+
+def _review(steps: list[dict[str, Any]], answer: str | None) -> TraceReview:
+    try:
+        return TraceReview.model_validate({"steps": steps, "final_answer": answer})
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"This review cannot be kept: {explain_validation_error(error, whole='review')}.",
+            next_step="See: tunix-rt traces review --help",
+        ) from error

@@ -1,0 +1,88 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { Run, Sparkline as SparklineData } from "../../api/schema.gen";
+import { Sparkline } from "../../ui/charts/Sparkline";
+import type { Column } from "../../ui/tables/columns";
+import { formatAgo, formatDuration, formatNumber, formatTime, formatValue, UNKNOWN } from "../../ui/text/format";
+import { StatusBadge } from "../../ui/text/StatusBadge";
+
+/** The columns of the list; `sparklines` has the runs that have logged something. */
+export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Column<Run>[] {
+  return [
+    {
+      key: "status",
+      header: "State",
+      width: "8.5rem",
+      cell: (run) => <StatusBadge status={run.status} isHeld={run.is_held} />,
+    },
+    {
+      key: "run",
+      header: "Run",
+      width: "minmax(11rem, 2fr)",
+      cell: ({ run_id }) => <RunLink runId={run_id} />,
+    },
+    {
+      key: "loss",
+      header: "Loss over steps",
+      width: "8rem",
+      cell: ({ run_id }) => <Sparkline label={`Loss of ${run_id}`} values={sparklines.get(run_id)?.losses ?? []} />,
+    },
+    {
+      key: "step",
+      header: "Step",
+      width: "8rem",
+      align: "end",
+      cell: (run) => stepsOf(run, sparklines.get(run.run_id)),
+    },
+    {
+      key: "final",
+      header: "Loss",
+      width: "5.5rem",
+      align: "end",
+      cell: (run) => formatValue(run.figures?.final_loss ?? sparklines.get(run.run_id)?.losses.at(-1)),
+    },
+    { key: "model", header: "Model", isSecondary: true, cell: (run) => <span title={run.model}>{run.model}</span> },
+    {
+      key: "dataset",
+      header: "Dataset",
+      isSecondary: true,
+      cell: (run) => <span title={run.dataset}>{run.dataset}</span>,
+    },
+    { key: "mode", header: "Mode", width: "7rem", isSecondary: true, cell: (run) => `${run.mode}, ${run.engine}` },
+    {
+      key: "created",
+      header: "Created",
+      width: "7rem",
+      isSecondary: true,
+      cell: (run) => <time title={formatTime(run.created_at)}>{formatAgo(run.created_at)}</time>,
+    },
+    {
+      key: "duration",
+      header: "Took",
+      width: "7rem",
+      align: "end",
+      isSecondary: true,
+      cell: (run) => formatDuration(durationOf(run)),
+    },
+  ];
+}
+
+function RunLink({ runId }: { runId: string }): ReactElement {
+  return (
+    <Link to="/runs/$runId" params={{ runId }} title={runId}>
+      {runId}
+    </Link>
+  );
+}
+
+function stepsOf(run: Run, sparkline: SparklineData | undefined): string {
+  if (run.figures) return `${formatNumber(run.figures.num_steps)} of ${formatNumber(run.figures.num_planned_steps)}`;
+  return sparkline === undefined ? UNKNOWN : formatNumber(sparkline.steps.at(-1));
+}
+
+/** Seconds since the run was started, until now or until its end. */
+function durationOf(run: Run): number | null {
+  if (!run.started_at) return null;
+  const end = run.finished_at ? Date.parse(run.finished_at) : Date.now();
+  return (end - Date.parse(run.started_at)) / 1_000;
+}
