@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from tunix_rt.cli.main import app
 from tunix_rt.config.settings import load_settings
+from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.services.store import open_store
 from tunix_rt.services.traces import add_trace
 
@@ -32,5 +33,5 @@ def test_a_review_from_the_command_line_is_exported_as_a_preference(tmp_path: Pa
 
 def test_an_edit_without_a_text_says_how_to_write_one() -> None:
     refused = CliRunner().invoke(app, ["traces", "review", stored_trace(), "--edit", "zero"])
-    assert refused.exit_code == 2
-    assert "STEP=TEXT" in refused.output
+    assert isinstance(refused.exception, InvalidInputError)
+    assert "STEP=TEXT" in refused.exception.detail
