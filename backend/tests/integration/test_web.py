@@ -1,5 +1,6 @@
 """The web app as the server hands it out: pages, files, what is kept how long, and signing in."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,12 @@ def test_an_app_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     page = serving(tmp_path / "nothing").get("/runs", headers=BROWSER)
     assert page.status_code == 503
     assert "make web" in page.text
+
+
+def test_another_build_of_the_app_can_be_served(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("another build")
+    other = replace(store, settings=store.settings.model_copy(update={"web_dir": tmp_path}))
+    assert TestClient(create_app(other)).get("/").text == "another build"
 
 
 def guarded(store: Store) -> TestClient:

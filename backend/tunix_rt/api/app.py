@@ -39,7 +39,7 @@ from tunix_rt.api.routes import (
     tunix,
     xray,
 )
-from tunix_rt.api.web import WebApp
+from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.serving.pool import ModelPool
 from tunix_rt.services.serving.starting import process_starter
@@ -109,7 +109,7 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
     install_error_handlers(app)
     for routes in ROUTES:
         app.include_router(routes.router)
-    app.router.default = WebApp(otherwise=app.router.default)
+    app.router.default = WebApp(app.router.default, store.settings.web_dir or BUILT)
     return app
 
 

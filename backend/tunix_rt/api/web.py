@@ -49,7 +49,7 @@ def is_web_path(path: str) -> bool:
 class WebApp:
     """Answers what no route answers: with a file of the app, with its page, or as `otherwise` does."""
 
-    def __init__(self, otherwise: ASGIApp, directory: Path = BUILT) -> None:
+    def __init__(self, otherwise: ASGIApp, directory: Path) -> None:
         self._otherwise = otherwise
         self._directory = directory
         self._files = StaticFiles(directory=directory, check_dir=False)

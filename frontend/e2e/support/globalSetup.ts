@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { provideBrowser } from "./browser";
 
-const BUILT = fileURLToPath(new URL("../../../backend/tunix_rt/web/index.html", import.meta.url));
+const BUILT = process.env.TUNIX_RT_WEB_DIR ?? fileURLToPath(new URL("../../../backend/tunix_rt/web", import.meta.url));
 
 export default function globalSetup(): void {
-  if (!existsSync(BUILT)) throw new Error("The web app is not built. Run: make web");
+  if (!existsSync(join(BUILT, "index.html"))) throw new Error("The web app is not built. Run: make web");
   provideBrowser();
 }

@@ -45,7 +45,8 @@ export async function startServer(): Promise<RunningServer> {
 }
 
 function spawnServer(port: string, home: string): ChildProcess {
-  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith("TUNIX_RT_"));
+  const isSetting = (name: string): boolean => name.startsWith("TUNIX_RT_") && name !== "TUNIX_RT_WEB_DIR";
+  const ours = Object.entries(process.env).filter(([name]) => !isSetting(name));
   const server = spawn(PYTHON, ["-m", "tunix_rt.cli", "up", "--no-browser", "--port", port], {
     env: { ...Object.fromEntries(ours), TUNIX_RT_HOME: home, TUNIX_RT_LOG_LEVEL: "warning" },
     stdio: ["ignore", "ignore", "inherit"],
