@@ -3,7 +3,9 @@
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
@@ -18,6 +20,8 @@ from tunix_rt.api.openai_errors import OpenAIErrors
 from tunix_rt.api.request_log import RequestLog
 from tunix_rt.api.routes import (
     datasets,
+    demo,
+    doctor,
     evalsets,
     evaluations,
     faithfulness,
@@ -41,6 +45,9 @@ from tunix_rt.api.routes import (
 )
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.config.settings import Settings
+from tunix_rt.services.demo_project import DemoProject
+from tunix_rt.services.doctor import examine
+from tunix_rt.services.kept_diagnosis import KeptDiagnosis
 from tunix_rt.services.serving.pool import ModelPool
 from tunix_rt.services.serving.starting import process_starter
 from tunix_rt.services.store import Store, open_store
@@ -68,6 +75,8 @@ ROUTES = (
     model_versions,
     models,
     session,
+    demo,
+    doctor,
 )
 
 
@@ -89,6 +98,7 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
         yield
         await app.state.live.close()
         await app.state.models.close()
+        await to_thread.run_sync(app.state.demo.close)
         store.close()
 
     # The API's description at /docs loads nothing from elsewhere.
@@ -105,6 +115,8 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
     app.state.live = LiveRuns(store, app.state.stopping)
     app.state.models = ModelPool(store.settings, process_starter(store.settings))
     app.state.measurements = Measurements(store)
+    app.state.demo = DemoProject(store.settings)
+    app.state.doctor = KeptDiagnosis(partial(examine, store.settings))
     _add_checks(app, store, access)
     install_error_handlers(app)
     for routes in ROUTES:

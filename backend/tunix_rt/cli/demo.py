@@ -78,8 +78,7 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
 
 
 def _data(opened: Store) -> DemoData:
-    with err.status("starting") as status:
-        return build_demo_dataset(opened, on_stage=lambda stage: status.update(STAGES[stage]))
+    return build_demo_dataset(opened, on_stage=lambda stage: note(STAGES[stage]))
 
 
 def _stop(manifest: RunManifest, training: DemoTraining) -> None:

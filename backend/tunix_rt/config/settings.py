@@ -37,7 +37,7 @@ class Settings(BaseSettings):
     require_token: bool = False
     """Ask for an access token on loopback too, as behind a reverse proxy."""
     web_dir: Path | None = None
-    """Directory of the built web app. Default: the one that the package brings along, or `make web` has built."""
+    """Directory of the built web app. Default: the one in the package, which `make web` builds."""
     log_format: Literal["text", "json"] = "text"
     """What a line of the server's and the worker's log looks like."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -507,6 +507,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/traces/lint/codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Codes
+         * @description Everything that the linter can find, with how bad it is and what it means.
+         */
+        get: operations["list_codes_api_traces_lint_codes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/traces/score": {
         parameters: {
             query?: never;
@@ -2044,10 +2064,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/demo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Demo
+         * @description Whether the demo project was made, is being made, and what came out.
+         */
+        get: operations["get_demo_api_demo_get"];
+        put?: never;
+        /**
+         * Make Demo
+         * @description Make it: traces, a dataset, a trained tiny model, tests before and after. 409 while it is made.
+         */
+        post: operations["make_demo_api_demo_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Diagnosis
+         * @description The machine, its engines and devices, and what is wrong with them; takes seconds the first time.
+         */
+        get: operations["get_diagnosis_api_doctor_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Ability
+         * @description Something that an engine can do where what it needs is there.
+         */
+        Ability: {
+            /** What */
+            what: string;
+            /** Is Available */
+            is_available: boolean;
+            /** Needs */
+            needs: string;
+        };
         /**
          * AliasTarget
          * @description The version that an alias means.
@@ -2406,6 +2482,14 @@ export interface components {
             values: components["schemas"]["JsonValue"][];
         };
         /**
+         * CodeList
+         * @description Every kind of finding.
+         */
+        CodeList: {
+            /** Data */
+            data: components["schemas"]["LintCode"][];
+        };
+        /**
          * Comparison
          * @description `compare A B`: A is the base.
          */
@@ -2492,6 +2576,18 @@ export interface components {
             reports_mistake?: boolean;
             /** Check */
             check?: ("holds" | "mistake" | "nothing") | null;
+        };
+        /**
+         * DatabaseReport
+         * @description The database, after it has answered.
+         */
+        DatabaseReport: {
+            /** Kind */
+            kind: string;
+            /** Address */
+            address: string;
+            /** Latency Ms */
+            latency_ms: number;
         };
         /**
          * DatasetDiff
@@ -2739,6 +2835,38 @@ export interface components {
             max_new_tokens?: number;
         };
         /**
+         * DemoFigures
+         * @description Right answers of the model to the same held-out questions.
+         */
+        DemoFigures: {
+            /** Before */
+            before: number;
+            /** After */
+            after: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+            /** Num Items */
+            num_items: number;
+        };
+        /**
+         * DemoState
+         * @description Where the demo project stands.
+         */
+        DemoState: {
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "none" | "running" | "succeeded" | "failed";
+            /** Stage */
+            stage?: string | null;
+            figures?: components["schemas"]["DemoFigures"] | null;
+            /** Failure */
+            failure?: string | null;
+        };
+        /**
          * DetailedMetric
          * @description One share with its interval; `accuracy.core` is the accuracy of the section `core`.
          */
@@ -2754,6 +2882,63 @@ export interface components {
              */
             max_score?: 1;
             details: components["schemas"]["Estimate"];
+        };
+        /**
+         * DeviceReport
+         * @description Devices of one kind, as an engine sees them.
+         */
+        DeviceReport: {
+            /**
+             * Platform
+             * @enum {string}
+             */
+            platform: "cpu" | "gpu" | "tpu";
+            /** Kind */
+            kind: string;
+            /** Num Devices */
+            num_devices: number;
+            /** Memory Bytes */
+            memory_bytes?: number | null;
+        };
+        /**
+         * Diagnosis
+         * @description Everything that was found.
+         */
+        Diagnosis: {
+            /** Tunix Rt Version */
+            tunix_rt_version: string;
+            /** Python */
+            python: string;
+            /** Platform */
+            platform: string;
+            /** Num Cpus */
+            num_cpus: number;
+            /** Available Memory Bytes */
+            available_memory_bytes?: number | null;
+            /** Driver */
+            driver?: string | null;
+            /** Engines */
+            engines: components["schemas"]["EngineReport"][];
+            /** Auto Engine */
+            auto_engine: string;
+            /** Extras */
+            extras: components["schemas"]["ExtraReport"][];
+            /** Home */
+            home: string;
+            /** Free Disk Bytes */
+            free_disk_bytes?: number | null;
+            database?: components["schemas"]["DatabaseReport"] | null;
+            service?: components["schemas"]["ServiceReport"] | null;
+            /**
+             * Hub Tokens
+             * @default []
+             */
+            hub_tokens?: components["schemas"]["HubToken"][];
+            /**
+             * Problems
+             * @default []
+             */
+            problems?: components["schemas"]["Problem"][];
         };
         /**
          * DiffRow
@@ -2785,6 +2970,30 @@ export interface components {
             p95: number;
             /** Max */
             max: number;
+        };
+        /**
+         * EngineReport
+         * @description One engine on this machine.
+         */
+        EngineReport: {
+            /** Name */
+            name: string;
+            /** Is Installed */
+            is_installed: boolean;
+            /** Packages */
+            packages: {
+                [key: string]: string;
+            };
+            /**
+             * Devices
+             * @default []
+             */
+            devices?: components["schemas"]["DeviceReport"][];
+            /**
+             * Abilities
+             * @default []
+             */
+            abilities?: components["schemas"]["Ability"][];
         };
         /**
          * ErrorBody
@@ -3073,6 +3282,18 @@ export interface components {
             rescored_from?: string | null;
         };
         /**
+         * Examination
+         * @description The machine as it was found.
+         */
+        Examination: {
+            /**
+             * Examined At
+             * Format: date-time
+             */
+            examined_at: string;
+            diagnosis: components["schemas"]["Diagnosis"];
+        };
+        /**
          * ExampleRef
          * @description Where to look: a trial and one of its arms.
          */
@@ -3084,6 +3305,20 @@ export interface components {
              * @enum {string}
              */
             arm: "control" | "corrupted" | "all-steps" | "removed" | "early" | "no-steps" | "check-clean" | "check-corrupted";
+        };
+        /**
+         * ExtraReport
+         * @description One optional part of the installation.
+         */
+        ExtraReport: {
+            /** Name */
+            name: string;
+            /** Is Installed */
+            is_installed: boolean;
+            /** Packages */
+            packages: {
+                [key: string]: string;
+            };
         };
         /**
          * Extraction
@@ -3540,6 +3775,16 @@ export interface components {
             database_latency_ms: number;
         };
         /**
+         * HubToken
+         * @description Whether a service elsewhere will know us. The token itself is shown nowhere.
+         */
+        HubToken: {
+            /** Hub */
+            hub: string;
+            /** Found In */
+            found_in?: string | null;
+        };
+        /**
          * ImportReport
          * @description What became of a file.
          */
@@ -3700,6 +3945,21 @@ export interface components {
             evalset_hash: string;
             /** Entries */
             entries: components["schemas"]["LeaderboardEntry"][];
+        };
+        /**
+         * LintCode
+         * @description One kind of finding.
+         */
+        LintCode: {
+            /** Code */
+            code: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "error" | "warning";
+            /** Meaning */
+            meaning: string;
         };
         /**
          * LintReport
@@ -4499,6 +4759,16 @@ export interface components {
             /** Data */
             data: components["schemas"]["Prediction"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * Problem
+         * @description Something that is there and does not work.
+         */
+        Problem: {
+            /** Detail */
+            detail: string;
+            /** Next Step */
+            next_step: string;
         };
         /**
          * PromoteRequest
@@ -5344,6 +5614,20 @@ export interface components {
             details?: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
+        };
+        /**
+         * ServiceReport
+         * @description The queue and who works for it.
+         */
+        ServiceReport: {
+            /** Is Queue Paused */
+            is_queue_paused: boolean;
+            /** Num Waiting */
+            num_waiting: number;
+            /** Num Running */
+            num_running: number;
+            /** Workers */
+            workers: components["schemas"]["WorkerReport"][];
         };
         /**
          * Session
@@ -6408,6 +6692,22 @@ export interface components {
             data: components["schemas"]["Worker"][];
         };
         /**
+         * WorkerReport
+         * @description A worker that has not said goodbye.
+         */
+        WorkerReport: {
+            /** Worker Id */
+            worker_id: string;
+            /** Host */
+            host: string;
+            /** Slots */
+            slots: string[];
+            /** Status */
+            status: string;
+            /** Last Seen S Ago */
+            last_seen_s_ago: number;
+        };
+        /**
          * XrayFinding
          * @description Something about the dataset under this tokenizer and template that a person should know.
          */
@@ -6609,6 +6909,7 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type Ability = components['schemas']['Ability'];
 export type AliasTarget = components['schemas']['AliasTarget'];
 export type AlignedStep = components['schemas']['AlignedStep'];
 export type AnswerChange = components['schemas']['AnswerChange'];
@@ -6630,9 +6931,11 @@ export type CheckScores = components['schemas']['CheckScores'];
 export type CheckedEvalSet = components['schemas']['CheckedEvalSet'];
 export type CheckedStep = components['schemas']['CheckedStep'];
 export type ChoiceInput = components['schemas']['Choice-Input'];
+export type CodeList = components['schemas']['CodeList'];
 export type Comparison = components['schemas']['Comparison'];
 export type ContaminationReport = components['schemas']['ContaminationReport'];
 export type Continuation = components['schemas']['Continuation'];
+export type DatabaseReport = components['schemas']['DatabaseReport'];
 export type DatasetDiff = components['schemas']['DatasetDiff'];
 export type DatasetList = components['schemas']['DatasetList'];
 export type DatasetManifest = components['schemas']['DatasetManifest'];
@@ -6641,9 +6944,14 @@ export type DatasetSpec = components['schemas']['DatasetSpec'];
 export type DatasetSummary = components['schemas']['DatasetSummary'];
 export type DatasetVerdict = components['schemas']['DatasetVerdict'];
 export type Decoding = components['schemas']['Decoding'];
+export type DemoFigures = components['schemas']['DemoFigures'];
+export type DemoState = components['schemas']['DemoState'];
 export type DetailedMetric = components['schemas']['DetailedMetric'];
+export type DeviceReport = components['schemas']['DeviceReport'];
+export type Diagnosis = components['schemas']['Diagnosis'];
 export type DiffRow = components['schemas']['DiffRow'];
 export type Distribution = components['schemas']['Distribution'];
+export type EngineReport = components['schemas']['EngineReport'];
 export type ErrorBody = components['schemas']['ErrorBody'];
 export type ErrorScores = components['schemas']['ErrorScores'];
 export type Estimate = components['schemas']['Estimate'];
@@ -6657,7 +6965,9 @@ export type EvaluatedModel = components['schemas']['EvaluatedModel'];
 export type Evaluation = components['schemas']['Evaluation'];
 export type EvaluationList = components['schemas']['EvaluationList'];
 export type EvaluationSummary = components['schemas']['EvaluationSummary'];
+export type Examination = components['schemas']['Examination'];
 export type ExampleRef = components['schemas']['ExampleRef'];
+export type ExtraReport = components['schemas']['ExtraReport'];
 export type Extraction = components['schemas']['Extraction'];
 export type FaithfulnessList = components['schemas']['FaithfulnessList'];
 export type FaithfulnessReport = components['schemas']['FaithfulnessReport'];
@@ -6678,6 +6988,7 @@ export type GroupFaithfulness = components['schemas']['GroupFaithfulness'];
 export type GroupScores = components['schemas']['GroupScores'];
 export type GymTask = components['schemas']['GymTask'];
 export type Health = components['schemas']['Health'];
+export type HubToken = components['schemas']['HubToken'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type Importances = components['schemas']['Importances'];
 export type IngestReport = components['schemas']['IngestReport'];
@@ -6688,6 +6999,7 @@ export type Judgement = components['schemas']['Judgement'];
 export type Leaderboard = components['schemas']['Leaderboard'];
 export type LeaderboardEntry = components['schemas']['LeaderboardEntry'];
 export type LeaderboardGroup = components['schemas']['LeaderboardGroup'];
+export type LintCode = components['schemas']['LintCode'];
 export type LintReport = components['schemas']['LintReport'];
 export type LogRandInt = components['schemas']['LogRandInt'];
 export type LogUniform = components['schemas']['LogUniform'];
@@ -6719,6 +7031,7 @@ export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanTarget = components['schemas']['PlanTarget'];
 export type Prediction = components['schemas']['Prediction'];
 export type PredictionList = components['schemas']['PredictionList'];
+export type Problem = components['schemas']['Problem'];
 export type PromoteRequest = components['schemas']['PromoteRequest'];
 export type Promotion = components['schemas']['Promotion'];
 export type Protocol = components['schemas']['Protocol'];
@@ -6755,6 +7068,7 @@ export type Scores = components['schemas']['Scores'];
 export type ServedModel = components['schemas']['ServedModel'];
 export type ServedModels = components['schemas']['ServedModels'];
 export type ServiceEvent = components['schemas']['ServiceEvent'];
+export type ServiceReport = components['schemas']['ServiceReport'];
 export type Session = components['schemas']['Session'];
 export type SftExport = components['schemas']['SftExport'];
 export type SftManifest = components['schemas']['SftManifest'];
@@ -6799,6 +7113,7 @@ export type VersionDetail = components['schemas']['VersionDetail'];
 export type VersionVerdict = components['schemas']['VersionVerdict'];
 export type Worker = components['schemas']['Worker'];
 export type WorkerList = components['schemas']['WorkerList'];
+export type WorkerReport = components['schemas']['WorkerReport'];
 export type XrayFinding = components['schemas']['XrayFinding'];
 export type XrayReport = components['schemas']['XrayReport'];
 export type XrayRow = components['schemas']['XrayRow'];
@@ -9116,6 +9431,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_codes_api_traces_lint_codes_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CodeList"];
                 };
             };
             /** @description Unauthorized */
@@ -16924,6 +17313,240 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_demo_api_demo_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DemoState"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_demo_api_demo_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DemoState"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_diagnosis_api_doctor_get: {
+        parameters: {
+            query?: {
+                /** @description examine again, also when that was a moment ago */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Examination"];
+                };
             };
             /** @description Unauthorized */
             401: {

@@ -1,0 +1,39 @@
+"""The machine of the server over HTTP: examined once for everybody, and again when asked for."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tunix_rt.api.app import create_app
+from tunix_rt.core.doctor import Diagnosis
+from tunix_rt.services.kept_diagnosis import KeptDiagnosis
+from tunix_rt.services.store import Store
+
+MACHINE = Diagnosis(
+    tunix_rt_version="0.1.0",
+    python="3.11.9",
+    platform="Linux",
+    num_cpus=2,
+    engines=(),
+    auto_engine="jax: it is installed",
+    extras=(),
+    home="/somewhere",
+)
+
+
+@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+def test_the_machine_is_examined_once_until_somebody_wants_it_fresh(store: Store) -> None:
+    examinations: list[Diagnosis] = []
+
+    def examine() -> Diagnosis:
+        examinations.append(MACHINE)
+        return MACHINE
+
+    app = create_app(store)
+    app.state.doctor = KeptDiagnosis(examine)
+    http = TestClient(app)
+    first = http.get("/api/doctor").json()
+    assert first["diagnosis"]["num_cpus"] == 2
+    assert http.get("/api/doctor").json() == first
+    assert len(examinations) == 1
+    assert http.get("/api/doctor?fresh=true").json()["examined_at"] > first["examined_at"]
+    assert len(examinations) == 2
