@@ -57,3 +57,17 @@ export async function removeRun(runId: string): Promise<void> {
 export function isActive(status: Run["status"]): boolean {
   return status === "queued" || status === "running" || status === "cancelling";
 }
+
+/** The files of a run; read again while it may write more. */
+export const artifactsQuery = (run: Pick<Run, "run_id" | "status">) =>
+  queryOptions({
+    queryKey: ["runs", run.run_id, "artifacts", run.status],
+    queryFn: () => unwrap(api.GET("/api/tunix/runs/{run_id}/artifacts", { params: { path: { run_id: run.run_id } } })),
+    refetchInterval: isActive(run.status) ? 5 * POLL_MS : false,
+  });
+
+/** Where a file of a run is downloaded from. */
+export function artifactPath(runId: string, path: string): string {
+  const escaped = path.split("/").map(encodeURIComponent).join("/");
+  return `/api/tunix/runs/${runId}/artifacts/${escaped}/download`;
+}

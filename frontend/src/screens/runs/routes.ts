@@ -1,6 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../ui/navigation/root";
 import { runFilters } from "./filters";
+import { runTabs } from "./run/tabs";
 
 const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -12,6 +13,7 @@ const runsRoute = createRoute({
 const runRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/runs/$runId",
+  validateSearch: runTabs,
   component: lazyRouteComponent(() => import("./RunScreen"), "RunScreen"),
 });
 

@@ -1,0 +1,101 @@
+import type { MetricsLine, ServiceEvent, ValidationLine } from "../../../api/schema.gen";
+import type { StreamMessage } from "../../../ui/live/messages";
+
+/** Something that happened to a run: told by the queue and its workers, or by the engine. */
+export interface RunEventLine extends Omit<ServiceEvent, "kind"> {
+  kind: string;
+  source: "queue" | "engine";
+}
+
+/** Everything of a run that its stream has told so far; docs/live.md lists the messages. */
+export interface LiveRun {
+  steps: readonly MetricsLine[];
+  validations: readonly ValidationLine[];
+  events: readonly RunEventLine[];
+  lines: readonly string[];
+  /** The end of the log, if it has no end of line yet. */
+  openLine: string;
+  lastId: string;
+  /** When the stream came to its end; null while it goes on. */
+  endedAt: number | null;
+}
+
+export const NOTHING_YET: LiveRun = {
+  steps: [],
+  validations: [],
+  events: [],
+  lines: [],
+  openLine: "",
+  lastId: "",
+  endedAt: null,
+};
+
+interface LogChunk {
+  chunk: string;
+  is_partial: boolean;
+}
+
+interface Rewind {
+  source: "events" | "metrics";
+  step: number;
+}
+
+/** What is known after some more messages. Lists are copied once a batch, however many messages it has. */
+export function withMessages(live: LiveRun, messages: readonly StreamMessage[]): LiveRun {
+  const next = { ...live, steps: [...live.steps], validations: [...live.validations], events: [...live.events] };
+  const draft: Draft = { ...next, lines: [...live.lines] };
+  for (const message of messages) {
+    TAKE[message.event]?.(draft, JSON.parse(message.data) as never);
+    if (message.id !== "") draft.lastId = message.id;
+  }
+  return draft;
+}
+
+interface Draft extends LiveRun {
+  steps: MetricsLine[];
+  validations: ValidationLine[];
+  events: RunEventLine[];
+  lines: string[];
+}
+
+// What comes over the stream is what docs/live.md says of the event.
+const TAKE: Record<string, ((draft: Draft, data: never) => void) | undefined> = {
+  service: (draft, data: ServiceEvent) => {
+    draft.events.push({ ...data, source: "queue" });
+  },
+  event: (draft, data: Omit<RunEventLine, "source">) => {
+    draft.events.push({ ...data, source: "engine" });
+  },
+  metrics: (draft, data: MetricsLine | ValidationLine) => {
+    if ("validation_loss" in data) draft.validations.push(data);
+    else draft.steps.push(data);
+  },
+  rewind: (draft, { source, step }: Rewind) => {
+    if (source === "events") {
+      draft.events = draft.events.filter((event) => event.source === "queue");
+      return;
+    }
+    draft.steps = draft.steps.filter((line) => line.step <= step);
+    draft.validations = draft.validations.filter((line) => line.step <= step);
+  },
+  log: (draft, { chunk, is_partial }: LogChunk) => {
+    const parts = (draft.openLine + chunk).split("\n");
+    const rest = parts.pop() ?? "";
+    for (const part of parts) draft.lines.push(part);
+    draft.openLine = is_partial ? rest : "";
+    if (!is_partial && rest !== "") draft.lines.push(rest);
+  },
+  status: (draft) => {
+    draft.endedAt = Date.now();
+  },
+};
+
+/** The lines of the log with the one that is still being written. */
+export function logLines({ lines, openLine }: LiveRun): readonly string[] {
+  return openLine === "" ? lines : [...lines, openLine];
+}
+
+/** The events of both sources in the order of their times. */
+export function eventsInOrder(events: readonly RunEventLine[]): RunEventLine[] {
+  return [...events].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
+}
