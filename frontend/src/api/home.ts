@@ -1,0 +1,60 @@
+import { queryOptions } from "@tanstack/react-query";
+import { api, unwrap } from "./client";
+import type { DemoState, Pagination } from "./schema.gen";
+
+const POLL_MS = 4_000;
+const DEMO_POLL_MS = 2_000;
+const ONE = { params: { query: { limit: 1 } } };
+
+/** How many there are of everything in this home. */
+export interface Inventory {
+  numTraces: number;
+  numDatasets: number;
+  numRuns: number;
+  numEvaluations: number;
+  numModels: number;
+}
+
+export const inventoryQuery = queryOptions({
+  queryKey: ["inventory"],
+  queryFn: async (): Promise<Inventory> => {
+    const lists = await Promise.all([
+      unwrap(api.GET("/api/traces", ONE)),
+      unwrap(api.GET("/api/datasets", ONE)),
+      unwrap(api.GET("/api/tunix/runs", ONE)),
+      unwrap(api.GET("/api/evaluations", ONE)),
+      unwrap(api.GET("/api/models", ONE)),
+    ]);
+    const [numTraces, numDatasets, numRuns, numEvaluations, numModels] = lists.map(totalOf) as FiveNumbers;
+    return { numTraces, numDatasets, numRuns, numEvaluations, numModels };
+  },
+  refetchInterval: POLL_MS,
+});
+
+type FiveNumbers = [number, number, number, number, number];
+
+function totalOf(list: { pagination: Pagination }): number {
+  return list.pagination.total;
+}
+
+/** What works on the server's machine; `isFresh` examines it again. */
+export const doctorQuery = queryOptions({
+  queryKey: ["doctor"],
+  queryFn: () => examineMachine(),
+  staleTime: Infinity,
+});
+
+export function examineMachine(isFresh = false) {
+  return unwrap(api.GET("/api/doctor", { params: { query: { fresh: isFresh } } }));
+}
+
+/** Where the demo project stands; read again while it is made. */
+export const demoQuery = queryOptions({
+  queryKey: ["demo"],
+  queryFn: () => unwrap(api.GET("/api/demo")),
+  refetchInterval: ({ state }) => (state.data?.status === "running" ? DEMO_POLL_MS : false),
+});
+
+export function makeDemo(): Promise<DemoState> {
+  return unwrap(api.POST("/api/demo"));
+}

@@ -1,0 +1,24 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { Command } from "../../ui/copy/Command";
+import { buttonClass } from "../../ui/forms/Button";
+import styles from "./home.module.css";
+import type { Step } from "./nextSteps";
+
+/** The next sensible act: one button, and the same as a command. */
+export function NextStep({ step }: { step: Step }): ReactElement {
+  return (
+    <section className={styles.next} aria-label="Next step">
+      <p className={styles.overline}>Next step</p>
+      <h2>{step.title}</h2>
+      <p>{step.why}</p>
+      <div className={styles.acts}>
+        <Link to={step.to} className={buttonClass("primary")}>
+          {step.label}
+        </Link>
+        <span>or type</span>
+        <Command>{step.command}</Command>
+      </div>
+    </section>
+  );
+}
