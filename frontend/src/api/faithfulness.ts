@@ -1,0 +1,22 @@
+import { queryOptions } from "@tanstack/react-query";
+import { api, unwrap } from "./client";
+import type { FaithfulnessList, FaithfulnessReport } from "./schema.gen";
+
+/** Every report, newest first; of the model of one evaluation where its id is given. */
+export const faithfulnessListQuery = (evaluationId?: string) =>
+  queryOptions({
+    queryKey: ["faithfulness", "list", evaluationId ?? null],
+    queryFn: (): Promise<FaithfulnessList> => {
+      if (evaluationId === undefined) return unwrap(api.GET("/api/faithfulness"));
+      const params = { path: { evaluation_id: evaluationId } };
+      return unwrap(api.GET("/api/evaluations/{evaluation_id}/faithfulness", { params }));
+    },
+  });
+
+/** A report with every trial. */
+export const faithfulnessQuery = (reportId: string) =>
+  queryOptions({
+    queryKey: ["faithfulness", reportId],
+    queryFn: (): Promise<FaithfulnessReport> =>
+      unwrap(api.GET("/api/faithfulness/{report_id}", { params: { path: { report_id: reportId } } })),
+  });

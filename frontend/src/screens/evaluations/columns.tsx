@@ -1,0 +1,69 @@
+import { Link } from "@tanstack/react-router";
+import type { EvaluationSummary } from "../../api/schema.gen";
+import { Interval } from "../../ui/charts/Interval";
+import { modelName, shortId } from "../../ui/evaluations/words";
+import type { Column } from "../../ui/tables/columns";
+import { Badge } from "../../ui/text/Badge";
+import { formatAgo, formatShare, formatTime, UNKNOWN } from "../../ui/text/format";
+
+export const evaluationColumns: Column<EvaluationSummary>[] = [
+  {
+    key: "model",
+    header: "Model",
+    width: "minmax(10rem, 2fr)",
+    cell: ({ model, evaluation_id: evaluationId }) => (
+      <Link to="/evaluations/$evaluationId" params={{ evaluationId }} title={evaluationId}>
+        {modelName(model)}
+      </Link>
+    ),
+  },
+  {
+    key: "kind",
+    header: "Kind",
+    width: "6rem",
+    isSecondary: true,
+    cell: ({ model }) => <Kind isTrained={model.run_id != null} />,
+  },
+  { key: "evalset", header: "Eval set", width: "minmax(7rem, 1fr)", cell: ({ evalset }) => evalset },
+  { key: "accuracy", header: "Right answers", width: "24rem", cell: (row) => <Accuracy row={row} /> },
+  {
+    key: "format",
+    header: "In the form",
+    width: "6.5rem",
+    align: "end",
+    isSecondary: true,
+    cell: ({ format_adherence }) => formatShare(format_adherence),
+  },
+  {
+    key: "protocol",
+    header: "Protocol",
+    width: "6rem",
+    isSecondary: true,
+    cell: ({ fingerprint }) => <code title={fingerprint}>{shortId(fingerprint)}</code>,
+  },
+  {
+    key: "when",
+    header: "Evaluated",
+    width: "7rem",
+    cell: ({ created_at }) => (
+      <time dateTime={created_at} title={formatTime(created_at)}>
+        {formatAgo(created_at)}
+      </time>
+    ),
+  },
+];
+
+function Kind({ isTrained }: { isTrained: boolean }) {
+  return isTrained ? <Badge kind="info">trained</Badge> : <Badge>base</Badge>;
+}
+
+function Accuracy({ row }: { row: EvaluationSummary }) {
+  const { primary_score: value, low, high, num_scored, num_unscored } = row;
+  if (value == null || low == null || high == null) return <span>{UNKNOWN} nothing could be scored</span>;
+  return (
+    <span title={num_unscored > 0 ? `${num_unscored} without a verdict` : undefined}>
+      <Interval value={value} low={low} high={high} n={num_scored} />
+      {num_unscored > 0 ? " ?" : null}
+    </span>
+  );
+}

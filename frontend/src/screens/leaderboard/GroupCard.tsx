@@ -1,0 +1,95 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+import type { EvaluationSummary, LeaderboardEntry, LeaderboardGroup } from "../../api/schema.gen";
+import { Interval } from "../../ui/charts/Interval";
+import { PlainTable } from "../../ui/evaluations/PlainTable";
+import { formatPoints, modelName, shortId } from "../../ui/evaluations/words";
+import { Badge } from "../../ui/text/Badge";
+import { Card } from "../../ui/text/Card";
+import { formatAgo, formatShare, formatTime, UNKNOWN } from "../../ui/text/format";
+import styles from "./leaderboard.module.css";
+
+const COLUMNS = [
+  { header: "Rank" },
+  { header: "Model" },
+  { header: "Right answers" },
+  { header: "Above the base" },
+  { header: "In the form", align: "end" },
+  { header: "Trained on" },
+  { header: "Evaluated" },
+] as const;
+
+/** The models of one protocol, by rank. */
+export function GroupCard({ group }: { group: LeaderboardGroup }): ReactElement {
+  const title = `${group.evalset}, protocol ${shortId(group.fingerprint)}`;
+  return (
+    <Card title={title}>
+      <PlainTable
+        name={title}
+        columns={COLUMNS}
+        rows={group.entries.map((entry) => ({ key: entry.evaluation.evaluation_id, cells: cellsOf(entry) }))}
+      />
+    </Card>
+  );
+}
+
+function cellsOf(entry: LeaderboardEntry): ReactNode[] {
+  const { evaluation } = entry;
+  return [
+    rankText(entry),
+    <ModelCell key="model" entry={entry} />,
+    <Score key="score" evaluation={evaluation} />,
+    <AboveBase key="above" entry={entry} />,
+    formatShare(evaluation.format_adherence),
+    evaluation.model.dataset ? (
+      <Link key="dataset" to="/datasets/$datasetKey" params={{ datasetKey: evaluation.model.dataset }}>
+        {evaluation.model.dataset}
+      </Link>
+    ) : (
+      UNKNOWN
+    ),
+    <time key="when" dateTime={evaluation.created_at} title={formatTime(evaluation.created_at)}>
+      {formatAgo(evaluation.created_at)}
+    </time>,
+  ];
+}
+
+function rankText({ rank, is_tied }: LeaderboardEntry): string {
+  return rank == null ? UNKNOWN : `${rank}${is_tied ? "=" : ""}`;
+}
+
+function ModelCell({ entry: { evaluation, is_base } }: { entry: LeaderboardEntry }): ReactElement {
+  return (
+    <span className={styles.model}>
+      <Link to="/evaluations/$evaluationId" params={{ evaluationId: evaluation.evaluation_id }} search={{}}>
+        {modelName(evaluation.model)}
+      </Link>
+      {is_base ? <Badge>base</Badge> : null}
+    </span>
+  );
+}
+
+function Score({ evaluation }: { evaluation: EvaluationSummary }): ReactElement {
+  const { primary_score: value, low, high, num_scored, num_unscored } = evaluation;
+  if (value == null || low == null || high == null) return <>{UNKNOWN}</>;
+  return (
+    <>
+      <Interval value={value} low={low} high={high} n={num_scored} />
+      {num_unscored > 0 ? (
+        <Badge kind="warn" sign="?">
+          {num_unscored} without a verdict
+        </Badge>
+      ) : null}
+    </>
+  );
+}
+
+function AboveBase({ entry }: { entry: LeaderboardEntry }): ReactElement {
+  const { base_evaluation_id: base, difference_to_base, evaluation } = entry;
+  if (base == null) return <>{UNKNOWN}</>;
+  return (
+    <Link to="/evaluations/compare" search={{ base, other: evaluation.evaluation_id }}>
+      {formatPoints(difference_to_base)}
+    </Link>
+  );
+}
