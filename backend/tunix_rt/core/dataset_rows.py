@@ -51,6 +51,7 @@ def parse_row(stored: StoredTrace) -> tuple[RowFacts, Question]:
     solution = solution_text(trace)
     answer = normalised_prompt(trace["final_answer"])
     meta = trace["meta"]
+    num_steps, num_chars = row_sizes(trace)
     facts = RowFacts(
         id=stored.id,
         created_at=stored.created_at,
@@ -58,8 +59,8 @@ def parse_row(stored: StoredTrace) -> tuple[RowFacts, Question]:
         question_key=digest(question.text),
         answer_key=digest(answer),
         content_key=digest(f"{question.text}\0{normalised_prompt(solution)}\0{answer}"),
-        num_steps=len(trace["steps"]),
-        num_chars=len(trace["prompt"]) + len(trace["final_answer"]) + _num_step_chars(trace),
+        num_steps=num_steps,
+        num_chars=num_chars,
         source=_label(meta, "source"),
         category=_label(meta, "category"),
         difficulty=_label(meta, "difficulty"),
@@ -75,8 +76,10 @@ def numbers_key(trace: Mapping[str, Any]) -> bytes:
     return digest(" ".join([*question, "|", *solution, "|", normalised_prompt(trace["final_answer"])]))
 
 
-def _num_step_chars(trace: Mapping[str, Any]) -> int:
-    return sum(len(step["content"]) for step in trace["steps"])
+def row_sizes(trace: Mapping[str, Any]) -> tuple[int, int]:
+    """How many steps a trace has, and how many characters in prompt, steps and answer together."""
+    step_chars = sum(len(step["content"]) for step in trace["steps"])
+    return len(trace["steps"]), len(trace["prompt"]) + len(trace["final_answer"]) + step_chars
 
 
 def _label(meta: Mapping[str, Any], name: str) -> str:

@@ -84,6 +84,16 @@ class TraceRepository:
                 found.update({row.id: row.created_at for row in connection.execute(query)})
             return found
 
+    def scores(self, ids: Sequence[UUID]) -> dict[UUID, float]:
+        """The linter's scores of those of these traces that are stored and were judged."""
+        found: dict[UUID, float] = {}
+        with reading(self._engine) as connection:
+            for start in range(0, len(ids), _CHUNK):
+                chosen = traces.c.id.in_(ids[start : start + _CHUNK]) & traces.c.score.is_not(None)
+                query = select(traces.c.id, traces.c.score).where(chosen)
+                found.update({row.id: row.score for row in connection.execute(query)})
+        return found
+
     def list(
         self, criteria: TraceFilter, *, limit: int, offset: int, order: TraceOrder = "newest"
     ) -> TracePage:
@@ -116,8 +126,9 @@ class TraceRepository:
         keys = chosen.add_columns(key.label("pk")).subquery()
         query = _with_body().join(keys, keys.c.pk == traces.c.pk).order_by(traces.c.id)
         with reading(self._engine) as connection:
-            streamed = connection.execution_options(yield_per=_CHUNK).execute(query)
-            yield from map(_stored, streamed)
+            # Closed by name: whoever stops half way leaves a cursor open on the server otherwise.
+            with connection.execution_options(yield_per=_CHUNK).execute(query) as streamed:
+                yield from map(_stored, streamed)
 
     def iter_unscored(self, criteria: TraceFilter, linter_version: str) -> Iterator[StoredTrace]:
         """Traces that `criteria` could choose once this linter has judged them."""

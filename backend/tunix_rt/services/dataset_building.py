@@ -1,8 +1,7 @@
 """Build a dataset: scan the chosen traces, select, check, split, write, publish."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -18,14 +17,13 @@ from tunix_rt.core.dataset import (
     content_hash,
 )
 from tunix_rt.core.dataset_card import dataset_card
-from tunix_rt.core.dataset_rows import RowFacts, parse_row
+from tunix_rt.core.dataset_rows import RowFacts
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.dataset_statistics import split_statistics
 from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.core.linting import LINTER_VERSION
-from tunix_rt.core.splitting import split_of
 from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.files.dataset_build import DatasetBuild, RowSpool, open_build
+from tunix_rt.files.dataset_build import DatasetBuild, open_build
 from tunix_rt.files.dataset_dirs import dataset_exists, read_manifest
 from tunix_rt.services.contamination import (
     ContaminationChecker,
@@ -35,23 +33,9 @@ from tunix_rt.services.contamination import (
     load_evalsets,
 )
 from tunix_rt.services.linting import score_unscored
+from tunix_rt.services.row_scanning import Progress, RowScan, scan_rows
 from tunix_rt.services.row_selection import Selection, select_rows
 from tunix_rt.services.store import Store
-
-Progress = Callable[[int], None]
-"""Told how many more rows were read."""
-
-_PROGRESS_EVERY = 1_000
-
-
-@dataclass
-class _Scan:
-    """What one pass over the chosen traces found."""
-
-    spool: RowSpool
-    rows: list[RowFacts] = field(default_factory=list)
-    split_names: list[str] = field(default_factory=list)
-    matches: dict[int, Match] = field(default_factory=dict)
 
 
 def build_from_store(
@@ -98,7 +82,7 @@ def build_dataset(
     """
     lineage = _lineage(spec, datasets_dir)
     with open_build(datasets_dir, spec.dataset_key) as build:
-        scan = _scan(spec, traces, build.spool(), ContaminationChecker(evalsets), progress)
+        scan = scan_rows(spec, traces, build.spool(), ContaminationChecker(evalsets), progress)
         selection = select_rows(spec, scan.rows, scan.matches, scan.spool.__getitem__)
         in_question = scan.matches if spec.remove_contaminated else _only(scan.matches, selection.kept)
         contamination = judge_contamination(spec, evalsets, scan.rows, in_question)
@@ -132,33 +116,12 @@ def _lineage(spec: DatasetSpec, datasets_dir: Path) -> Lineage:
     )
 
 
-def _scan(
-    spec: DatasetSpec,
-    traces: Iterable[StoredTrace],
-    spool: RowSpool,
-    checker: ContaminationChecker,
-    progress: Progress,
-) -> _Scan:
-    scan = _Scan(spool)
-    for index, stored in enumerate(traces):
-        facts, question = parse_row(stored)
-        scan.rows.append(facts)
-        scan.split_names.append(split_of(question.text, spec.splits, seed=spec.seed))
-        spool.append(stored.canonical)
-        if (match := checker.match(question)) is not None:
-            scan.matches[index] = match
-        if (index + 1) % _PROGRESS_EVERY == 0:
-            progress(_PROGRESS_EVERY)
-    progress(len(scan.rows) % _PROGRESS_EVERY)
-    return scan
-
-
 def _only(matches: dict[int, Match], kept: Iterable[int]) -> dict[int, Match]:
     return {index: matches[index] for index in kept if index in matches}
 
 
 def _write_splits(
-    spec: DatasetSpec, build: DatasetBuild, scan: _Scan, selection: Selection
+    spec: DatasetSpec, build: DatasetBuild, scan: RowScan, selection: Selection
 ) -> tuple[SplitFile, ...]:
     writers = {name: build.split(name) for name in spec.splits}
     members: dict[str, list[RowFacts]] = {name: [] for name in spec.splits}

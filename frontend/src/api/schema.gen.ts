@@ -701,6 +701,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/datasets/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview
+         * @description How many rows a build of this spec would take, and why the others go. Nothing is built.
+         */
+        post: operations["preview_api_datasets_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/datasets/ingest": {
         parameters: {
             query?: never;
@@ -799,6 +819,26 @@ export interface paths {
          * @description A page of the rows of a split (the first one unless named). 404 if dataset or split is unknown.
          */
         get: operations["read_rows_api_datasets__dataset_key__rows_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/datasets/{dataset_key}/histograms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Histograms
+         * @description Steps, lengths and scores of a split (the first one unless named) in bins. 404 if either is unknown.
+         */
+        get: operations["histograms_api_datasets__dataset_key__histograms_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2287,6 +2327,18 @@ export interface components {
             /** Recipe Yaml */
             recipe_yaml: string;
         };
+        /**
+         * Bin
+         * @description Values from `low` to under `high`.
+         */
+        Bin: {
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+            /** Count */
+            count: number;
+        };
         /** Body_ingest_api_datasets_ingest_post */
         Body_ingest_api_datasets_ingest_post: {
             /**
@@ -2628,6 +2680,26 @@ export interface components {
             };
         };
         /**
+         * DatasetHistograms
+         * @description The rows of one split in bins.
+         */
+        DatasetHistograms: {
+            /** Dataset Key */
+            dataset_key: string;
+            /** Split */
+            split: string;
+            /** Num Rows */
+            num_rows: number;
+            /** Steps */
+            steps: components["schemas"]["Bin"][];
+            /** Chars */
+            chars: components["schemas"]["Bin"][];
+            /** Scores */
+            scores: components["schemas"]["Bin"][];
+            /** Num Unscored */
+            num_unscored: number;
+        };
+        /**
          * DatasetList
          * @description A page of datasets by key.
          */
@@ -2678,6 +2750,36 @@ export interface components {
              * @default []
              */
             warnings?: string[];
+        };
+        /**
+         * DatasetPreview
+         * @description How many rows a build would take and why the others go; nothing is written.
+         */
+        DatasetPreview: {
+            /** Dataset Key */
+            dataset_key: string;
+            /** Is Taken */
+            is_taken: boolean;
+            /** Num Matching */
+            num_matching: number;
+            /** Matching Is Exact */
+            matching_is_exact: boolean;
+            /** Num Unscored */
+            num_unscored: number;
+            /** Num Considered */
+            num_considered: number;
+            /** Is Partial */
+            is_partial: boolean;
+            /** Num Rows */
+            num_rows: number;
+            /** Removed */
+            removed: components["schemas"]["Removal"][];
+            /** Splits */
+            splits: {
+                [key: string]: number;
+            };
+            /** Num Overlapping Rows */
+            num_overlapping_rows: number;
         };
         /**
          * DatasetRow
@@ -6921,6 +7023,7 @@ export type BaseReference = components['schemas']['BaseReference'];
 export type BaselineList = components['schemas']['BaselineList'];
 export type BatchReceipt = components['schemas']['BatchReceipt'];
 export type BestRecipe = components['schemas']['BestRecipe'];
+export type Bin = components['schemas']['Bin'];
 export type BodyIngestApiDatasetsIngestPost = components['schemas']['Body_ingest_api_datasets_ingest_post'];
 export type Budget = components['schemas']['Budget'];
 export type BuildOutcome = components['schemas']['BuildOutcome'];
@@ -6937,8 +7040,10 @@ export type ContaminationReport = components['schemas']['ContaminationReport'];
 export type Continuation = components['schemas']['Continuation'];
 export type DatabaseReport = components['schemas']['DatabaseReport'];
 export type DatasetDiff = components['schemas']['DatasetDiff'];
+export type DatasetHistograms = components['schemas']['DatasetHistograms'];
 export type DatasetList = components['schemas']['DatasetList'];
 export type DatasetManifest = components['schemas']['DatasetManifest'];
+export type DatasetPreview = components['schemas']['DatasetPreview'];
 export type DatasetRow = components['schemas']['DatasetRow'];
 export type DatasetSpec = components['schemas']['DatasetSpec'];
 export type DatasetSummary = components['schemas']['DatasetSummary'];
@@ -10456,6 +10561,93 @@ export interface operations {
             };
         };
     };
+    preview_api_datasets_preview_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DatasetSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetPreview"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     ingest_api_datasets_ingest_post: {
         parameters: {
             query?: never;
@@ -10922,6 +11114,93 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RowPage"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    histograms_api_datasets__dataset_key__histograms_get: {
+        parameters: {
+            query?: {
+                split?: string | null;
+            };
+            header?: never;
+            path: {
+                dataset_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetHistograms"];
                 };
             };
             /** @description Unauthorized */

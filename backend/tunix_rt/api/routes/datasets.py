@@ -1,4 +1,4 @@
-"""Datasets: build, ingest, list, detail, rows, diff, export, delete."""
+"""Datasets: build, preview, ingest, list, detail, rows, histograms, diff, export, delete."""
 
 from typing import Annotated
 
@@ -17,7 +17,9 @@ from tunix_rt.services import datasets as dataset_service
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_comparing import diff_datasets
 from tunix_rt.services.dataset_exporting import ExportFormat, open_export
+from tunix_rt.services.dataset_histograms import DatasetHistograms, dataset_histograms
 from tunix_rt.services.dataset_ingesting import IngestReport, ingest_file
+from tunix_rt.services.dataset_preview import DatasetPreview, preview_dataset
 from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
 from tunix_rt.services.importing import ImportOptions
 
@@ -43,6 +45,12 @@ def build_dataset(spec: DatasetSpec, store: OpenStore, response: Response) -> Bu
     outcome = build_from_store(store, spec)
     response.status_code = status.HTTP_201_CREATED if outcome.status == "created" else status.HTTP_200_OK
     return outcome
+
+
+@router.post("/preview", responses=error_responses(400))
+def preview(spec: DatasetSpec, store: OpenStore) -> DatasetPreview:
+    """How many rows a build of this spec would take, and why the others go. Nothing is built."""
+    return preview_dataset(store, spec)
 
 
 @router.post("/ingest", status_code=status.HTTP_201_CREATED, responses=error_responses(400, 409, 501))
@@ -94,6 +102,12 @@ def read_rows(
     return dataset_service.read_rows(
         store.settings.datasets_dir, dataset_key, split=split, limit=limit, offset=offset
     )
+
+
+@router.get("/{dataset_key}/histograms", responses=error_responses(404))
+def histograms(dataset_key: str, store: OpenStore, split: Split = None) -> DatasetHistograms:
+    """Steps, lengths and scores of a split (the first one unless named) in bins. 404 if either is unknown."""
+    return dataset_histograms(store, dataset_key, split)
 
 
 @router.get("/{dataset_key}/diff", responses=error_responses(404))
