@@ -20,7 +20,7 @@ DEADLINE_S = 60
 RESULT = {"passed": True, "before": 0.0, "after": 0.99, "interval": [0.96, 1.0], "num_items": 200}
 ENDS_WELL = f"import sys; print('7/10 planning', file=sys.stderr); print({json.dumps(RESULT)!r})"
 FAILS = "import sys; sys.exit('Error: JAX is not installed.')"
-LASTS = "import sys, time; print('9/10 training', file=sys.stderr, flush=True); time.sleep(600)"
+LASTS = "import sys, time; print('9/10 training; Ctrl-C stops', file=sys.stderr, flush=True); time.sleep(600)"
 
 
 @pytest.fixture

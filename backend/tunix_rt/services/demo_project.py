@@ -81,7 +81,8 @@ class DemoProject:
     def state(self) -> DemoState:
         """Where it stands, whichever server has started it."""
         lines = _lines(self._log)
-        stage = next((line for line in reversed(lines) if _is_stage(line)), None)
+        # What a terminal is told behind the semicolon, as which key stops it, holds for a terminal only.
+        stage = next((line.partition(";")[0] for line in reversed(lines) if _is_stage(line)), None)
         if self._is_running():
             return DemoState(status="running", stage=stage)
         if not self._log.exists():

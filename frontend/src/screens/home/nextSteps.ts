@@ -32,7 +32,7 @@ const STEPS: readonly (Step & { isDone: (inventory: Inventory) => boolean })[] =
     why: "The plan says whether it fits and how long it takes, before anything is downloaded.",
     to: "/launch",
     label: "Plan a run",
-    command: "tunix-rt plan smoke_tiny --on local",
+    command: "tunix-rt runs submit smoke_tiny",
   },
   {
     isDone: ({ numEvaluations }) => numEvaluations > 0,

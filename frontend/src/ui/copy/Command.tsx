@@ -15,7 +15,7 @@ export function Command({ children }: { children: string }): ReactElement {
           void copyText(children, children);
         }}
       >
-        ⧉
+        Copy
       </Button>
     </span>
   );
