@@ -114,6 +114,12 @@ def test_a_key_of_the_users_own_is_no_lineage(client: TestClient) -> None:
     assert only["revision_of"] is None
 
 
+def test_every_finding_is_explained(client: TestClient) -> None:
+    codes = client.get("/api/traces/lint/codes").json()["data"]
+    assert {"code": "answer-mismatch", "severity": "error"}.items() <= codes[1].items()
+    assert all(code["meaning"].endswith(".") for code in codes)
+
+
 def test_a_list_is_sorted_by_age_or_by_score(client: TestClient) -> None:
     def listed(order: str, **filters: str) -> list[str]:
         answer = client.get("/api/traces", params={"order": order, **filters}).json()

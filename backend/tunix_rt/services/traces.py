@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.core.compare import TraceComparison, compare_traces
 from tunix_rt.core.errors import NotFoundError
-from tunix_rt.core.linting import LintReport
+from tunix_rt.core.linting import CODES, LintReport
 from tunix_rt.core.prepared import prepared
 from tunix_rt.core.store_types import TraceFilter, TraceOrder, TraceSummary
 from tunix_rt.core.trace import Trace
@@ -69,6 +69,22 @@ class TraceScore(BaseModel):
     criteria: Literal["baseline"]
     scored_at: datetime
     details: LintReport
+
+
+class LintCode(BaseModel):
+    """One kind of finding."""
+
+    model_config = ConfigDict(frozen=True)
+    code: str
+    severity: Literal["error", "warning"]
+    meaning: str
+
+
+class CodeList(BaseModel):
+    """Every kind of finding."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[LintCode, ...]
 
 
 class ScoredTraces(BaseModel):
@@ -163,6 +179,14 @@ def score_trace(traces: TraceRepository, key: UUID) -> TraceScore:
 def score_traces(traces: TraceRepository, criteria: TraceFilter) -> ScoredTraces:
     """Judge what `criteria` could choose and was never judged by this linter."""
     return ScoredTraces(num_scored=score_unscored(traces, criteria))
+
+
+def list_codes() -> CodeList:
+    """Everything that the linter can find."""
+    known = (
+        LintCode(code=code, severity=info.severity, meaning=info.meaning) for code, info in CODES.items()
+    )
+    return CodeList(data=tuple(known))
 
 
 def get_report(traces: TraceRepository, key: UUID) -> LintReport:

@@ -97,6 +97,12 @@ def lint(trace: Annotated[Trace, Body()]) -> LintReport:
     return lint_trace(trace)
 
 
+@router.get("/lint/codes")
+def list_codes() -> trace_service.CodeList:
+    """Everything that the linter can find, with how bad it is and what it means."""
+    return trace_service.list_codes()
+
+
 @router.post("/score")
 def score_traces(
     traces: Traces, criteria: Annotated[TraceFilter, Depends(trace_filter)]

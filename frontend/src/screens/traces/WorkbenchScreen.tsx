@@ -1,6 +1,39 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { Placeholder } from "../../ui/Placeholder";
+import { traceQuery } from "../../api/traces";
+import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
+import { Loading } from "../../ui/feedback/Loading";
+import { Page } from "../../ui/Page";
+import { Workbench } from "./workbench/Workbench";
 
+const route = getRouteApi("/traces/$traceId/workbench");
+
+/** Judge a trace step by step; which step is at hand is in the URL, what is not saved stays in the browser. */
 export function WorkbenchScreen(): ReactElement {
-  return <Placeholder title="Step workbench" command="tunix-rt traces show ID" />;
+  const { traceId } = route.useParams();
+  const { step = 0 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const trace = useQuery(traceQuery(traceId));
+  if (trace.data) {
+    return (
+      <Workbench
+        key={traceId}
+        trace={trace.data}
+        at={Math.min(step, trace.data.payload.steps.length - 1)}
+        onMove={(next) => {
+          void navigate({ search: next === 0 ? {} : { step: next }, replace: true });
+        }}
+      />
+    );
+  }
+  return (
+    <Page title="Review the steps">
+      {trace.isError ? (
+        <ErrorNotice error={trace.error} title="The trace could not be read" onRetry={() => void trace.refetch()} />
+      ) : (
+        <Loading what="Reading the trace…" />
+      )}
+    </Page>
+  );
 }

@@ -1,15 +1,19 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../ui/navigation/root";
+import { asCount, asText, searchParams } from "../../ui/navigation/search";
+import { traceSearch } from "./list/filters";
 
 const tracesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/traces",
+  validateSearch: traceSearch,
   component: lazyRouteComponent(() => import("./TracesScreen"), "TracesScreen"),
 });
 
 const traceCompareRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/traces/compare",
+  validateSearch: searchParams({ base: asText, other: asText }),
   component: lazyRouteComponent(() => import("./TraceCompareScreen"), "TraceCompareScreen"),
 });
 
@@ -22,6 +26,7 @@ const traceRoute = createRoute({
 const workbenchRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/traces/$traceId/workbench",
+  validateSearch: searchParams({ step: asCount }),
   component: lazyRouteComponent(() => import("./WorkbenchScreen"), "WorkbenchScreen"),
 });
 

@@ -26,3 +26,8 @@ export function mathParts(text: string): MathPart[] {
   parts.push({ kind: "text", text: text.slice(end) });
   return parts.filter((part) => part.text !== "");
 }
+
+/** Where the formulas of a text stand, delimiters included. */
+export function formulaSpans(text: string): [number, number][] {
+  return [...text.matchAll(MATHS)].map((match) => [match.index, match.index + match[0].length]);
+}

@@ -1,0 +1,22 @@
+import type { ReactElement } from "react";
+import { Button } from "../../../ui/forms/Button";
+import { Card } from "../../../ui/text/Card";
+import { Facts } from "../../../ui/text/Facts";
+
+const KEYS = {
+  "j, k": "next step, step before",
+  a: "accept",
+  e: "edit",
+  x: "reject",
+  u: "take the verdict back",
+  s: "save",
+};
+
+export function KeyHelp({ onAcceptRest }: { onAcceptRest: () => void }): ReactElement {
+  return (
+    <Card title="Keys">
+      <Facts facts={KEYS} />
+      <Button onClick={onAcceptRest}>Accept the rest</Button>
+    </Card>
+  );
+}
