@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { queueQuery } from "../../api/runs";
 import type { QueueState } from "../../api/schema.gen";
 import { Badge } from "../../ui/text/Badge";
-import { formatCount } from "../../ui/text/format";
+import { formatNumber } from "../../ui/text/format";
 
 /** Whether what is queued will run: how many wait, how many run, and whether somebody takes them. */
 export function QueueSummary(): ReactElement | null {
@@ -16,10 +16,10 @@ function QueueBadges({ queue }: { queue: QueueState }): ReactElement {
   const hasWorker = queue.workers.some(({ status }) => status === "active");
   return (
     <>
-      <Badge kind={numRunning > 0 ? "info" : "neutral"}>{formatCount(numRunning, "running", "running")}</Badge>
-      <Badge>{formatCount(numQueued, "queued", "queued")}</Badge>
+      <Badge kind={numRunning > 0 ? "info" : "neutral"}>{formatNumber(numRunning)} running</Badge>
+      <Badge>{formatNumber(numQueued)} queued</Badge>
       {queue.is_paused ? (
-        <Badge kind="warn" sign="⏸">
+        <Badge kind="warn" sign="‖">
           queue paused
         </Badge>
       ) : null}

@@ -12,19 +12,19 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "status",
       header: "State",
-      width: "8.5rem",
+      width: "7.5rem",
       cell: (run) => <StatusBadge status={run.status} isHeld={run.is_held} />,
     },
     {
       key: "run",
       header: "Run",
-      width: "minmax(11rem, 2fr)",
+      width: "minmax(15rem, 2fr)",
       cell: ({ run_id }) => <RunLink runId={run_id} />,
     },
     {
       key: "loss",
-      header: "Loss over steps",
-      width: "8rem",
+      header: "Loss curve",
+      width: "7rem",
       cell: ({ run_id }) => <Sparkline label={`Loss of ${run_id}`} values={sparklines.get(run_id)?.losses ?? []} />,
     },
     {
@@ -37,7 +37,7 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "final",
       header: "Loss",
-      width: "5.5rem",
+      width: "5rem",
       align: "end",
       cell: (run) => formatValue(run.figures?.final_loss ?? sparklines.get(run.run_id)?.losses.at(-1)),
     },
@@ -48,7 +48,6 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
       isSecondary: true,
       cell: (run) => <span title={run.dataset}>{run.dataset}</span>,
     },
-    { key: "mode", header: "Mode", width: "7rem", isSecondary: true, cell: (run) => `${run.mode}, ${run.engine}` },
     {
       key: "created",
       header: "Created",

@@ -65,6 +65,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
       {/* eslint-disable-next-line jsx-a11y/interactive-supports-focus */}
       <div
         role="grid"
+        className={styles.grid}
         aria-label={name}
         aria-rowcount={numRows + 1}
         aria-colcount={columns.length}

@@ -26,7 +26,7 @@ export function StatusBadge({ status, isHeld = false }: { status: RunStatus; isH
   const [kind, sign] = LOOKS[status];
   const isPaused = isHeld && status === "queued";
   return (
-    <Badge kind={isPaused ? "warn" : kind} sign={isPaused ? "⏸" : sign}>
+    <Badge kind={isPaused ? "warn" : kind} sign={isPaused ? "‖" : sign}>
       {isPaused ? "paused" : status}
     </Badge>
   );
