@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   plugins: [react()],
   test: {
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     coverage: {
       include: ["src/**/*.{ts,tsx}"],
       exclude: ["src/testing/**", "src/api/schema.gen.ts", "src/app/main.tsx", "src/**/*.d.ts"],

@@ -1,4 +1,4 @@
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { server } from "./http";
 
@@ -10,6 +10,13 @@ Object.defineProperties(prototypeWith("clientHeight"), {
 
 // KaTeX asks for it, and refuses to work in a page that has no document type.
 Object.defineProperty(document, "compatMode", { value: "CSS1Compat" });
+
+// Nor can they draw: a canvas takes every stroke and shows none.
+Object.assign(Object.getPrototypeOf(document.createElement("canvas")) as object, { getContext: () => pen() });
+Object.assign(globalThis, { Path2D: pen() });
+
+// A screen is loaded when it is opened, which takes its time on a machine that has much to do.
+configure({ asyncUtilTimeout: 15_000 });
 
 beforeAll(() => {
   server.listen({ onUnhandledRequest: "error" });
@@ -30,4 +37,20 @@ function prototypeWith(property: string): object {
   let found: object = document.createElement("div");
   while (!Object.hasOwn(found, property)) found = Object.getPrototypeOf(found) as object;
   return found;
+}
+
+/** Something that has every method and every number of a drawing. */
+function pen(): object {
+  const anything: object = new Proxy(
+    function drawing() {
+      /* a function can be called and constructed */
+    },
+    {
+      get: (_, name) => (name === Symbol.toPrimitive ? () => 0 : anything),
+      apply: () => anything,
+      construct: () => anything,
+      set: () => true,
+    },
+  );
+  return anything;
 }

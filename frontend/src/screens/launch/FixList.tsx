@@ -63,7 +63,8 @@ function memoryFix({ change, cost, per_device_bytes, step_seconds, source }: Pla
 }
 
 function sessionFixes(plan: Plan, recipe: Record<string, unknown>): Fix[] {
-  if (plan.fits_session !== false || plan.session_seconds == null) return [];
+  // What does not fit into memory changes first, and with it the time that a step takes.
+  if (!plan.fits || plan.fits_session !== false || plan.session_seconds == null) return [];
   const training = recipe.training as { num_epochs?: number | null } | undefined;
   const changes = shorterTraining(plan.step_seconds, plan.session_seconds, training?.num_epochs != null);
   const figures = `ends after 90 % of the session's ${formatDuration(plan.session_seconds)}`;

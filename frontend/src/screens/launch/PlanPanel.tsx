@@ -8,7 +8,7 @@ import { Button } from "../../ui/forms/Button";
 import { Checkbox } from "../../ui/forms/Checkbox";
 import { Badge } from "../../ui/text/Badge";
 import { Card } from "../../ui/text/Card";
-import { formatBytes, formatDuration, formatNumber } from "../../ui/text/format";
+import { formatBytes, formatCount, formatDuration, formatNumber } from "../../ui/text/format";
 import { FixList } from "./FixList";
 import styles from "./launch.module.css";
 import type { PlanAnswer } from "./LaunchPlan";
@@ -112,22 +112,23 @@ function Memory({ plan, engine, compile, isCompiling }: MemoryProps): ReactEleme
 
 function Time({ plan }: { plan: Plan }): ReactElement {
   const { num_steps, total_seconds, session_seconds } = plan;
-  const limit = session_seconds == null ? {} : { limit: { name: "Session", value: session_seconds } };
+  const isKnown = num_steps != null && total_seconds != null;
   return (
     <section className={styles.part}>
       <h3>Time</h3>
-      {total_seconds == null ? null : (
+      {isKnown && session_seconds != null ? (
         <StackedBar
           label="Time of the training"
           parts={[{ name: "Training", value: total_seconds }]}
           format={formatDuration}
-          {...limit}
+          limit={{ name: "Session", value: session_seconds }}
         />
-      )}
-      <p className={styles.muted}>
-        {num_steps == null ? "The number of steps is not known. " : `${formatNumber(num_steps)} steps of `}
-        {num_steps == null ? "A step takes " : ""}
-        {formatDuration(plan.step_seconds)}, {formatNumber(plan.tokens_per_step)} tokens each; estimated.
+      ) : null}
+      <p>
+        {isKnown
+          ? `${formatDuration(total_seconds)}: ${formatCount(num_steps, "step")} of ${formatDuration(plan.step_seconds)}`
+          : `${formatDuration(plan.step_seconds)} a step; how many steps is not known without a dataset`}
+        , {formatNumber(plan.tokens_per_step)} tokens a step. Always an estimate.
       </p>
     </section>
   );

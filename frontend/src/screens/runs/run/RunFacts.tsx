@@ -3,7 +3,7 @@ import type { RunDetail } from "../../../api/schema.gen";
 import { Card } from "../../../ui/text/Card";
 import { Facts } from "../../../ui/text/Facts";
 import { formatBytes, formatDuration, formatNumber, formatShare, formatValue, UNKNOWN } from "../../../ui/text/format";
-import { lastOf, numStepsOf, phaseOf, planOf, secondsLeft, secondsTaken, stepOf } from "./figures";
+import { isOnCpu, lastOf, numStepsOf, phaseOf, planOf, secondsLeft, secondsTaken, stepOf } from "./figures";
 import type { LiveRun } from "./live";
 import styles from "./run.module.css";
 
@@ -55,8 +55,9 @@ function speedFacts(run: RunDetail, live: LiveRun): Record<string, string> {
 
 function memoryMeasured(run: RunDetail, live: LiveRun): string {
   const peak = run.figures?.peak_memory_bytes ?? lastOf(live.steps, "peak_memory_bytes");
-  const isProcess = run.figures?.peak_memory_of === "process" || planOf(run)?.target === "cpu";
-  return peak !== null && isProcess ? `${formatBytes(peak)}, the whole process` : formatBytes(peak);
+  return peak !== null && isOnCpu(run, live)
+    ? `${formatBytes(peak)}: the whole process, Python too`
+    : formatBytes(peak);
 }
 
 /** What the plan said, and what the compiler said of the very step that ran. */

@@ -20,24 +20,50 @@ export function RunFiles({ run }: { run: RunDetail }): ReactElement {
       <p role="status">
         {formatCount(artifacts.length, "file")}, {formatBytes(total_bytes)}
       </p>
-      <div className={styles.scroller}>
-        <table className={styles.table}>
-          <thead>
-            <tr>
-              <th scope="col">File</th>
-              <th scope="col">Size</th>
-              <th scope="col">Written</th>
-              <th scope="col">SHA-256</th>
-            </tr>
-          </thead>
-          <tbody>
-            {artifacts.map((file) => (
-              <FileRow key={file.path} runId={run.run_id} file={file} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      {groupsOf(artifacts).map(([folder, files]) => (
+        <details key={folder} open={!folder.startsWith("checkpoints/")} className={styles.group}>
+          <summary>
+            {folder === "" ? "The run" : folder}: {formatCount(files.length, "file")},{" "}
+            {formatBytes(files.reduce((sum, { size }) => sum + size, 0))}
+          </summary>
+          <FileTable runId={run.run_id} files={files} />
+        </details>
+      ))}
     </>
+  );
+}
+
+/** Files by folder, a checkpoint's each for itself; what is read most stands first. */
+export function groupsOf(files: readonly Artifact[]): [string, Artifact[]][] {
+  const groups = new Map<string, Artifact[]>();
+  for (const file of files) {
+    const folders = file.path.split("/").slice(0, -1);
+    const folder = folders.slice(0, folders[0] === "checkpoints" ? 2 : 1).join("/");
+    groups.set(folder, [...(groups.get(folder) ?? []), file]);
+  }
+  const rank = (folder: string): number => (folder === "" ? 0 : folder.startsWith("checkpoints") ? 2 : 1);
+  return [...groups].sort(([a], [b]) => rank(a) - rank(b));
+}
+
+function FileTable({ runId, files }: { runId: string; files: readonly Artifact[] }): ReactElement {
+  return (
+    <div className={styles.scroller}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">File</th>
+            <th scope="col">Size</th>
+            <th scope="col">Written</th>
+            <th scope="col">SHA-256</th>
+          </tr>
+        </thead>
+        <tbody>
+          {files.map((file) => (
+            <FileRow key={file.path} runId={runId} file={file} />
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

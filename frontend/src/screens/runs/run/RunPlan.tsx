@@ -4,7 +4,7 @@ import { StackedBar } from "../../../ui/charts/StackedBar";
 import { Card } from "../../../ui/text/Card";
 import { Facts } from "../../../ui/text/Facts";
 import { formatBytes, formatDuration, formatNumber } from "../../../ui/text/format";
-import { lastOf, planOf, secondsTaken, stepSeconds } from "./figures";
+import { isOnCpu, lastOf, planOf, secondsTaken, stepSeconds } from "./figures";
 import type { LiveRun } from "./live";
 import styles from "./run.module.css";
 
@@ -28,7 +28,7 @@ export function RunPlan({ run, live }: { run: RunDetail; live: LiveRun }): React
       <Facts
         facts={{
           "Memory predicted": `${formatBytes(plan.per_device_bytes)} (${plan.source})`,
-          "Memory measured": formatBytes(measured),
+          "Memory measured": `${formatBytes(measured)}${isOnCpu(run, live) ? ": the whole process, Python too" : ""}`,
           "Step predicted": formatDuration(plan.step_seconds),
           "Step measured": formatDuration(stepSeconds(live.steps)),
           "Training predicted": formatDuration(plan.total_seconds),

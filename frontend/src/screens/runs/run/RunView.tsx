@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { isActive } from "../../../api/runs";
 import type { RunDetail } from "../../../api/schema.gen";
@@ -100,7 +100,11 @@ function originOf(run: RunDetail): Record<string, ReactElement | string> {
   return {
     Recipe: run.recipe_name,
     Model: run.model,
-    Dataset: run.dataset,
+    Dataset: (
+      <Link to="/datasets/$datasetKey" params={{ datasetKey: run.dataset }}>
+        {run.dataset}
+      </Link>
+    ),
     Mode: run.mode,
     Engine: `${run.engine}, device ${run.device}`,
     Attempts: run.executor === "direct" ? "outside the queue" : String(run.num_attempts),

@@ -62,3 +62,9 @@ export function lastOf(
 ): number | null {
   return steps.findLast((line) => line[key] != null)?.[key] ?? null;
 }
+
+/** Whether memory is measured of a whole process instead of a device: there is no MFU where no peak is known. */
+export function isOnCpu(run: RunDetail, live: LiveRun): boolean {
+  if (run.figures?.peak_memory_of != null) return run.figures.peak_memory_of === "process";
+  return live.steps.length > 1 && lastOf(live.steps, "mfu") === null;
+}
