@@ -1,13 +1,11 @@
-"""What `tunix-rt doctor` finds, kept for a while: engines take seconds to start."""
+"""What `tunix-rt doctor` found, kept until somebody wants to know again: engines take seconds to start."""
 
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from tunix_rt.core.doctor import Diagnosis
 from tunix_rt.core.record import Record
-
-_KEPT_FOR = timedelta(minutes=10)
 
 
 class Examination(Record):
@@ -18,7 +16,7 @@ class Examination(Record):
 
 
 class KeptDiagnosis:
-    """Examines once for everybody who asks at the same time, and again when that is long ago."""
+    """Examines once for everybody who asks; whoever waits for the same examination gets the same."""
 
     def __init__(self, examine: Callable[[], Diagnosis]) -> None:
         """Nothing is examined yet."""
@@ -27,10 +25,9 @@ class KeptDiagnosis:
         self._last: Examination | None = None
 
     def get(self, *, is_fresh: bool = False) -> Examination:
-        """The last one; a new one when asked for, or when that is older than ten minutes."""
+        """The last one; a new one when there is none, or when asked for."""
         asked_at = datetime.now(UTC)
         with self._examining:
-            oldest = asked_at if is_fresh else asked_at - _KEPT_FOR
-            if self._last is None or self._last.examined_at < oldest:
+            if self._last is None or (is_fresh and self._last.examined_at < asked_at):
                 self._last = Examination(examined_at=datetime.now(UTC), diagnosis=self._examine())
             return self._last

@@ -23,7 +23,7 @@ test("runs are listed with their state, steps and loss", async () => {
   await within(live).findByRole("img", { name: "Loss of live-2: from 3 to 1.25" });
   expect(within(live).getByText("7")).toBeTruthy();
   const done = screen.getByRole("row", { name: /smoke-1/ });
-  expect(within(done).getByText("20 of 20")).toBeTruthy();
+  expect(within(done).getByText("20 / 20")).toBeTruthy();
   expect(within(done).getByText("2 min 0 s")).toBeTruthy();
   expect(screen.getByRole("grid", { name: "Runs" }).getAttribute("aria-rowcount")).toBe("3");
 });

@@ -18,19 +18,21 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "run",
       header: "Run",
-      width: "minmax(15rem, 2fr)",
+      width: "minmax(15.5rem, 2fr)",
       cell: ({ run_id }) => <RunLink runId={run_id} />,
     },
     {
       key: "loss",
       header: "Loss curve",
-      width: "7rem",
-      cell: ({ run_id }) => <Sparkline label={`Loss of ${run_id}`} values={sparklines.get(run_id)?.losses ?? []} />,
+      width: "6rem",
+      cell: ({ run_id }) => (
+        <Sparkline label={`Loss of ${run_id}`} values={sparklines.get(run_id)?.losses ?? []} width={72} />
+      ),
     },
     {
       key: "step",
       header: "Step",
-      width: "8rem",
+      width: "7.5rem",
       align: "end",
       cell: (run) => stepsOf(run, sparklines.get(run.run_id)),
     },
@@ -51,14 +53,14 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "created",
       header: "Created",
-      width: "7rem",
+      width: "6rem",
       isSecondary: true,
       cell: (run) => <time title={formatTime(run.created_at)}>{formatAgo(run.created_at)}</time>,
     },
     {
       key: "duration",
       header: "Took",
-      width: "7rem",
+      width: "6rem",
       align: "end",
       isSecondary: true,
       cell: (run) => formatDuration(durationOf(run)),
@@ -75,7 +77,7 @@ function RunLink({ runId }: { runId: string }): ReactElement {
 }
 
 function stepsOf(run: Run, sparkline: SparklineData | undefined): string {
-  if (run.figures) return `${formatNumber(run.figures.num_steps)} of ${formatNumber(run.figures.num_planned_steps)}`;
+  if (run.figures) return `${formatNumber(run.figures.num_steps)} / ${formatNumber(run.figures.num_planned_steps)}`;
   return sparkline === undefined ? UNKNOWN : formatNumber(sparkline.steps.at(-1));
 }
 
