@@ -1,33 +1,43 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../ui/navigation/root";
+import { asTexts, searchParams } from "../../ui/navigation/search";
+import { buildSearch } from "./build/form";
+import { datasetSearch } from "./detail/search";
+import { diffSearch } from "./diff/search";
+import { xraySearch } from "./xray/search";
 
 const datasetsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/datasets",
+  validateSearch: searchParams({ chosen: asTexts }),
   component: lazyRouteComponent(() => import("./DatasetsScreen"), "DatasetsScreen"),
 });
 
 const datasetBuildRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/datasets/new",
+  validateSearch: buildSearch,
   component: lazyRouteComponent(() => import("./DatasetBuildScreen"), "DatasetBuildScreen"),
 });
 
 const datasetRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/datasets/$datasetKey",
+  validateSearch: datasetSearch,
   component: lazyRouteComponent(() => import("./DatasetScreen"), "DatasetScreen"),
 });
 
 const datasetDiffRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/datasets/$datasetKey/diff",
+  validateSearch: diffSearch,
   component: lazyRouteComponent(() => import("./DatasetDiffScreen"), "DatasetDiffScreen"),
 });
 
 const xrayRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/datasets/$datasetKey/xray",
+  validateSearch: xraySearch,
   component: lazyRouteComponent(() => import("./XrayScreen"), "XrayScreen"),
 });
 
