@@ -29,7 +29,7 @@ export default defineConfig(
     files: ["**/*.js"],
     rules: { "@typescript-eslint/explicit-module-boundary-types": "off", "no-undef": "off" },
   },
-  { files: ["scripts/**"], rules: { "no-console": "off" } },
+  { files: ["scripts/**", "bench/**"], rules: { "no-console": "off" } },
   // The type of query options is made by the library, of the key and the fetcher: written down it would say less.
   { files: ["src/api/**"], rules: { "@typescript-eslint/explicit-module-boundary-types": "off" } },
   // Playwright's `use` hands out a fixture.
