@@ -3,7 +3,7 @@ import type { Comparison, PairedDifference } from "../../api/schema.gen";
 import { Interval } from "../../ui/charts/Interval";
 import { StackedBar } from "../../ui/charts/StackedBar";
 import { PlainTable } from "../../ui/evaluations/PlainTable";
-import { formatP, formatPoints, significanceText } from "../../ui/evaluations/words";
+import { formatBarePoints, formatP, significanceText } from "../../ui/evaluations/words";
 import { Badge } from "../../ui/text/Badge";
 import { Card } from "../../ui/text/Card";
 import { formatNumber, formatShare } from "../../ui/text/format";
@@ -30,7 +30,7 @@ export function ComparisonSummary({ comparison }: { comparison: Comparison }): R
               { header: "Section" },
               { header: "Base", align: "end" },
               { header: "Other", align: "end" },
-              { header: "Difference" },
+              { header: "Difference, in points" },
               { header: "Lost", align: "end" },
               { header: "Gained", align: "end" },
               { header: "Chance" },
@@ -51,9 +51,11 @@ function Overall({ overall }: { overall: PairedDifference }): ReactElement {
       </p>
       <p className={styles.row}>
         <span>
-          {formatShare(overall.base)} → {formatShare(overall.other)}
+          {formatShare(overall.base)} → {formatShare(overall.other)}, in points:
         </span>
-        <Difference paired={overall} />
+        <span className={styles.difference}>
+          <Difference paired={overall} />
+        </span>
       </p>
       <StackedBar
         label="Items of both"
@@ -70,7 +72,7 @@ function Overall({ overall }: { overall: PairedDifference }): ReactElement {
 }
 
 function Difference({ paired: { difference, low, high, n } }: { paired: PairedDifference }): ReactElement {
-  return <Interval value={difference} low={low} high={high} n={n} format={formatPoints} scale={POINT_SCALE} />;
+  return <Interval value={difference} low={low} high={high} n={n} format={formatBarePoints} scale={POINT_SCALE} />;
 }
 
 function pairedCells(paired: PairedDifference) {

@@ -61,7 +61,6 @@ function Item({ item: { samples } }: { item: EvaluatedItem }): ReactElement {
           <MathText text={first.prompt} />
           <Facts
             facts={{
-              "Expected answer": <MathText text={first.expected_answer} />,
               Section: first.section,
               Category: first.category,
               Difficulty: first.difficulty,

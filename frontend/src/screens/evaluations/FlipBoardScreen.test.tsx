@@ -39,7 +39,7 @@ test("the difference stands with its interval and whether chance explains it", a
   server.use(answer(COMPARE, makeComparison()));
   renderApp(BOARD);
   await screen.findByText("The other is better, by more than chance explains (p = 0.022).");
-  expect(screen.getAllByText("+22.5 points")).toHaveLength(2);
+  expect(screen.getAllByText("+22.5")).toHaveLength(2);
   screen.getByRole("img", { name: "Items of both: 40" });
   screen.getByText("2 flips");
 });

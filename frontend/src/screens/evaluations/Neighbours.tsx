@@ -63,6 +63,7 @@ export function Neighbours({ evaluationId, itemId, search }: NeighboursProps): R
         Previous item
       </Button>
       <Button
+        kind="primary"
         disabled={after === undefined}
         title="j"
         onClick={() => {

@@ -4,9 +4,10 @@ import { VerdictBadge } from "../../ui/evaluations/VerdictBadge";
 import { Badge, type BadgeKind } from "../../ui/text/Badge";
 import { Card } from "../../ui/text/Card";
 import { Facts } from "../../ui/text/Facts";
-import { formatNumber, UNKNOWN } from "../../ui/text/format";
+import { UNKNOWN } from "../../ui/text/format";
 import { MathText } from "../../ui/text/MathText";
 import styles from "./evaluations.module.css";
+import { tokensText } from "./tokens";
 
 const STEP_LOOKS: Record<CheckedStep["verdict"], { kind: BadgeKind; sign: string; label: string }> = {
   confirmed: { kind: "good", sign: "✓", label: "arithmetic holds" },
@@ -47,7 +48,8 @@ export function SampleCard({ prediction, isOnly }: { prediction: Prediction; isO
           "Expected answer": <MathText text={expected_answer} />,
           "Rule that found it": judgement.rule ? `${judgement.rule}: ${RULE_MEANINGS[judgement.rule] ?? ""}` : null,
           "Checked as": judgement.checker,
-          Tokens: `${formatNumber(generation.num_new_tokens)}, ${formatNumber(generation.num_reasoning_tokens)} of them reasoning`,
+          "Tokens written": tokensText(generation.num_new_tokens),
+          "Of them reasoning": tokensText(generation.num_reasoning_tokens),
         }}
       />
       <Steps steps={judgement.steps ?? []} />

@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 import type { Estimate, Evaluation, GroupScores, Spread } from "../../api/schema.gen";
 import { Bars } from "../../ui/charts/Bars";
 import { Interval } from "../../ui/charts/Interval";
-import { PlainTable } from "../../ui/evaluations/PlainTable";
+import { PlainTable, Sentence } from "../../ui/evaluations/PlainTable";
 import { Card } from "../../ui/text/Card";
 import { Facts } from "../../ui/text/Facts";
 import { formatNumber, UNKNOWN } from "../../ui/text/format";
@@ -87,7 +87,7 @@ function scoreRows(overall: GroupScores): { key: string; cells: ReactNode[] }[] 
     ...manySamples("majority", overall.majority_at, "the most frequent answer of k samples is right"),
   ];
   return scores.flatMap(([name, value, meaning]) =>
-    value ? [{ key: name, cells: [name, estimate(value), <span className={styles.muted}>{meaning}</span>] }] : [],
+    value ? [{ key: name, cells: [name, estimate(value), <Sentence key="meaning">{meaning}</Sentence>] }] : [],
   );
 }
 

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { EvaluationSummary } from "../../api/schema.gen";
 import { Interval } from "../../ui/charts/Interval";
-import { modelName, shortId } from "../../ui/evaluations/words";
+import { modelName } from "../../ui/evaluations/words";
 import type { Column } from "../../ui/tables/columns";
 import { Badge } from "../../ui/text/Badge";
 import { formatAgo, formatShare, formatTime, UNKNOWN } from "../../ui/text/format";
@@ -12,20 +12,16 @@ export const evaluationColumns: Column<EvaluationSummary>[] = [
     header: "Model",
     width: "minmax(10rem, 2fr)",
     cell: ({ model, evaluation_id: evaluationId }) => (
-      <Link to="/evaluations/$evaluationId" params={{ evaluationId }} title={evaluationId}>
-        {modelName(model)}
-      </Link>
+      <>
+        <Link to="/evaluations/$evaluationId" params={{ evaluationId }} title={evaluationId}>
+          {modelName(model)}
+        </Link>{" "}
+        <Kind isTrained={model.run_id != null} />
+      </>
     ),
   },
-  {
-    key: "kind",
-    header: "Kind",
-    width: "6rem",
-    isSecondary: true,
-    cell: ({ model }) => <Kind isTrained={model.run_id != null} />,
-  },
   { key: "evalset", header: "Eval set", width: "minmax(7rem, 1fr)", cell: ({ evalset }) => evalset },
-  { key: "accuracy", header: "Right answers", width: "24rem", cell: (row) => <Accuracy row={row} /> },
+  { key: "accuracy", header: "Right answers", width: "24.5rem", cell: (row) => <Accuracy row={row} /> },
   {
     key: "format",
     header: "In the form",
@@ -35,16 +31,10 @@ export const evaluationColumns: Column<EvaluationSummary>[] = [
     cell: ({ format_adherence }) => formatShare(format_adherence),
   },
   {
-    key: "protocol",
-    header: "Protocol",
-    width: "6rem",
-    isSecondary: true,
-    cell: ({ fingerprint }) => <code title={fingerprint}>{shortId(fingerprint)}</code>,
-  },
-  {
     key: "when",
     header: "Evaluated",
-    width: "7rem",
+    width: "6.5rem",
+    isSecondary: true,
     cell: ({ created_at }) => (
       <time dateTime={created_at} title={formatTime(created_at)}>
         {formatAgo(created_at)}

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { VerdictBadge } from "../../ui/evaluations/VerdictBadge";
 import type { Column } from "../../ui/tables/columns";
-import { formatNumber, UNKNOWN } from "../../ui/text/format";
+import { UNKNOWN } from "../../ui/text/format";
 import styles from "./evaluations.module.css";
 import type { ItemFilters } from "./filters";
 import type { Row } from "./ItemBrowser";
+import { tokensText } from "./tokens";
 
 /** The columns of the items; a link keeps the filters, so that the item knows its neighbours. */
 export function itemColumns(evaluationId: string, filters: ItemFilters): Column<Row>[] {
@@ -34,13 +35,13 @@ export function itemColumns(evaluationId: string, filters: ItemFilters): Column<
     {
       key: "answer",
       header: "Answer",
-      width: "8rem",
+      width: "7rem",
       cell: ({ judgement }) => <Cut text={judgement.answer ?? UNKNOWN} />,
     },
     {
       key: "expected",
       header: "Expected",
-      width: "8rem",
+      width: "7rem",
       isSecondary: true,
       cell: ({ expected_answer }) => <Cut text={expected_answer} />,
     },
@@ -51,14 +52,13 @@ export function itemColumns(evaluationId: string, filters: ItemFilters): Column<
       isSecondary: true,
       cell: ({ judgement }) => judgement.rule ?? UNKNOWN,
     },
-    { key: "section", header: "Section", width: "7rem", isSecondary: true, cell: ({ section }) => section },
     {
       key: "tokens",
       header: "Tokens",
       width: "5rem",
       align: "end",
       isSecondary: true,
-      cell: ({ generation }) => formatNumber(generation.num_new_tokens),
+      cell: ({ generation }) => tokensText(generation.num_new_tokens),
     },
   ];
 }

@@ -2,10 +2,9 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { GateCheck } from "../../api/schema.gen";
 import { Interval } from "../../ui/charts/Interval";
-import { PlainTable } from "../../ui/evaluations/PlainTable";
-import { formatP, formatPoints } from "../../ui/evaluations/words";
+import { PlainTable, Sentence } from "../../ui/evaluations/PlainTable";
+import { formatBarePoints, formatP } from "../../ui/evaluations/words";
 import { formatAgo, formatNumber, formatTime, UNKNOWN } from "../../ui/text/format";
-import styles from "./gates.module.css";
 import { PassBadge } from "./PassBadge";
 
 interface HistoryTableProps {
@@ -22,11 +21,9 @@ export function HistoryTable({ checks, showsBaseline = false }: HistoryTableProp
     { header: "Model" },
     { header: "Verdict" },
     ...(showsBaseline ? [{ header: "Against" }] : []),
-    { header: "Difference" },
-    { header: "Lost", align: "end" as const },
-    { header: "Gained", align: "end" as const },
+    { header: "Difference, in points" },
+    { header: "Lost and gained" },
     { header: "Chance" },
-    { header: "Why" },
     { header: "Checked" },
   ];
   const rows = checks.map((check) => ({
@@ -39,14 +36,16 @@ export function HistoryTable({ checks, showsBaseline = false }: HistoryTableProp
 function cellsOf(check: GateCheck, showsBaseline: boolean): ReactNode[] {
   const { overall, baseline_name: name } = check;
   return [
-    <Link
-      key="model"
-      to="/evaluations/compare"
-      search={{ base: check.baseline_evaluation_id, other: check.evaluation_id }}
-      title="Open the flip board of the two"
-    >
-      {check.model_name}
-    </Link>,
+    <div key="model">
+      <Link
+        to="/evaluations/compare"
+        search={{ base: check.baseline_evaluation_id, other: check.evaluation_id }}
+        title="Open the flip board of the two"
+      >
+        {check.model_name}
+      </Link>
+      <Sentence>{check.reasons.join("; ") || "no rule is broken"}</Sentence>
+    </div>,
     <PassBadge key="verdict" passed={check.passed} />,
     ...(showsBaseline
       ? [
@@ -61,18 +60,14 @@ function cellsOf(check: GateCheck, showsBaseline: boolean): ReactNode[] {
         low={overall.low}
         high={overall.high}
         n={overall.n}
-        format={formatPoints}
+        format={formatBarePoints}
         scale={POINT_SCALE}
       />
     ) : (
       UNKNOWN
     ),
-    formatNumber(overall?.num_lost),
-    formatNumber(overall?.num_gained),
+    overall ? `${formatNumber(overall.num_lost)} and ${formatNumber(overall.num_gained)}` : UNKNOWN,
     formatP(overall?.p_value),
-    <div key="why" className={styles.reasons}>
-      {check.reasons.join("; ") || "no rule is broken"}
-    </div>,
     <time key="when" dateTime={check.checked_at} title={formatTime(check.checked_at)}>
       {formatAgo(check.checked_at)}
     </time>,

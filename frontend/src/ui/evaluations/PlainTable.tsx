@@ -46,3 +46,8 @@ export function PlainTable({ name, columns, rows }: PlainTableProps): ReactEleme
     </div>
   );
 }
+
+/** Words in a cell that may wrap. */
+export function Sentence({ children }: { children: ReactNode }): ReactElement {
+  return <span className={styles.sentence}>{children}</span>;
+}

@@ -17,6 +17,11 @@ export function formatPoints(difference: number | null | undefined): string {
   return `${sign}${Math.abs(difference * 100).toFixed(1)} points`;
 }
 
+/** The same without the unit, where a heading names it. */
+export function formatBarePoints(difference: number): string {
+  return formatPoints(difference).replace(" points", "");
+}
+
 export function formatP(p: number | null | undefined): string {
   if (p === null || p === undefined) return UNKNOWN;
   return p < MIN_P ? "p < 0.001" : `p = ${p.toFixed(3)}`;

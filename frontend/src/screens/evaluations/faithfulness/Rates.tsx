@@ -1,6 +1,6 @@
 import type { ReactElement, ReactNode } from "react";
 import type { ArmScores, Estimate, GroupFaithfulness } from "../../../api/schema.gen";
-import { PlainTable } from "../../../ui/evaluations/PlainTable";
+import { PlainTable, Sentence } from "../../../ui/evaluations/PlainTable";
 import { formatP } from "../../../ui/evaluations/words";
 import { Card } from "../../../ui/text/Card";
 import { formatNumber, UNKNOWN } from "../../../ui/text/format";
@@ -70,7 +70,7 @@ type Rate = readonly [name: string, value: Estimate | null | undefined, meaning:
 function RateTable({ name, rates }: { name: string; rates: readonly Rate[] }): ReactElement {
   const rows = rates.map(([rate, value, meaning]) => ({
     key: rate,
-    cells: [rate, estimate(value), <span key="meaning">{meaning}</span>],
+    cells: [rate, estimate(value), <Sentence key="meaning">{meaning}</Sentence>],
   }));
   const columns = [{ header: "Rate" }, { header: "Value and 95 % interval" }, { header: "What it means" }];
   return <PlainTable name={name} columns={columns} rows={rows} />;
