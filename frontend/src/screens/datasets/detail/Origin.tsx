@@ -64,11 +64,15 @@ function askedFor({ spec, tool_version, lineage }: DatasetManifest): Record<stri
     Traces: filterText(spec.filters),
     Splits: splits.join(", "),
     Seed: formatNumber(spec.seed),
-    Duplicates:
-      spec.dedup === "near" ? `near ones removed (from ${spec.near_threshold ?? UNKNOWN})` : `removed: ${spec.dedup}`,
+    Duplicates: duplicatesText(spec),
     "Solutions per question": spec.max_per_prompt ? `at most ${formatNumber(spec.max_per_prompt)}` : "any number",
     Limit: spec.limit ? `${formatNumber(spec.limit)}, ${spec.selection_strategy}` : "none",
     Linter: lineage.linter_version ?? "not asked",
     "Built with": `tunix-rt ${tool_version}`,
   };
+}
+
+function duplicatesText({ dedup, near_threshold }: DatasetManifest["spec"]): string {
+  if (dedup === "none") return "kept";
+  return dedup === "near" ? `near ones left out, from ${near_threshold ?? UNKNOWN}` : "the same ones left out";
 }

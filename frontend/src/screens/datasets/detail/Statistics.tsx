@@ -21,13 +21,13 @@ const SPLIT_COLUMNS: readonly SmallColumn<Split>[] = [
   { header: "Rows", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.num_rows) },
   { header: "Questions", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.num_prompts) },
   {
-    header: "With several answers",
+    header: "Several answers",
     isNumber: true,
     cell: ({ statistics }) => formatNumber(statistics.num_prompts_with_several_answers),
   },
-  { header: "Steps, mean", isNumber: true, cell: ({ statistics }) => formatValue(statistics.steps?.mean) },
-  { header: "Characters, median", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.p50) },
-  { header: "Characters, 95 %", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.p95) },
+  { header: "Mean steps", isNumber: true, cell: ({ statistics }) => formatValue(statistics.steps?.mean) },
+  { header: "Median chars", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.p50) },
+  { header: "95 % under", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.p95) },
   { header: "Longest", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.max) },
   { header: "Size", isNumber: true, cell: ({ num_bytes }) => formatBytes(num_bytes) },
 ];
