@@ -143,8 +143,10 @@ test("two traces are compared with their steps lined up", async () => {
 test("without two traces the screen asks which", async () => {
   server.use(refuse("/api/traces/compare", 404, "There is no trace."));
   const { user } = renderApp("/traces/compare");
-  await user.type(await screen.findByLabelText("Id of the first"), TRACE_ID);
-  await user.type(screen.getByLabelText("Id of the second"), OTHER_ID);
+  await user.click(await screen.findByLabelText("Id of the first"));
+  await user.paste(TRACE_ID);
+  await user.click(screen.getByLabelText("Id of the second"));
+  await user.paste(OTHER_ID);
   await user.click(screen.getByRole("button", { name: "Compare them" }));
   expect((await screen.findByRole("alert")).textContent).toContain("There is no trace.");
 });

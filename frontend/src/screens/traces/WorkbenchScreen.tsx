@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { traceQuery } from "../../api/traces";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
@@ -13,6 +13,8 @@ const route = getRouteApi("/traces/$traceId/workbench");
 export function WorkbenchScreen(): ReactElement {
   const { traceId } = route.useParams();
   const { step = 0 } = route.useSearch();
+  // The address follows a moment later: a key pressed at once must meet the next step already.
+  const [at, setAt] = useState(step);
   const navigate = route.useNavigate();
   const trace = useQuery(traceQuery(traceId));
   if (trace.data) {
@@ -20,8 +22,9 @@ export function WorkbenchScreen(): ReactElement {
       <Workbench
         key={traceId}
         trace={trace.data}
-        at={Math.min(step, trace.data.payload.steps.length - 1)}
+        at={Math.min(at, trace.data.payload.steps.length - 1)}
         onMove={(next) => {
+          setAt(next);
           void navigate({ search: next === 0 ? {} : { step: next }, replace: true });
         }}
       />

@@ -34,7 +34,7 @@ export function SavedViews({ search }: { search: TraceSearch }): ReactElement {
           </li>
         ))}
       </ul>
-      {isNaming ? (
+      {isKnown ? null : isNaming ? (
         <NameForm
           onName={(name) => {
             save({ name, search });
@@ -47,8 +47,6 @@ export function SavedViews({ search }: { search: TraceSearch }): ReactElement {
       ) : (
         <Button
           kind="quiet"
-          disabled={isKnown}
-          title={isKnown ? "This list is a view already" : undefined}
           onClick={() => {
             setNaming(true);
           }}

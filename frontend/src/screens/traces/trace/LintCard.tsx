@@ -7,8 +7,8 @@ import { Loading } from "../../../ui/feedback/Loading";
 import { showError } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 import { Card } from "../../../ui/text/Card";
-import { Facts } from "../../../ui/text/Facts";
 import { formatCount, formatNumber, formatValue } from "../../../ui/text/format";
+import { Pairs } from "../parts/Pairs";
 
 /** The linter's score with the factors that make it, or the way to get one. */
 export function LintCard({ traceId }: { traceId: string }): ReactElement {
@@ -28,14 +28,17 @@ export function LintCard({ traceId }: { traceId: string }): ReactElement {
         <p>This trace was never linted. The linter reads what the steps say and checks their arithmetic.</p>
       ) : null}
       {report.isSuccess ? (
-        <Button
-          isBusy={scoring.isPending}
-          onClick={() => {
-            scoring.mutate();
-          }}
-        >
-          {report.data === null ? "Lint it" : "Lint it again"}
-        </Button>
+        <div>
+          {" "}
+          <Button
+            isBusy={scoring.isPending}
+            onClick={() => {
+              scoring.mutate();
+            }}
+          >
+            {report.data === null ? "Lint it" : "Lint it again"}
+          </Button>
+        </div>
       ) : null}
     </Card>
   );
@@ -52,7 +55,7 @@ function Report({ report }: { report: LintReport }): ReactElement {
         Score <strong>{formatNumber(report.score, 1)}</strong> of 100, {formatCount(report.findings.length, "finding")}{" "}
         (linter {report.linter_version}). The score is 100 times these factors:
       </p>
-      <Facts facts={Object.fromEntries(factors) as Record<string, string>} />
+      <Pairs pairs={Object.fromEntries(factors) as Record<string, string>} />
     </>
   );
 }

@@ -2,8 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { TraceDetail } from "../../../api/schema.gen";
 import { Card } from "../../../ui/text/Card";
-import { Facts } from "../../../ui/text/Facts";
 import { formatAgo, formatNumber, formatTime } from "../../../ui/text/format";
+import { Pairs } from "../parts/Pairs";
 
 /** Keys of `meta` that other cards show in a better way. */
 const SHOWN_ELSEWHERE = ["revision_of", "revision_root", "step_verdicts"];
@@ -19,7 +19,7 @@ export function TraceFacts({ trace }: { trace: TraceDetail }): ReactElement {
   };
   return (
     <Card title="Facts">
-      <Facts facts={facts} />
+      <Pairs pairs={facts} />
     </Card>
   );
 }

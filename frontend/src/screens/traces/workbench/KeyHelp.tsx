@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import { Button } from "../../../ui/forms/Button";
 import { Card } from "../../../ui/text/Card";
-import { Facts } from "../../../ui/text/Facts";
+import { Pairs } from "../parts/Pairs";
 
 const KEYS = {
   "j, k": "next step, step before",
@@ -15,8 +15,10 @@ const KEYS = {
 export function KeyHelp({ onAcceptRest }: { onAcceptRest: () => void }): ReactElement {
   return (
     <Card title="Keys">
-      <Facts facts={KEYS} />
-      <Button onClick={onAcceptRest}>Accept the rest</Button>
+      <Pairs pairs={KEYS} />
+      <div>
+        <Button onClick={onAcceptRest}>Accept the rest</Button>
+      </div>
     </Card>
   );
 }
