@@ -71,6 +71,7 @@ def known(store: Store) -> dict[str, dict[str, str]]:
         "serving": {"name": "run-a"},
         "tuning": {"job_id": _created_sweep(store, dataset_key)},
         "health": {},
+        "session": {},
     }
 
 
@@ -88,6 +89,7 @@ def known(store: Store) -> dict[str, dict[str, str]]:
         "training",
         "serving",
         "health",
+        "session",
     ],
 )
 def test_no_request_breaks_a_route_or_its_description(

@@ -131,6 +131,13 @@ def test_a_cookie_that_has_ended_does_not_hide_the_page(store: Store) -> None:
     error_of(http.get("/api/traces"), 401)
 
 
+def test_on_loopback_a_key_that_is_no_token_of_ours_is_not_kept(store: Store) -> None:
+    http = TestClient(create_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
+    passed = http.post("/api/session", headers={"authorization": "Bearer sk-anything"})
+    assert passed.json() == {"scope": "admin"}
+    assert "set-cookie" not in passed.headers
+
+
 def test_on_loopback_a_cookie_of_another_server_is_passed_over(store: Store) -> None:
     http = TestClient(create_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
     http.cookies.set(TOKEN_COOKIE, "trt_00000000_other")
