@@ -65,12 +65,13 @@ type Message = [event: string, data: unknown];
 
 /** Answer the stream of a run with these messages, each with its place as the id. */
 export function streamAnswer(runId: string, messages: readonly Message[]): RequestHandler {
-  return http.get(`/api/tunix/runs/${runId}/stream`, () => {
-    const text = messages.map(
-      ([event, data], id) => `event: ${event}\nid: ${id + 1}\ndata: ${JSON.stringify(data)}\n\n`,
-    );
-    return new HttpResponse(text.join(""), { headers: { "content-type": "text/event-stream" } });
-  });
+  return http.get(`/api/tunix/runs/${runId}/stream`, () => streamText(messages));
+}
+
+/** The messages as a server sends them. */
+export function streamText(messages: readonly Message[]): HttpResponse<string> {
+  const sent = messages.map(([event, data], id) => `event: ${event}\nid: ${id + 1}\ndata: ${JSON.stringify(data)}\n\n`);
+  return new HttpResponse(sent.join(""), { headers: { "content-type": "text/event-stream" } });
 }
 
 /** A line of `metrics.jsonl`; a step a second. */

@@ -157,6 +157,25 @@ test("what the form changed differs from the recipe too", async () => {
   });
 });
 
+test("name, engine, evaluation and a short trial are there for who looks for them", async () => {
+  server.use(answer("/api/evalsets", { data: [{ name: "eval_v2", num_items: 100 }] }));
+  const { user } = renderApp("/launch?steps=2");
+  await user.type(await screen.findByLabelText("Name"), "trial");
+  await user.selectOptions(screen.getByLabelText("Engine"), "torch");
+  await screen.findByRole("option", { name: "eval_v2 (100 items)" });
+  await user.selectOptions(screen.getByLabelText("Evaluate afterwards on"), "eval_v2");
+  await user.type(screen.getByLabelText("Stop after this many steps"), "5");
+  await waitFor(() => {
+    expect(asked.at(-1)).toEqual({
+      recipe: "smoke_tiny",
+      target: "local",
+      engine: "torch",
+      eval_set: "eval_v2",
+      num_smoke_steps: 25,
+    });
+  });
+});
+
 test("the compiler is asked when somebody wants it", async () => {
   plan(({ is_compiled }) => makePreview({ plan: makePlan({ source: is_compiled ? "compiled" : "estimated" }) }));
   const { user } = renderApp("/launch");

@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, expect, test } from "vitest";
 import type { RunDetail } from "../../api/schema.gen";
 import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
-import { makeRunDetail, stepLine, streamAnswer } from "../../testing/plans";
+import { makeRunDetail, stepLine, streamAnswer, streamText } from "../../testing/plans";
 import { renderApp } from "../../testing/render";
 
 const RUN = "/api/tunix/runs/smoke-1";
@@ -106,6 +106,33 @@ test("a running run is cancelled after a question, and resumed", async () => {
   await waitFor(() => {
     expect(asked).toEqual(["cancel", "resume", "pause"]);
   });
+});
+
+test("a run that is resumed is followed on from where its stream had ended", async () => {
+  let status: RunDetail["status"] = "cancelled";
+  server.use(
+    http.get(RUN, () => HttpResponse.json(makeRunDetail({ status }))),
+    http.post(`${RUN}/resume`, () => {
+      status = "running";
+      return HttpResponse.json(makeRunDetail({ status }));
+    }),
+    http.get(`${RUN}/stream`, ({ request }) => {
+      const cursor = new URL(request.url).searchParams.get("cursor");
+      return streamText(cursor === null ? ENDED : [["metrics", stepLine(3 + Number(cursor), 2)]]);
+    }),
+  );
+  const { user } = renderApp("/runs/smoke-1");
+  await screen.findByText(/step 2 of 20/);
+  await user.click(screen.getByRole("button", { name: "Resume" }));
+  // The place behind the six messages of before.
+  await screen.findByText(/step 9 of 20/);
+});
+
+test("a trained model has its next steps as commands", async () => {
+  show(makeRunDetail());
+  renderApp("/runs/smoke-1");
+  const next = await screen.findByRole("region", { name: "What next" });
+  within(next).getByText("tunix-rt eval smoke-1 --eval-set eval_v2");
 });
 
 test("a run that waits says what for", async () => {

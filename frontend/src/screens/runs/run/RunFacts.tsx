@@ -19,7 +19,9 @@ export function RunFacts({ run, live }: { run: RunDetail; live: LiveRun }): Reac
       {total === null ? null : (
         <progress aria-label="Steps done" max={total} value={step ?? 0} className={styles.progress} />
       )}
-      <Facts facts={{ ...timeFacts(run, live), ...lossFacts(run, live), ...speedFacts(run, live) }} />
+      <div className={styles.standing}>
+        <Facts facts={{ ...timeFacts(run, live), ...lossFacts(run, live), ...speedFacts(run, live) }} />
+      </div>
     </Card>
   );
 }

@@ -22,6 +22,7 @@ import { RunCurves } from "./RunCurves";
 import { RunEvents } from "./RunEvents";
 import { RunFacts } from "./RunFacts";
 import { RunFiles } from "./RunFiles";
+import { RunNext } from "./RunNext";
 import { RunNotices } from "./RunNotices";
 import { RunPlan } from "./RunPlan";
 import { RunRecipe } from "./RunRecipe";
@@ -69,6 +70,7 @@ export function RunView({ run, readAt }: { run: RunDetail; readAt: number }): Re
       <RunNotices run={run} />
       {error ? <ErrorNotice error={error} title="The run cannot be followed" /> : null}
       <RunFacts run={run} live={live} />
+      {run.status === "succeeded" ? <RunNext runId={run.run_id} /> : null}
       <Facts facts={originOf(run)} />
       <Tabs label="Parts of the run" tabs={RUN_TABS} chosen={tab} onChoose={choose}>
         <div className={styles.panel}>
