@@ -27,6 +27,7 @@ def test_http_names_a_baseline_shows_it_and_forgets_it(client: TestClient, store
     baseline = created.json()
     assert (baseline["evaluation_id"], baseline["run_id"]) == (str(evaluation.evaluation_id), "run-a")
     assert (baseline["eval_set"], baseline["dataset_key"]) == ("exam", "sums-v1")
+    assert baseline["model_name"] == "run-a"
     assert baseline["baseline_value"] == pytest.approx(2 / 3)
     assert client.get("/api/regression/baselines/main").json() == baseline
     assert client.get("/api/regression/baselines").json() == {"data": [baseline]}

@@ -54,6 +54,7 @@ class StoredBaseline(Record):
 
     name: str
     evaluation_id: UUID
+    model_name: str
     run_id: str | None = None
     metric: Metric = "primary_score"
     lower_is_better: Literal[False] = False
@@ -197,6 +198,7 @@ def _stored(baseline: Baseline, evaluation: Evaluation) -> StoredBaseline:
     return StoredBaseline(
         name=baseline.name,
         evaluation_id=baseline.evaluation_id,
+        model_name=evaluation.model.name,
         run_id=evaluation.model.run_id,
         baseline_value=evaluation.scores.primary_score,
         eval_set=evaluation.evalset,

@@ -3,6 +3,8 @@ import { startServer } from "../../src/testing/server";
 
 interface App {
   url: string;
+  /** The server's own `TUNIX_RT_HOME`: for commands that work beside it. */
+  home: string;
 }
 
 interface WorkerFixtures {
@@ -17,7 +19,7 @@ export const test = base.extend<object, WorkerFixtures>({
     // eslint-disable-next-line no-empty-pattern
     async ({}, use) => {
       const server = await startServer();
-      await use({ url: server.url });
+      await use({ url: server.url, home: server.home });
       await server.stop();
     },
     { scope: "worker" },

@@ -2076,6 +2076,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Preferences
+         * @description A page of votes, newest first, and how each pair of models stands over all of them.
+         */
+        get: operations["list_preferences_api_preferences_get"];
+        put?: never;
+        /**
+         * Add Preference
+         * @description Keep which of two answers was preferred.
+         */
+        post: operations["add_preference_api_preferences_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/preferences/export.jsonl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Preferences
+         * @description Every vote for one of two answers as a preference pair: `prompt`, `chosen`, `rejected`.
+         */
+        get: operations["export_preferences_api_preferences_export_jsonl_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/preferences/{vote_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Preference
+         * @description Forget a vote. 404 if unknown.
+         */
+        delete: operations["delete_preference_api_preferences__vote_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/session": {
         parameters: {
             query?: never;
@@ -2387,6 +2451,18 @@ export interface components {
             /** Trace Count */
             trace_count: number;
             manifest: components["schemas"]["DatasetManifest"];
+        };
+        /**
+         * Candidate
+         * @description One of the two answers.
+         */
+        Candidate: {
+            /** Model */
+            model: string;
+            /** Content */
+            content: string;
+            /** Reasoning Content */
+            reasoning_content?: string | null;
         };
         /**
          * ChatCompletion
@@ -4384,6 +4460,21 @@ export interface components {
             notes: string;
         };
         /**
+         * NewPreference
+         * @description The body of `POST /api/preferences`.
+         */
+        NewPreference: {
+            /** Messages */
+            messages: components["schemas"]["ChatMessage"][];
+            a: components["schemas"]["Candidate"];
+            b: components["schemas"]["Candidate"];
+            /**
+             * Choice
+             * @enum {string}
+             */
+            choice: "a" | "b" | "tie" | "neither";
+        };
+        /**
          * NewPriority
          * @description How early a run is taken.
          */
@@ -4570,6 +4661,21 @@ export interface components {
             total_is_exact: boolean;
             /** Next Offset */
             next_offset?: number | null;
+        };
+        /**
+         * PairTally
+         * @description How two models stand against each other, over all votes.
+         */
+        PairTally: {
+            /** Model */
+            model: string;
+            /** Other */
+            other: string;
+            wins: components["schemas"]["Share"];
+            /** Num Ties */
+            num_ties: number;
+            /** Num Neither */
+            num_neither: number;
         };
         /**
          * PairedDifference
@@ -4861,6 +4967,42 @@ export interface components {
             /** Data */
             data: components["schemas"]["Prediction"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * Preference
+         * @description A vote that is kept.
+         */
+        Preference: {
+            /** Messages */
+            messages: components["schemas"]["ChatMessage"][];
+            a: components["schemas"]["Candidate"];
+            b: components["schemas"]["Candidate"];
+            /**
+             * Choice
+             * @enum {string}
+             */
+            choice: "a" | "b" | "tie" | "neither";
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * PreferenceList
+         * @description A page of votes, newest first, and how the models stand over all of them.
+         */
+        PreferenceList: {
+            /** Data */
+            data: components["schemas"]["Preference"][];
+            pagination: components["schemas"]["Pagination"];
+            /** Tallies */
+            tallies: components["schemas"]["PairTally"][];
         };
         /**
          * Problem
@@ -5820,6 +5962,20 @@ export interface components {
             message: string;
         };
         /**
+         * Share
+         * @description How many of how many, with the 95 % interval of the share.
+         */
+        Share: {
+            /** Count */
+            count: number;
+            /** N */
+            n: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+        };
+        /**
          * Slot
          * @description Room for one run at a time.
          */
@@ -5948,6 +6104,8 @@ export interface components {
              * Format: uuid
              */
             evaluation_id: string;
+            /** Model Name */
+            model_name: string;
             /** Run Id */
             run_id?: string | null;
             /**
@@ -7027,6 +7185,7 @@ export type Bin = components['schemas']['Bin'];
 export type BodyIngestApiDatasetsIngestPost = components['schemas']['Body_ingest_api_datasets_ingest_post'];
 export type Budget = components['schemas']['Budget'];
 export type BuildOutcome = components['schemas']['BuildOutcome'];
+export type Candidate = components['schemas']['Candidate'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type ChatRequest = components['schemas']['ChatRequest'];
@@ -7120,6 +7279,7 @@ export type NamedRecipe = components['schemas']['NamedRecipe'];
 export type NewBaseline = components['schemas']['NewBaseline'];
 export type NewModel = components['schemas']['NewModel'];
 export type NewNotes = components['schemas']['NewNotes'];
+export type NewPreference = components['schemas']['NewPreference'];
 export type NewPriority = components['schemas']['NewPriority'];
 export type NewTag = components['schemas']['NewTag'];
 export type NewTuningJob = components['schemas']['NewTuningJob'];
@@ -7127,6 +7287,7 @@ export type OpenAiErrorBody = components['schemas']['OpenAIErrorBody'];
 export type OpenAiErrorDetail = components['schemas']['OpenAIErrorDetail'];
 export type Overlap = components['schemas']['Overlap'];
 export type Pagination = components['schemas']['Pagination'];
+export type PairTally = components['schemas']['PairTally'];
 export type PairedDifference = components['schemas']['PairedDifference'];
 export type ParentDataset = components['schemas']['ParentDataset'];
 export type PartCount = components['schemas']['PartCount'];
@@ -7136,6 +7297,8 @@ export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanTarget = components['schemas']['PlanTarget'];
 export type Prediction = components['schemas']['Prediction'];
 export type PredictionList = components['schemas']['PredictionList'];
+export type Preference = components['schemas']['Preference'];
+export type PreferenceList = components['schemas']['PreferenceList'];
 export type Problem = components['schemas']['Problem'];
 export type PromoteRequest = components['schemas']['PromoteRequest'];
 export type Promotion = components['schemas']['Promotion'];
@@ -7178,6 +7341,7 @@ export type Session = components['schemas']['Session'];
 export type SftExport = components['schemas']['SftExport'];
 export type SftManifest = components['schemas']['SftManifest'];
 export type SftRecipe = components['schemas']['SftRecipe'];
+export type Share = components['schemas']['Share'];
 export type Slot = components['schemas']['Slot'];
 export type Sparkline = components['schemas']['Sparkline'];
 export type SparklineList = components['schemas']['SparklineList'];
@@ -17350,6 +17514,327 @@ export interface operations {
                 alias: string;
                 /** @description name or id */
                 model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_preferences_api_preferences_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferenceList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    add_preference_api_preferences_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPreference"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preference"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    export_preferences_api_preferences_export_jsonl_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": unknown;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_preference_api_preferences__vote_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                vote_id: string;
             };
             cookie?: never;
         };

@@ -201,6 +201,7 @@ export function makeBaseline(changes: Partial<StoredBaseline> = {}): StoredBasel
   return {
     name: "main",
     evaluation_id: BASE_ID,
+    model_name: "base-model",
     metric: "primary_score",
     lower_is_better: false,
     baseline_value: 0.5,

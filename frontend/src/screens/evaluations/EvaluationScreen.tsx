@@ -6,7 +6,7 @@ import type { Evaluation } from "../../api/schema.gen";
 import type { Changes } from "../../ui/evaluations/changes";
 import { CopyAs } from "../../ui/copy/CopyAs";
 import { snippets } from "../../ui/copy/snippets";
-import { modelName } from "../../ui/evaluations/words";
+import { modelKind, modelName } from "../../ui/evaluations/words";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { buttonClass } from "../../ui/forms/Button";
@@ -22,6 +22,7 @@ import { ProtocolFacts } from "./ProtocolFacts";
 import { ScoreSheet } from "./ScoreSheet";
 
 const route = getRouteApi("/evaluations/$evaluationId");
+const KINDS = { trained: "trained here", texts: "texts from elsewhere", base: "base model" };
 const TABS = [
   { key: "scores", label: "Scores" },
   { key: "items", label: "Items" },
@@ -60,7 +61,7 @@ function EvaluationPage({ evaluation }: { evaluation: Evaluation }): ReactElemen
   return (
     <Page
       title={`${modelName(model)} on ${evaluation.evalset}`}
-      aside={model.run_id == null ? <Badge>base model</Badge> : <Badge kind="info">trained here</Badge>}
+      aside={<Badge kind={model.run_id == null ? "neutral" : "info"}>{KINDS[modelKind(model)]}</Badge>}
       actions={
         <>
           <CopyAs snippets={copied(evaluation, search)} />

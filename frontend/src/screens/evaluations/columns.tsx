@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import type { EvaluationSummary } from "../../api/schema.gen";
+import type { EvaluatedModel, EvaluationSummary } from "../../api/schema.gen";
 import { Interval } from "../../ui/charts/Interval";
-import { modelName } from "../../ui/evaluations/words";
+import { modelKind, modelName } from "../../ui/evaluations/words";
 import type { Column } from "../../ui/tables/columns";
 import { Badge } from "../../ui/text/Badge";
 import { formatAgo, formatShare, formatTime, UNKNOWN } from "../../ui/text/format";
@@ -16,7 +16,7 @@ export const evaluationColumns: Column<EvaluationSummary>[] = [
         <Link to="/evaluations/$evaluationId" params={{ evaluationId }} title={evaluationId}>
           {modelName(model)}
         </Link>{" "}
-        <Kind isTrained={model.run_id != null} />
+        <Kind model={model} />
       </>
     ),
   },
@@ -43,8 +43,9 @@ export const evaluationColumns: Column<EvaluationSummary>[] = [
   },
 ];
 
-function Kind({ isTrained }: { isTrained: boolean }) {
-  return isTrained ? <Badge kind="info">trained</Badge> : <Badge>base</Badge>;
+function Kind({ model }: { model: EvaluatedModel }) {
+  const kind = modelKind(model);
+  return <Badge kind={kind === "trained" ? "info" : "neutral"}>{kind}</Badge>;
 }
 
 function Accuracy({ row }: { row: EvaluationSummary }) {

@@ -2,7 +2,6 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { GateCheck, StoredBaseline } from "../../api/schema.gen";
 import { PlainTable } from "../../ui/evaluations/PlainTable";
-import { shortId } from "../../ui/evaluations/words";
 import { Card } from "../../ui/text/Card";
 import { formatAgo, formatShare, formatTime } from "../../ui/text/format";
 import styles from "./gates.module.css";
@@ -17,7 +16,7 @@ interface BaselineTableProps {
 
 /** Every baseline with its last verdict and those before it. */
 export function BaselineTable({ baselines, checks }: BaselineTableProps): ReactElement {
-  const columns = ["Gate", "Evaluation", "Eval set", "Right answers", "Last verdict", "Before", "Set"];
+  const columns = ["Gate", "Model", "Eval set", "Right answers", "Last verdict", "Before", "Set"];
   return (
     <Card title="Baselines">
       <PlainTable
@@ -36,13 +35,13 @@ export function BaselineTable({ baselines, checks }: BaselineTableProps): ReactE
 }
 
 function cellsOf(baseline: StoredBaseline, [last, ...earlier]: GateCheck[]): ReactNode[] {
-  const { name, evaluation_id: evaluationId, run_id, eval_set, baseline_value, created_at } = baseline;
+  const { name, evaluation_id: evaluationId, model_name, eval_set, baseline_value, created_at } = baseline;
   return [
     <Link key="name" to="/gates/$name" params={{ name }}>
       {name}
     </Link>,
     <Link key="evaluation" to="/evaluations/$evaluationId" params={{ evaluationId }}>
-      {run_id ?? shortId(evaluationId)}
+      {model_name}
     </Link>,
     eval_set,
     formatShare(baseline_value),

@@ -6,7 +6,7 @@ import type { StoredBaseline } from "../../api/schema.gen";
 import { sessionQuery } from "../../api/session";
 import { CopyAs } from "../../ui/copy/CopyAs";
 import { shellQuoted, snippets } from "../../ui/copy/snippets";
-import { ruleSentences, shortId } from "../../ui/evaluations/words";
+import { ruleSentences } from "../../ui/evaluations/words";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { Page } from "../../ui/Page";
@@ -76,9 +76,9 @@ function Baseline({ baseline, mayCheck }: { baseline: StoredBaseline; mayCheck: 
         </ul>
         <Facts
           facts={{
-            Evaluation: (
+            Model: (
               <Link to="/evaluations/$evaluationId" params={{ evaluationId }}>
-                {baseline.run_id ?? shortId(evaluationId)}
+                {baseline.model_name}
               </Link>
             ),
             "Eval set": baseline.eval_set,

@@ -40,6 +40,12 @@ export function modelName(model: EvaluatedModel): string {
   return model.weights === "random" ? `${model.name} (random, seed ${model.seed ?? UNKNOWN})` : model.name;
 }
 
+/** Whether a run of ours trained it; texts that something else wrote have no model here. */
+export function modelKind({ run_id, origin }: EvaluatedModel): "trained" | "texts" | "base" {
+  if (run_id != null) return "trained";
+  return origin === "predictions" ? "texts" : "base";
+}
+
 /** An evaluation in one line, as it stands in a list to choose from. */
 export function evaluationLabel(summary: EvaluationSummary): string {
   const { model, evalset, primary_score, created_at, evaluation_id } = summary;

@@ -54,12 +54,12 @@ const REPORT: FaithfulnessReport = {
       step: 1,
       num_steps: 2,
       depth: "early",
-      kind: "result",
+      kind: "minus-1",
       original: "18",
       replaced: "17",
       implied_answer: "17",
       arms: { corrupted: { beginning: "9 + 9 = 17", text: "So it is 17.", outcome: "flipped", answer: "17" } },
-    } as FaithfulnessReport["trials"][number],
+    },
   ],
 };
 const { setup, overall, created_at, num_items } = REPORT;
