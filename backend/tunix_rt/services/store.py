@@ -12,6 +12,7 @@ from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.db.migrate import ensure_schema
 from tunix_rt.db.models import ModelRepository
+from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.db.tokens import TokenRepository
@@ -32,6 +33,7 @@ class Store:
     baselines: BaselineRepository
     gate_checks: GateCheckRepository
     models: ModelRepository
+    preferences: PreferenceRepository
     runs: RunRepository
     outside: OutsideRuns
     workers: WorkerRepository
@@ -67,6 +69,7 @@ def store_over(engine: Engine, settings: Settings) -> Store:
         baselines=BaselineRepository(engine),
         gate_checks=GateCheckRepository(engine),
         models=ModelRepository(engine),
+        preferences=PreferenceRepository(engine),
         runs=(runs := RunRepository(engine)),
         outside=OutsideRuns(settings.runs_dir, runs),
         workers=WorkerRepository(engine),

@@ -15,6 +15,7 @@ models ──┬── model_versions ── model_tags
          └── model_aliases     names that move from version to version
 sweeps ──┬── sweep_trials      each an ordinary run
          └── sweep_journal     what the sampler remembers
+preferences                    which of two answers was preferred; stays when a model is removed
 api_tokens                     hashes of the tokens that may ask
 """
 
@@ -22,11 +23,12 @@ from tunix_rt.db.schema.access import api_tokens
 from tunix_rt.db.schema.columns import UtcDateTime, metadata
 from tunix_rt.db.schema.evaluations import baselines, evaluations, gate_checks, predictions
 from tunix_rt.db.schema.models import model_aliases, model_tags, model_versions, models
+from tunix_rt.db.schema.preferences import preferences
 from tunix_rt.db.schema.runs import run_events, runs, service_flags, workers
 from tunix_rt.db.schema.sweeps import sweep_journal, sweep_trials, sweeps
 from tunix_rt.db.schema.traces import trace_bodies, trace_lint_codes, trace_reports, traces
 
-SCHEMA_HEAD = "0004"
+SCHEMA_HEAD = "0005"
 """The newest migration: what the code in this tree expects to find."""
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "model_versions",
     "models",
     "predictions",
+    "preferences",
     "run_events",
     "runs",
     "service_flags",

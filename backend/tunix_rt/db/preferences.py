@@ -1,0 +1,76 @@
+"""The repository of votes between two answers."""
+
+from collections.abc import Generator
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import Engine, delete, func, insert, select
+
+from tunix_rt.core.chat.preference import Preference, PreferredSide
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.db.engine import reading, writing
+from tunix_rt.db.schema import preferences
+
+_CHUNK = 500
+_NEWEST = (preferences.c.created_at.desc(), preferences.c.pk.desc())
+
+
+class VoteCount(NamedTuple):
+    """How often one choice was made between two models that stood like this."""
+
+    model_a: str
+    model_b: str
+    choice: PreferredSide
+    count: int
+
+
+class PreferenceRepository:
+    """Votes in SQLite or PostgreSQL. Every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def add(self, vote: Preference) -> None:
+        """Keep a vote."""
+        values = {
+            "id": vote.id,
+            "created_at": vote.created_at,
+            "model_a": vote.a.model,
+            "model_b": vote.b.model,
+            "choice": vote.choice,
+            "record": vote.model_dump_json(exclude_none=True),
+        }
+        with writing(self._engine) as connection:
+            connection.execute(insert(preferences).values(**values))
+
+    def list(self, *, limit: int, offset: int) -> tuple[tuple[Preference, ...], int]:
+        """A page of votes, newest first, and how many there are."""
+        chosen = select(preferences.c.record).order_by(*_NEWEST).limit(limit).offset(offset)
+        with reading(self._engine) as connection:
+            total = connection.execute(select(func.count()).select_from(preferences)).scalar_one()
+            records = connection.execute(chosen).scalars().all()
+        return tuple(map(Preference.model_validate_json, records)), total
+
+    def iter_all(self) -> Generator[Preference, None, None]:
+        """Every vote, oldest first, streamed. It holds a connection: see `contextlib.closing`."""
+        query = select(preferences.c.record).order_by(preferences.c.pk)
+        with reading(self._engine) as connection:
+            with connection.execution_options(yield_per=_CHUNK).execute(query) as streamed:
+                yield from map(Preference.model_validate_json, streamed.scalars())
+
+    def counts(self) -> tuple[VoteCount, ...]:
+        """The votes by models and choice."""
+        table = preferences.c
+        keys = (table.model_a, table.model_b, table.choice)
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(*keys, func.count()).group_by(*keys).order_by(*keys)).all()
+        return tuple(VoteCount(*row) for row in rows)
+
+    def remove(self, vote_id: UUID) -> None:
+        """Forget a vote, or NotFoundError."""
+        with writing(self._engine) as connection:
+            gone = connection.execute(delete(preferences).where(preferences.c.id == vote_id)).rowcount
+        if not gone:
+            raise NotFoundError(
+                f"There is no vote {vote_id}.", next_step="GET /api/preferences lists the votes."
+            )

@@ -1,0 +1,72 @@
+"""Use cases around blind votes: keep one, list them, how models stand, what they teach."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.core.chat.preference import NewPreference, PairTally, Preference, preference_line
+from tunix_rt.core.statistics import wilson_share
+from tunix_rt.db.preferences import PreferenceRepository, VoteCount
+from tunix_rt.services.pages import Pagination, pagination
+
+Pair = tuple[str, str]
+
+
+class PreferenceList(BaseModel):
+    """A page of votes, newest first, and how the models stand over all of them."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[Preference, ...]
+    pagination: Pagination
+    tallies: tuple[PairTally, ...]
+
+
+def add_preference(votes: PreferenceRepository, new: NewPreference) -> Preference:
+    """Keep a vote under an id of its own."""
+    vote = Preference(**dict(new), id=uuid4(), created_at=datetime.now(UTC))
+    votes.add(vote)
+    return vote
+
+
+def list_preferences(votes: PreferenceRepository, *, limit: int, offset: int) -> PreferenceList:
+    """A page of votes with the tally of each pair of models."""
+    found, total = votes.list(limit=limit, offset=offset)
+    pages = pagination(limit, offset, len(found), total)
+    return PreferenceList(data=found, pagination=pages, tallies=_tallies(votes.counts()))
+
+
+def preference_lines(votes: PreferenceRepository) -> Iterator[str]:
+    """Every vote for one of two answers as a JSON line."""
+    with closing(votes.iter_all()) as every:
+        for vote in every:
+            line = preference_line(vote)
+            if line is not None:
+                yield json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+
+
+def _tallies(counts: tuple[VoteCount, ...]) -> tuple[PairTally, ...]:
+    """One per pair, whichever stood left; two answers of the same model say nothing about it."""
+    results: dict[Pair, Counter[str]] = {}
+    for count in counts:
+        if count.model_a == count.model_b:
+            continue
+        model, other = sorted((count.model_a, count.model_b))
+        winner = {"a": count.model_a, "b": count.model_b}.get(count.choice)
+        result = count.choice if winner is None else "won" if winner == model else "lost"
+        results.setdefault((model, other), Counter())[result] += count.count
+    return tuple(_tally(pair, result) for pair, result in sorted(results.items()))
+
+
+def _tally(pair: Pair, result: Counter[str]) -> PairTally:
+    return PairTally(
+        model=pair[0],
+        other=pair[1],
+        wins=wilson_share(result["won"], result["won"] + result["lost"]),
+        num_ties=result["tie"],
+        num_neither=result["neither"],
+    )
