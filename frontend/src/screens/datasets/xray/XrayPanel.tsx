@@ -8,6 +8,7 @@ import { ExamplePicker } from "./ExamplePicker";
 import { Findings } from "./Findings";
 import { queryOf } from "./search";
 import { TokenRow } from "./TokenRow";
+import { Verdict } from "./Verdict";
 import type { XrayPartProps } from "./XrayOptions";
 import { XraySummary } from "./XraySummary";
 
@@ -26,12 +27,13 @@ export function XrayPanel({ datasetKey, search, onChange }: XrayPartProps): Reac
   const report = xray.data;
   return (
     <div className={styles.stack} aria-busy={xray.isPlaceholderData}>
-      <XraySummary report={report} />
+      <Verdict report={report} />
       <Findings report={report} onExample={onIndex} />
       <ExamplePicker index={index} numExamples={report.num_examples} onIndex={onIndex} />
       {report.rows.map((row, position) => (
         <TokenRow key={position} row={row} shown={index} />
       ))}
+      <XraySummary report={report} />
     </div>
   );
 }

@@ -1,7 +1,6 @@
 import type { ReactElement } from "react";
 import type { PartCount, XrayReport } from "../../../api/schema.gen";
 import { StackedBar } from "../../../ui/charts/StackedBar";
-import { Badge } from "../../../ui/text/Badge";
 import { Card } from "../../../ui/text/Card";
 import { Facts } from "../../../ui/text/Facts";
 import { formatNumber, formatShare } from "../../../ui/text/format";
@@ -14,22 +13,11 @@ const PARTS: readonly SmallColumn<PartCount>[] = [
   { header: "Masked tokens", isNumber: true, cell: ({ num_masked }) => formatNumber(num_masked) },
 ];
 
-/** The verdict, and how many tokens teach, are read only, or fill the rows. */
+/** How many tokens teach, are read only, or fill the rows. */
 export function XraySummary({ report }: { report: XrayReport }): ReactElement {
   const { num_tokens, num_trained, num_padding, num_examples } = report;
   return (
-    <Card title="What training would see">
-      <div>
-        {report.passed ? (
-          <Badge kind="good" sign="✓">
-            may be trained on
-          </Badge>
-        ) : (
-          <Badge kind="bad" sign="✕">
-            must not be trained on as it is
-          </Badge>
-        )}
-      </div>
+    <Card title="Tokens of all examples">
       <Facts
         facts={{
           Examples: `${formatNumber(num_examples)}${report.is_partial ? " (the first ones)" : ""}`,
@@ -42,7 +30,7 @@ export function XraySummary({ report }: { report: XrayReport }): ReactElement {
         }}
       />
       <StackedBar
-        label="Tokens of all rows"
+        label="Tokens of all rows, by what training does with them"
         parts={[
           { name: "trained", value: num_trained },
           { name: "masked", value: num_tokens - num_trained },
