@@ -77,7 +77,7 @@ test("the demo is started by its button, and its stage is told", async () => {
   const { user } = renderApp("/");
   await user.click(await screen.findByRole("button", { name: "Make the demo project" }));
   await screen.findByText("starting");
-  await screen.findByText("7/10 planning the training", {}, { timeout: 10_000 });
+  await screen.findByText("7/10 planning the training");
   expect(screen.getByRole("progressbar", { name: "Demo project" }).getAttribute("value")).toBe("6");
 });
 

@@ -35,7 +35,7 @@ test("a state that changes on the server changes on the screen", async () => {
   const row = await screen.findByRole("row", { name: /smoke-1/ });
   within(row).getByText("queued");
   status = "running";
-  await within(row).findByText("running", {}, { timeout: 10_000 });
+  await within(row).findByText("running");
 });
 
 test("filters go into the URL and to the server, and out of both", async () => {

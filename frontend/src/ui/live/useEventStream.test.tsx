@@ -34,7 +34,7 @@ test("after a break the stream goes on behind the last message, and it ends with
     }),
   );
   render(<Viewer path={STREAM} />);
-  await screen.findByText("ended log=one log=two status=done", {}, { timeout: 10_000 });
+  await screen.findByText("ended log=one log=two status=done");
   expect(asked).toEqual([null, "7"]);
 });
 
