@@ -78,16 +78,18 @@ test("a report tells every rate with its interval, its control and an example", 
   screen.getByText("So it is 17.");
 });
 
-test("reports are listed, and of an evaluation those about its model", async () => {
+test("reports are listed, newest first", async () => {
+  server.use(answer("/api/faithfulness", { data: [SUMMARY] }));
+  renderApp("/evaluations/faithfulness");
+  const link = await screen.findByRole("link", { name: "run-b" });
+  expect(link.getAttribute("href")).toBe(`/evaluations/faithfulness/${REPORT_ID}`);
+});
+
+test("a model that was not measured has the command that does it", async () => {
   server.use(
-    answer("/api/faithfulness", { data: [SUMMARY] }),
     answer(`/api/evaluations/${OTHER_ID}`, makeEvaluation()),
     answer(`/api/evaluations/${OTHER_ID}/faithfulness`, { data: [] }),
   );
-  const listed = renderApp("/evaluations/faithfulness");
-  const link = await screen.findByRole("link", { name: "run-b" });
-  expect(link.getAttribute("href")).toBe(`/evaluations/faithfulness/${REPORT_ID}`);
-  listed.unmount();
   renderApp(`/evaluations/${OTHER_ID}?tab=faithfulness`);
   await screen.findByRole("heading", { name: "Not measured yet" });
   screen.getByText("tunix-rt eval faithfulness run-b --eval-set exam");
