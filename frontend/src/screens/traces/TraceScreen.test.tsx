@@ -93,11 +93,12 @@ test("a trace is deleted only after a yes", async () => {
   expect(isGone).toBe(true);
 });
 
-test("who may only read is not offered to delete", async () => {
+test("who may only read is not offered to lint or delete", async () => {
   server.use(answer("/api/session", { scope: "read" }));
   renderApp(`/traces/${TRACE_ID}`);
   await screen.findByRole("region", { name: "Step 0" });
-  expect(screen.queryByRole("button", { name: "Delete…" })).toBeNull();
+  await screen.findByText(/Score/);
+  expect(screen.queryByRole("button", { name: /Delete|Lint it/ })).toBeNull();
 });
 
 test("an unknown trace says so", async () => {

@@ -12,6 +12,7 @@ import { SavedViews } from "./list/SavedViews";
 import { TraceFilterBar } from "./list/TraceFilterBar";
 import { TraceTable } from "./list/TraceTable";
 import { UnscoredNotice } from "./list/UnscoredNotice";
+import { useMayWrite } from "./parts/useMayWrite";
 
 const route = getRouteApi("/traces");
 
@@ -19,6 +20,7 @@ const route = getRouteApi("/traces");
 export function TracesScreen(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const mayWrite = useMayWrite();
   const [isImporting, setImporting] = useState(false);
   const change = (changes: TraceSearchChange): void => {
     void navigate({ search: withChanges<TraceSearch>(changes), replace: true });
@@ -33,9 +35,11 @@ export function TracesScreen(): ReactElement {
       actions={
         <>
           <CopyAs snippets={snippets({ cli: listCommand(search), path: listPath(search) })} />
-          <Button kind="primary" onClick={openImport}>
-            Import a file
-          </Button>
+          {mayWrite ? (
+            <Button kind="primary" onClick={openImport}>
+              Import a file
+            </Button>
+          ) : null}
         </>
       }
     >

@@ -4,11 +4,13 @@ import { numUnscoredQuery, scoreTraces, type TraceFilters } from "../../../api/t
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 import { formatCount } from "../../../ui/text/format";
+import { useMayWrite } from "../parts/useMayWrite";
 import styles from "./list.module.css";
 
 /** Says that some traces have no score yet, and judges them when asked. */
 export function UnscoredNotice({ filters }: { filters: TraceFilters }): ReactElement | null {
   const queryClient = useQueryClient();
+  const mayWrite = useMayWrite();
   const numUnscored = useQuery(numUnscoredQuery(filters)).data ?? 0;
   const scoring = useMutation({
     mutationFn: () => scoreTraces(filters),
@@ -25,14 +27,16 @@ export function UnscoredNotice({ filters }: { filters: TraceFilters }): ReactEle
       <span>
         {formatCount(numUnscored, "trace")} {verb} never linted: no score and no findings to filter by.
       </span>
-      <Button
-        isBusy={scoring.isPending}
-        onClick={() => {
-          scoring.mutate();
-        }}
-      >
-        {scoring.isPending ? "Linting…" : "Lint them"}
-      </Button>
+      {mayWrite ? (
+        <Button
+          isBusy={scoring.isPending}
+          onClick={() => {
+            scoring.mutate();
+          }}
+        >
+          {scoring.isPending ? "Linting…" : "Lint them"}
+        </Button>
+      ) : null}
     </p>
   );
 }

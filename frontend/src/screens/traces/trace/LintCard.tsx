@@ -9,10 +9,12 @@ import { Button } from "../../../ui/forms/Button";
 import { Card } from "../../../ui/text/Card";
 import { formatCount, formatNumber, formatValue } from "../../../ui/text/format";
 import { Pairs } from "../parts/Pairs";
+import { useMayWrite } from "../parts/useMayWrite";
 
 /** The linter's score with the factors that make it, or the way to get one. */
 export function LintCard({ traceId }: { traceId: string }): ReactElement {
   const queryClient = useQueryClient();
+  const mayWrite = useMayWrite();
   const report = useQuery(reportQuery(traceId));
   const scoring = useMutation({
     mutationFn: () => scoreTrace(traceId),
@@ -27,7 +29,7 @@ export function LintCard({ traceId }: { traceId: string }): ReactElement {
       {report.data === null ? (
         <p>This trace was never linted. The linter reads what the steps say and checks their arithmetic.</p>
       ) : null}
-      {report.isSuccess ? (
+      {report.isSuccess && mayWrite ? (
         <div>
           {" "}
           <Button

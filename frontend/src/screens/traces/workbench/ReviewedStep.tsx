@@ -51,11 +51,13 @@ export function ReviewedStep({ step, findings, review, isAtHand, onPick }: Revie
       ) : (
         <>
           {judged?.content === undefined ? (
-            <MarkedText text={step.content} findings={findings} />
+            <>
+              <MarkedText text={step.content} findings={findings} />
+              <FindingList findings={findings} />
+            </>
           ) : (
             <Diff before={step.content} after={judged.content} />
           )}
-          <FindingList findings={findings} />
           <VerdictButtons step={step} review={review} />
         </>
       )}

@@ -5,6 +5,7 @@ import type { TraceDetail } from "../../../api/schema.gen";
 import { reviewTrace } from "../../../api/traces";
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { useStored } from "../../../ui/stored";
+import { useMayWrite } from "../parts/useMayWrite";
 import {
   type Draft,
   isEmptyDraft,
@@ -41,7 +42,7 @@ export function useReview({ id, payload }: TraceDetail): Review {
   const saving = useSaving(id, draft, () => {
     setStored(null);
   });
-  const canSave = !isEmptyDraft(draft) && repairedTrace(payload, draft) !== null;
+  const canSave = useMayWrite() && !isEmptyDraft(draft) && repairedTrace(payload, draft) !== null;
   return {
     draft,
     editing,
