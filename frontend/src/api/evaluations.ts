@@ -36,6 +36,13 @@ export const newestEvaluationsQuery = queryOptions({
   queryFn: () => listEvaluations({ limit: MAX_CHOICES }),
 });
 
+/** The evaluations of a run's model, newest first. */
+export const runEvaluationsQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ["evaluations", "of-run", runId],
+    queryFn: () => listEvaluations({ run_id: runId, limit: MAX_CHOICES }),
+  });
+
 /** One evaluation with its protocol and scores; it never changes. */
 export const evaluationQuery = (evaluationId: string) =>
   queryOptions({
