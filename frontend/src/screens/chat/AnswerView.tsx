@@ -1,0 +1,36 @@
+import type { ReactElement } from "react";
+import { Badge } from "../../ui/text/Badge";
+import { formatCount } from "../../ui/text/format";
+import { MathText } from "../../ui/text/MathText";
+import type { Answer } from "./answer";
+import styles from "./chat.module.css";
+
+interface AnswerViewProps {
+  answer: Answer;
+  isWriting?: boolean;
+}
+
+/** What a model wrote: its reasoning apart from its answer. */
+export function AnswerView({ answer, isWriting = false }: AnswerViewProps): ReactElement {
+  const { reasoning, content, numTokens, isCutOff } = answer;
+  if (isWriting && reasoning === "" && content === "") return <p>The model is loaded and reads the question…</p>;
+  return (
+    <div className={styles.answer}>
+      {reasoning === "" ? null : (
+        <details open className={styles.reasoning}>
+          <summary>Reasoning</summary>
+          <MathText text={reasoning.trim()} />
+        </details>
+      )}
+      <div>{content === "" && !isWriting ? <em>It gave no answer.</em> : <MathText text={content.trim()} />}</div>
+      <p className={styles.figures}>
+        {numTokens === null ? null : formatCount(numTokens, "token")}
+        {isCutOff ? (
+          <Badge kind="warn" sign="!">
+            cut off at the limit
+          </Badge>
+        ) : null}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { useEffect, useRef, useState } from "react";
+import type { Candidate, NewPreference } from "../../../api/schema.gen";
+import { type Answer, askModel, NOTHING } from "../answer";
+import { type Decoding, requestOf } from "../settings";
+
+export type Models = readonly [string, string];
+
+/** One question to two models, which stand left and right by chance. */
+export interface Round {
+  question: string;
+  /** Whose answer stands left, and whose right. */
+  models: Models;
+  answers: readonly [Answer, Answer];
+  state: "writing" | "written" | "failed";
+}
+
+interface BlindRound {
+  round: Round | null;
+  error: Error | null;
+  ask: (question: string) => void;
+  stop: () => void;
+}
+
+/** Asks both models the same. One after the other: a server may hold one model at a time. */
+export function useBlindRound(models: Models, decoding: Decoding): BlindRound {
+  const [round, setRound] = useState<Round | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const asking = useRef<AbortController | null>(null);
+  useEffect(() => () => asking.current?.abort(), []);
+  const ask = async (question: string): Promise<void> => {
+    const controller = new AbortController();
+    asking.current = controller;
+    let current: Round = { question, models: shuffled(models), answers: [NOTHING, NOTHING], state: "writing" };
+    const show = (changes: Partial<Round>): void => {
+      current = { ...current, ...changes };
+      setRound(current);
+    };
+    setError(null);
+    show({});
+    const request = (model: string) => requestOf(model, [{ role: "user", content: question }], decoding);
+    try {
+      await askModel(request(current.models[0]), controller.signal, (left) => {
+        show({ answers: [left, NOTHING] });
+      });
+      await askModel(request(current.models[1]), controller.signal, (right) => {
+        show({ answers: [current.answers[0], right] });
+      });
+      show({ state: "written" });
+    } catch (failure) {
+      if (!controller.signal.aborted) setError(failure as Error);
+      show({ state: "failed" });
+    }
+  };
+  return { round, error, ask: (question) => void ask(question), stop: () => asking.current?.abort() };
+}
+
+/** The vote on a round as it is kept. */
+export function voteOn({ question, models, answers }: Round, choice: NewPreference["choice"]): NewPreference {
+  return {
+    messages: [{ role: "user", content: question }],
+    a: candidate(models[0], answers[0]),
+    b: candidate(models[1], answers[1]),
+    choice,
+  };
+}
+
+function candidate(model: string, { content, reasoning }: Answer): Candidate {
+  return { model, content, ...(reasoning !== "" && { reasoning_content: reasoning }) };
+}
+
+function shuffled([one, other]: Models): Models {
+  return Math.random() < 0.5 ? [one, other] : [other, one];
+}

@@ -1,0 +1,32 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { cardQuery } from "../../../api/models";
+import type { VersionDetail } from "../../../api/schema.gen";
+import { copyText } from "../../../ui/copy/CopyAs";
+import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
+import { Loading } from "../../../ui/feedback/Loading";
+import { Button } from "../../../ui/forms/Button";
+import styles from "../models.module.css";
+
+/** The model card, as the Hugging Face hub reads it. */
+export function CardTab({ version }: { version: VersionDetail }): ReactElement {
+  const card = useQuery(cardQuery(version.id));
+  if (card.isPending) return <Loading what="Writing the card…" />;
+  if (card.isError)
+    return <ErrorNotice error={card.error} title="The card could not be read" onRetry={() => void card.refetch()} />;
+  return (
+    <>
+      <p>Made from what the registry knows; it lies in every download and export as README.md.</p>
+      <div>
+        <Button
+          onClick={() => {
+            void copyText(card.data, "the model card");
+          }}
+        >
+          Copy the card
+        </Button>
+      </div>
+      <pre className={styles.text}>{card.data}</pre>
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { referenceOf } from "../../../api/models";
+import type { VersionDetail } from "../../../api/schema.gen";
+import { sessionQuery } from "../../../api/session";
+import { CopyAs } from "../../../ui/copy/CopyAs";
+import { snippets } from "../../../ui/copy/snippets";
+import { buttonClass } from "../../../ui/forms/Button";
+import { Page } from "../../../ui/Page";
+import { Tabs } from "../../../ui/Tabs";
+import { AliasBadges } from "../model/VersionTable";
+import { CardTab } from "./CardTab";
+import { DeleteVersion } from "./DeleteVersion";
+import { FilesTab } from "./FilesTab";
+import { Overview } from "./Overview";
+import type { VersionTab } from "./tabs";
+
+const TABS = [
+  { key: "overview", label: "Overview" },
+  { key: "files", label: "Files" },
+  { key: "card", label: "Card" },
+  { key: "export", label: "Export" },
+] as const;
+
+interface VersionViewProps {
+  version: VersionDetail;
+  tab: VersionTab;
+  onTab: (tab: VersionTab) => void;
+}
+
+export function VersionView({ version, tab, onTab }: VersionViewProps): ReactElement {
+  const { data: session } = useQuery(sessionQuery);
+  const reference = referenceOf(version);
+  const copied = snippets({ cli: `tunix-rt models show ${reference}`, path: `/api/models/versions/${version.id}` });
+  return (
+    <Page
+      title={reference}
+      aside={<AliasBadges aliases={version.aliases ?? []} />}
+      actions={
+        <>
+          <CopyAs snippets={copied} />
+          {session?.scope === "admin" ? <DeleteVersion version={version} /> : null}
+          <Link to="/chat" search={{ model: reference }} className={buttonClass("primary")}>
+            Talk to it
+          </Link>
+        </>
+      }
+    >
+      <p>
+        A version of{" "}
+        <Link to="/models/$model" params={{ model: version.model }}>
+          {version.model}
+        </Link>
+        . Its content and its lineage never change.
+      </p>
+      <Tabs label="Parts of the version" tabs={TABS} chosen={tab} onChoose={onTab}>
+        {tab === "overview" ? <Overview version={version} mayWrite={session?.scope !== "read"} /> : null}
+        {tab === "files" ? <FilesTab version={version} /> : null}
+        {tab === "card" ? <CardTab version={version} /> : null}
+      </Tabs>
+    </Page>
+  );
+}
