@@ -93,6 +93,9 @@ class WritingEngine:
     """Writes down what a training writes down, and trains nothing."""
 
     fails: bool = False
+    losses: tuple[float, ...] = LOSSES
+    seed: int = 0
+    """Of its batches."""
     name: str = "fake"
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
@@ -102,8 +105,9 @@ class WritingEngine:
         records.write_json("environment.json", ENVIRONMENT.to_json())
         records.write_json("plan.json", PLAN.model_dump(mode="json", exclude_none=True))
         records.event("started", f"run {job.run_dir.run_id}")
-        for step, loss in enumerate(LOSSES, start=1):
-            records.metrics(_line(step, loss))
+        for step, loss in enumerate(self.losses, start=1):
+            records.metrics(_line(step, loss, self.seed))
+            records.progress(Progress(step, len(self.losses), loss, 1e-3, None, None))
         if self.fails:
             raise DivergedError("The loss is no longer a number.", next_step="Lower the learning rate.")
         records.metrics(_validation(len(LOSSES), 1.75))
@@ -126,7 +130,7 @@ class WritingEngine:
         )
 
 
-def _line(step: int, loss: float) -> MetricsLine:
+def _line(step: int, loss: float, seed: int) -> MetricsLine:
     return MetricsLine(
         step=step,
         epoch=step / 4,
@@ -135,7 +139,7 @@ def _line(step: int, loss: float) -> MetricsLine:
         grad_norm=1.0,
         tokens=8,
         trained_tokens=4,
-        batch_sha256=hashlib.sha256(bytes([step])).hexdigest(),
+        batch_sha256=hashlib.sha256(bytes([seed, step])).hexdigest(),
         tokens_per_s=100.0 if step > 1 else None,
         peak_memory_bytes=1_000 + step,
         time=NOON,
@@ -167,14 +171,22 @@ def trained_run(home: Path, *, fails: bool = False) -> RunDir:
 
 
 def evaluated_run(home: Path) -> RunDir:
-    """The same with an evaluation: one of two answers is right."""
+    """The same with an evaluation."""
     run_dir = trained_run(home)
+    evaluate(home, run_dir)
+    return run_dir
+
+
+def evaluate(home: Path, run_dir: RunDir) -> None:
+    """Answers that no model wrote join a run: one of two is right."""
     directory = EvaluationDir(Settings(home=home).evaluations_dir / str(UUID(int=7)))
     protocol = make_protocol(evalset_hash=evalset_hash(ITEMS), versions=protocol_versions(ITEMS))
     start = EvaluationStart(
         evaluation_id=UUID(int=7),
         created_at=NOON,
-        model=EvaluatedModel(name=RUN, origin="run", run_id=RUN, base_model="tiny-llama"),
+        model=EvaluatedModel(
+            name=run_dir.run_id, origin="run", run_id=run_dir.run_id, base_model="tiny-llama"
+        ),
         evalset="sums",
         protocol=protocol,
     )
@@ -187,7 +199,6 @@ def evaluated_run(home: Path) -> RunDir:
     )
     finish_evaluation(directory, start)
     add_run_files(run_dir, {path.name: path for path in (directory.predictions, directory.evaluation)})
-    return run_dir
 
 
 def packed(home: Path, to: Path, **request: Any) -> Path:

@@ -1,18 +1,26 @@
 """`tunix-rt evidence`: pack what proves a run, and check what others packed."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
+from tunix_rt.cli.engines import chosen_engine, load_engine
 from tunix_rt.cli.evidence_view import print_packed, print_verdict
-from tunix_rt.cli.output import JsonFlag, print_json, say
+from tunix_rt.cli.output import JsonFlag, err, print_json, say
+from tunix_rt.cli.train_view import TrainingView
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import NotFoundError
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.base import DeviceName, EngineName, TrainingJob
+from tunix_rt.engines.choice import AskedEngine
+from tunix_rt.engines.records import View
+from tunix_rt.engines.run import run as run_training
 from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.evidence.gathering import Wanted
 from tunix_rt.services.evidence.packing import PackRequest, pack_evidence
 from tunix_rt.services.evidence.page import verdict_page
+from tunix_rt.services.evidence.replaying import Replay
 from tunix_rt.services.evidence.schemas import TYPES, schema_text
 from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence
 
@@ -37,6 +45,11 @@ SignWith = Annotated[
 ]
 BundlePath = Annotated[Path, typer.Argument(metavar="DIR|ZIP", help="A bundle.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the verdict as a page too.")]
+ReplaySteps = Annotated[
+    int | None,
+    typer.Option("--replay", min=1, metavar="N", help="Train the first N steps again and compare."),
+]
+Device = Annotated[DeviceName, typer.Option(help="Where to replay. auto: the kind that the run had.")]
 PublicKey = Annotated[
     Path | None,
     typer.Option("--public-key", metavar="FILE", help="PEM file of whoever must have signed it."),
@@ -72,16 +85,28 @@ def pack(
 
 @app.command()
 def verify(
-    bundle: BundlePath, html: Html = None, public_key: PublicKey = None, as_json: JsonFlag = False
+    bundle: BundlePath,
+    html: Html = None,
+    replay: ReplaySteps = None,
+    device: Device = "auto",
+    public_key: PublicKey = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Hash, read, recompute and score everything again. Exit 1 when anything does not hold."""
-    verdict = verify_evidence(bundle, VerifyOptions(public_key=public_key))
+    with TrainingView(err) as view:
+        again = None if replay is None else Replay(replay, _train, view, device)
+        verdict = verify_evidence(bundle, VerifyOptions(public_key=public_key, replay=again))
     if html is not None:
         with write_atomically(html, what="writing the verdict") as file:
             file.write(verdict_page(verdict).encode())
     print_json(verdict.to_json()) if as_json else print_verdict(verdict)
     if not verdict.passed:
         raise typer.Exit(1)
+
+
+def _train(engine: str, job: TrainingJob, view: View) -> RunManifest:
+    asked: AskedEngine = next((name for name in get_args(EngineName) if name == engine), "auto")
+    return run_training(load_engine(chosen_engine(asked, job.device.name)), job, view)
 
 
 @app.command()

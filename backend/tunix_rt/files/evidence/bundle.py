@@ -5,6 +5,7 @@ Nothing is unpacked, no link is followed, and no more of a file is read than was
 
 import hashlib
 import os
+import shutil
 import stat
 import zipfile
 import zlib
@@ -161,7 +162,8 @@ def read_whole(bundle: Bundle, path: str, *, max_bytes: int) -> bytes:
     """
     try:
         with bundle.open(path) as file:
-            content = file.read(max_bytes + 1)
+            # A reader may set aside as many bytes as it is asked for.
+            content = file.read(min(max_bytes, bundle.sizes[path]) + 1)
     except _UNREADABLE as error:
         raise _unreadable(path, str(error)) from error
     if len(content) > max_bytes:
@@ -181,6 +183,19 @@ def iter_lines(bundle: Bundle, path: str, *, max_bytes: int) -> Iterator[bytes]:
                 if len(line) > max_bytes:
                     raise _unreadable(path, f"a line is longer than {max_bytes:,} bytes")
                 yield line
+    except _UNREADABLE as error:
+        raise _unreadable(path, str(error)) from error
+
+
+def copy_out(bundle: Bundle, path: str, target: Path) -> None:
+    """Write a file of a bundle to `target`, in pieces.
+
+    Raises:
+        DataError: It cannot be read.
+    """
+    try:
+        with bundle.open(path) as source, target.open("xb") as file:
+            shutil.copyfileobj(source, file, _CHUNK_BYTES)
     except _UNREADABLE as error:
         raise _unreadable(path, str(error)) from error
 
