@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from typer.testing import CliRunner
 from tunix_rt.cli.main import app
 from tunix_rt.core.errors import DataError, TunixRTError
 from tunix_rt.services.evidence.schemas import TYPES
+
+ROOT = Path(__file__).parents[3]
 
 
 def run(*arguments: str | Path, exit_code: int = 0) -> str:
@@ -80,6 +84,37 @@ def test_the_page_of_a_bundle_makes_no_request(home: Path) -> None:
     assert "<script" not in page
     assert page.count("<polyline") == 3
     assert "prefers-color-scheme: dark" in page
+
+
+def package_submission(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    script = ROOT / "backend" / "tools" / "package_submission.py"
+    return subprocess.run(
+        [sys.executable, script, *arguments], capture_output=True, text=True, encoding="utf-8", timeout=300
+    )
+
+
+def test_a_submission_is_packaged_from_a_run_or_from_its_evidence(home: Path, tmp_path: Path) -> None:
+    run_dir = evaluated_run(home)
+    run("pack", RUN, "--to", tmp_path / "submission_runs" / RUN)
+
+    of_run = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
+    of_bundle = package_submission(
+        "--run-dir", tmp_path / "submission_runs" / RUN, "--output", tmp_path / "two"
+    )
+
+    assert (of_run.returncode, of_bundle.returncode) == (0, 0), of_run.stderr + of_bundle.stderr
+    assert "VERIFIED" in run("verify", tmp_path / "one" / f"{RUN}.zip")
+    assert "VERIFIED" in run("verify", tmp_path / "two" / f"{RUN}.zip")
+
+
+def test_a_submission_without_proof_is_refused(home: Path, tmp_path: Path) -> None:
+    run_dir = trained_run(home)
+
+    refused = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
+
+    assert refused.returncode == 3
+    assert "predictions.jsonl is missing" in refused.stderr
+    assert not list((tmp_path / "one").iterdir())
 
 
 def test_every_schema_can_be_printed() -> None:

@@ -203,8 +203,8 @@ def evaluate(home: Path, run_dir: RunDir) -> None:
 
 def packed(home: Path, to: Path, **request: Any) -> Path:
     """A bundle of a run that succeeded and was evaluated."""
-    evaluated_run(home)
-    return pack_evidence(Settings(home=home), PackRequest(run=RUN, to=to, **request)).path
+    run_dir = evaluated_run(home)
+    return pack_evidence(Settings(home=home), PackRequest(run_dir, to=to, **request)).path
 
 
 def change_json(path: str, change: Callable[[Any], None]) -> Callable[[Path], None]:

@@ -21,6 +21,7 @@ from tunix_rt.api.routes import (
     datasets,
     evalsets,
     evaluations,
+    evidence,
     health,
     metrics,
     model_versions,
@@ -60,6 +61,7 @@ ROUTES = (
     tuning,
     model_versions,
     models,
+    evidence,
 )
 
 

@@ -18,7 +18,7 @@ from tunix_rt.engines.records import View
 from tunix_rt.engines.run import run as run_training
 from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.evidence.gathering import Wanted
-from tunix_rt.services.evidence.packing import PackRequest, pack_evidence
+from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_by_id_or_path
 from tunix_rt.services.evidence.page import verdict_page
 from tunix_rt.services.evidence.replaying import Replay
 from tunix_rt.services.evidence.schemas import TYPES, schema_text
@@ -68,15 +68,16 @@ def pack(
     as_json: JsonFlag = False,
 ) -> None:
     """Gather what proves a run and check all of it; what is missing is named. docs/evidence.md explains."""
+    settings = load_settings()
     request = PackRequest(
-        run=run,
+        run_dir=run_by_id_or_path(settings, run),
         to=to,
         is_zip=is_zip,
         is_failure_report=failure_report,
         wanted=Wanted(has_model=with_model, has_dataset=not without_dataset),
         private_key=sign_with,
     )
-    packed = pack_evidence(load_settings(), request)
+    packed = pack_evidence(settings, request)
     if as_json:
         print_json({"path": str(packed.path), **packed.manifest.to_json()})
     else:

@@ -10,18 +10,18 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evidence.gathering import Wanted
-from tunix_rt.services.evidence.packing import PackRequest, pack_evidence
+from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_in_home
 from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.services.run_manifests import add_run_files
 
 
 def pack(home: Path, **request: object) -> Path:
-    return pack_evidence(Settings(home=home), PackRequest(run=RUN, **request)).path  # type: ignore[arg-type]
+    settings = Settings(home=home)
+    return pack_evidence(settings, PackRequest(run_in_home(settings, RUN), **request)).path  # type: ignore[arg-type]
 
 
 def change_run_json(run_dir: RunDir, name: str, **values: object) -> None:
     """Change a file of a run and hide it from the run's own manifest."""
-    from tunix_rt.services.run_manifests import add_run_files
-
     path = run_dir.path / name
     changed = run_dir.path.parent / f"changed-{name}"
     changed.write_text(json.dumps(json.loads(path.read_bytes()) | values))

@@ -23,7 +23,8 @@ UNLISTED_FILES = (EVIDENCE_FILE, SUMS_FILE, SIGNATURE_FILE, PUBLIC_KEY_FILE)
 EVIDENCE_VERSION: Literal["1"] = "1"
 
 BundleKind = Literal["evidence", "failure-report"]
-EvidenceId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+EVIDENCE_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+EvidenceId = Annotated[str, Field(pattern=EVIDENCE_ID_PATTERN)]
 
 
 class EvidenceFile(ModelFile):

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WIDTH, HEIGHT = 640, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 12, 34
+WIDTH, HEIGHT = 640, 280
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 34, 14, 44
 MAX_POINTS = 400
 _LOG_FROM_RATIO = 50
 """A curve that falls that many times is drawn on a logarithmic scale: its end would be a flat line."""

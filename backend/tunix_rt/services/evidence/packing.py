@@ -1,5 +1,6 @@
 """Pack a run: gather what proves it, check all of that, and only then let the bundle appear."""
 
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -37,8 +38,7 @@ _MAX_SHOWN = 20
 class PackRequest:
     """What is packed, and where it goes."""
 
-    run: str
-    """Id of a run in the home directory, or the path of a run directory."""
+    run_dir: RunDir
     to: Path | None = None
     """The bundle's directory. None: one in the home directory."""
     is_zip: bool = False
@@ -62,20 +62,19 @@ def pack_evidence(settings: Settings, request: PackRequest) -> PackedEvidence:
     """Write a bundle, whole or not at all. What is there was verified before it appeared.
 
     Raises:
-        NotFoundError: There is no such run.
         ConflictError: The run is being written, or something else is where the bundle should go.
         DataError: Something is missing or wrong; all of it is named.
     """
-    run_dir = _run_dir(settings, request.run)
+    run_dir = request.run_dir
     target = (request.to or settings.evidence_dir / evidence_id(run_dir.run_id)).absolute()
     _refuse_other_content(target, run_dir)
-    with _staging(target, is_zip=request.is_zip) as staged:
+    with _held(run_dir), _staging(target, is_zip=request.is_zip) as staged:
         manifest = _fill(settings, run_dir, staged, request)
         verdict = verify_evidence(staged)
         if not verdict.passed:
             raise _refusal(run_dir.run_id, verdict.problems, is_success=not request.is_failure_report)
         if request.is_zip:
-            _write_zip(staged, _zip_path(target))
+            zip_bundle(staged, _zip_path(target))
     return PackedEvidence(_zip_path(target) if request.is_zip else target, manifest, verdict)
 
 
@@ -134,19 +133,44 @@ def _headline(staged: Path, run_id: str, run: RunManifest | None) -> str:
         return success_headline(contents.summary()) if contents.has("eval_summary.json") else run_id
 
 
-def _run_dir(settings: Settings, run: str) -> RunDir:
-    for path in (settings.runs_dir / run, Path(run)):
-        run_dir = RunDir(path.absolute())
-        if run_dir.recipe.is_file():
-            if is_held(run_dir.path):
-                raise ConflictError(
-                    f"The run {run_dir.run_id} is being written.", next_step="Pack it when it has ended."
-                )
-            return run_dir
-    raise NotFoundError(
-        f"There is no run {run!r}.",
-        next_step="`tunix-rt runs list` shows the ids; a run directory works too.",
-    )
+def run_in_home(settings: Settings, run_id: str) -> RunDir:
+    """A run of the home directory.
+
+    Raises:
+        NotFoundError: There is no such run.
+    """
+    run_dir = RunDir(settings.runs_dir / run_id)
+    if not run_dir.recipe.is_file():
+        raise NotFoundError(
+            f"There is no run {run_id!r}.",
+            next_step="`tunix-rt runs list` shows the ids; a run directory works too.",
+        )
+    return run_dir
+
+
+def run_by_id_or_path(settings: Settings, run: str) -> RunDir:
+    """A run of the home directory, or one anywhere else by its path.
+
+    Raises:
+        NotFoundError: There is no such run.
+    """
+    elsewhere = RunDir(Path(run).absolute())
+    return elsewhere if elsewhere.recipe.is_file() else run_in_home(settings, run)
+
+
+@contextmanager
+def _held(run_dir: RunDir) -> Iterator[None]:
+    """Keep an evaluation from joining the run, and a second bundle from being packed, meanwhile."""
+    if is_held(run_dir.path):
+        raise ConflictError(
+            f"The run {run_dir.run_id} is being written or packed.",
+            next_step="Pack it when that has ended.",
+        )
+    if not os.access(run_dir.path, os.W_OK):
+        yield  # nobody can write there
+        return
+    with run_dir.held():
+        yield
 
 
 def _refuse_other_content(target: Path, run_dir: RunDir) -> None:
@@ -185,6 +209,7 @@ def _zip_path(target: Path) -> Path:
     return target.with_name(f"{target.name}.zip")
 
 
-def _write_zip(staged: Path, path: Path) -> None:
+def zip_bundle(directory: Path, path: Path) -> None:
+    """Write a bundle as a zip file, whole or not at all."""
     with write_atomically(path, what="writing the zip") as file:
-        file.writelines(zip_pieces(bundle_entries(staged)))
+        file.writelines(zip_pieces(bundle_entries(directory)))
