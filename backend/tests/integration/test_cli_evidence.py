@@ -39,6 +39,8 @@ def test_a_run_is_packed_into_the_home_and_verified_by_name(home: Path) -> None:
     assert "answers 50.0% of sums right (n = 2)" in said
     assert f"tunix-rt evidence verify {home / 'evidence' / RUN}" in said
     assert "VERIFIED" in run("verify", home / "evidence" / RUN)
+    assert "answers 50.0%" in " ".join(run("list").split())
+    assert json.loads(run("list", "--json"))["pagination"]["total"] == 1
 
 
 def test_a_verdict_comes_as_json_and_as_a_page(home: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 import typer
 
 from tunix_rt.cli.engines import chosen_engine, load_engine
-from tunix_rt.cli.evidence_view import print_packed, print_verdict
+from tunix_rt.cli.evidence_view import print_bundles, print_packed, print_verdict
 from tunix_rt.cli.output import JsonFlag, err, print_json, say
 from tunix_rt.cli.train_view import TrainingView
 from tunix_rt.config.settings import load_settings
@@ -18,6 +18,7 @@ from tunix_rt.engines.records import View
 from tunix_rt.engines.run import run as run_training
 from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.evidence.gathering import Wanted
+from tunix_rt.services.evidence.listing import list_evidence
 from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_by_id_or_path
 from tunix_rt.services.evidence.page import verdict_page
 from tunix_rt.services.evidence.replaying import Replay
@@ -103,6 +104,15 @@ def verify(
     print_json(verdict.to_json()) if as_json else print_verdict(verdict)
     if not verdict.passed:
         raise typer.Exit(1)
+
+
+@app.command("list")
+def list_bundles(
+    limit: Annotated[int, typer.Option(min=1, help="Newest ones.")] = 20, as_json: JsonFlag = False
+) -> None:
+    """List the bundles of the home directory, newest first."""
+    found = list_evidence(load_settings(), run_id=None, limit=limit, offset=0)
+    print_json(found.to_json()) if as_json else print_bundles(found)
 
 
 def _train(engine: str, job: TrainingJob, view: View) -> RunManifest:

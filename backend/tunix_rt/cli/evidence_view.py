@@ -2,9 +2,26 @@
 
 from tunix_rt.cli.output import out, print_table, say
 from tunix_rt.core.evidence.verdict import Check, EvidenceVerdict
+from tunix_rt.services.evidence.listing import EvidenceList
 from tunix_rt.services.evidence.packing import PackedEvidence
 
 _STYLES = {"passed": "green", "failed": "bold red", "skipped": "dim"}
+
+
+def print_bundles(found: EvidenceList) -> None:
+    """What was packed into the home directory."""
+    if not found.data and not found.damaged:
+        say("No evidence yet. Pack a run: tunix-rt evidence pack RUN")
+        return
+    rows = [
+        (row.evidence_id, row.kind, f"{row.created_at:%Y-%m-%d %H:%M}", f"{row.size_bytes:,}", row.headline)
+        for row in found.data
+    ]
+    print_table(["id", "kind", "packed (UTC)", "bytes", "what it comes to"], rows)
+    for name in found.damaged:
+        say(f"{name} was changed after it was packed: tunix-rt evidence verify shows what")
+    if found.pagination.next_offset is not None:
+        say(f"{len(found.data)} of {found.pagination.total:,}; --limit shows more")
 
 
 def print_packed(packed: PackedEvidence) -> None:

@@ -174,6 +174,13 @@ def test_packing_again_replaces_the_bundle_and_nothing_else(tmp_path: Path) -> N
         pack(home, to=target)
 
 
+def test_a_run_that_is_being_written_is_not_packed(tmp_path: Path) -> None:
+    run_dir = evaluated_run(tmp_path / "home")
+
+    with run_dir.held(), pytest.raises(ConflictError, match="being written or packed"):
+        pack(tmp_path / "home")
+
+
 def test_a_run_that_does_not_exist_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no run 'run-1'"):
         pack(tmp_path / "home")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tunix_rt.core.evidence.summary import EvalSummary, TrainingCurve
-from tunix_rt.core.flattening import flat
+from tunix_rt.core.flattening import differences
 from tunix_rt.core.run_record import RunFigures, RunManifest
 
 _CLOCK_SLACK = 0.05
@@ -62,11 +62,9 @@ def summary_problems(stated: EvalSummary, recomputed: EvalSummary | None) -> Ite
     if recomputed is None:
         yield "eval_summary.json sums up a run without a training or a score"
         return
-    mine, theirs = flat(stated.to_json()), flat(recomputed.to_json())
-    for key in sorted(mine.keys() | theirs.keys()):
-        if mine.get(key) != theirs.get(key):
-            yield f"eval_summary.json says {key} {_shown(mine, key)}; recomputed it is {_shown(theirs, key)}"
+    for key, mine, theirs in differences(stated.to_json(), recomputed.to_json()):
+        yield f"eval_summary.json says {key} {_shown(mine)}; recomputed it is {_shown(theirs)}"
 
 
-def _shown(values: dict[str, object], key: str) -> object:
-    return values.get(key, "not there")
+def _shown(value: object) -> object:
+    return "not there" if value is None else value

@@ -10,7 +10,7 @@ from tunix_rt.core.evidence.figures import figure_problems, summary_problems
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.summary import eval_summary
 from tunix_rt.core.evidence.verdict import Check, Problem, check_of
-from tunix_rt.core.flattening import flat
+from tunix_rt.core.flattening import differences
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.judging import judge, protocol_versions
 from tunix_rt.evals.scores import score
@@ -76,11 +76,9 @@ class _Rescorer:
 
     def score_problems(self) -> Iterator[str]:
         lenient = bool(self._evaluation.protocol.extraction.lenient_rules)
-        again = flat(score(self._judged, has_lenient_rules=lenient).to_json())
-        stated = flat(self._evaluation.scores.to_json())
-        for key in sorted(stated.keys() | again.keys()):
-            if stated.get(key) != again.get(key):
-                yield f"evaluation.json says {key} {stated.get(key)}; scored again it is {again.get(key)}"
+        again = score(self._judged, has_lenient_rules=lenient)
+        for key, mine, theirs in differences(self._evaluation.scores.to_json(), again.to_json()):
+            yield f"evaluation.json says {key} {mine}; scored again it is {theirs}"
 
 
 def _without_texts(prediction: Prediction) -> Prediction:
@@ -98,9 +96,8 @@ def _without_texts(prediction: Prediction) -> Prediction:
 
 
 def _difference(stated: Prediction, again: Prediction) -> str:
-    mine, theirs = flat(stated.to_json()), flat(again.to_json())
-    key = next(key for key in sorted(mine.keys() | theirs.keys()) if mine.get(key) != theirs.get(key))
-    return f"{key} is {_short(mine.get(key))}; scored again it is {_short(theirs.get(key))}"
+    key, mine, theirs = next(differences(stated.to_json(), again.to_json()))
+    return f"{key} is {_short(mine)}; scored again it is {_short(theirs)}"
 
 
 def _short(value: object, limit: int = 60) -> str:
