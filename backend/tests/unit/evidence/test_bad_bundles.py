@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.evidence_runs import packed
+from support.evidence_runs import packed, reseal
 
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.files.evidence.writing import BundleWriter, bundle_entries
+from tunix_rt.services.evidence.reading import MAX_LINE_BYTES
 from tunix_rt.services.evidence.verifying import verify_evidence
 
 MIB = 1 << 20
@@ -199,3 +200,21 @@ def test_memory_does_not_grow_with_the_bundle(bundle: Path) -> None:
 
     assert first_problem(verdict) == "model/model.safetensors was changed: its SHA-256 is another"
     assert peak_bytes < 16 * MIB
+
+
+def test_answers_without_end_are_not_taken_into_memory(bundle: Path) -> None:
+    path = bundle / "predictions.jsonl"
+    with path.open("ab") as file:
+        file.truncate(MAX_LINE_BYTES + 2 * MIB)
+    reseal(bundle)
+
+    tracemalloc.start()
+    try:
+        verdict = verify_evidence(bundle)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    told = "predictions.jsonl cannot be read: a line is longer than"
+    assert any(told in problem.detail for problem in verdict.problems)
+    assert peak_bytes < 4 * MAX_LINE_BYTES

@@ -18,7 +18,7 @@ from typing import IO, Protocol
 from tunix_rt.core.errors import DataError, NotFoundError
 from tunix_rt.files.evidence.zip_entries import ZipContents, read_entries
 
-MAX_FILES = 100_000
+MAX_FILES = 50_000
 _CHUNK_BYTES = 1 << 20
 _UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 """What a damaged archive or disk answers; zipfile calls encryption a RuntimeError."""

@@ -15,7 +15,11 @@ from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.judging import judge, protocol_versions
 from tunix_rt.evals.scores import score
 from tunix_rt.services.evidence.headlines import success_headline
-from tunix_rt.services.evidence.reading import Contents
+from tunix_rt.services.evidence.reading import Contents, damaged
+
+MAX_SCORED_BYTES = 1 << 30
+"""Of the answers, or of the questions: their verdicts are in memory while the scores are made."""
+_SCORED = ("evalset.jsonl", "predictions.jsonl")
 
 
 def metrics_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
@@ -32,6 +36,9 @@ def metrics_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator
 
 def check_scores(contents: Contents) -> Check:
     """Every answer, judged again from its raw text by the checkers of today, and all scores made of it."""
+    too_large = [path for path in _SCORED if contents.bundle.sizes[path] > MAX_SCORED_BYTES]
+    if too_large:
+        raise damaged(too_large[0], f"more than {MAX_SCORED_BYTES:,} bytes are not scored")
     evaluation, items = contents.evaluation(), contents.items()
     try:
         require_checkers(items)

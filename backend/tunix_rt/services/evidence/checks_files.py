@@ -20,7 +20,6 @@ from tunix_rt.files.evidence.bundle import Bundle, Digest, digest_of, read_whole
 from tunix_rt.services.evidence.reading import MAX_JSON_BYTES, first_problem, strict_json
 
 _AGAIN = "Take another copy of the bundle from where it was published."
-_MAX_SUMS_BYTES = 64 << 20
 
 
 def check_container(bundle: Bundle) -> Check:
@@ -60,7 +59,7 @@ def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
         if path in bundle.sizes and path != SUMS_FILE:
             found = digest_of(bundle, path, max_bytes=MAX_JSON_BYTES)
             hashes[path] = found.sha256 if isinstance(found, Digest) else found
-    stated = read_whole(bundle, SUMS_FILE, max_bytes=_MAX_SUMS_BYTES)
+    stated = read_whole(bundle, SUMS_FILE, max_bytes=MAX_JSON_BYTES)
     problems = [] if stated == sums_text(hashes) else [_other_sums()]
     return check_of("sums", f"{len(hashes):,} sums", problems)
 

@@ -94,7 +94,7 @@ def _staging(target: Path, *, is_zip: bool) -> Iterator[Path]:
 
 def evidence_id(run_id: str) -> str:
     """The name of a run's bundle."""
-    return _NOT_IN_AN_ID.sub("-", run_id).strip("-.")[:128] or "run"
+    return _NOT_IN_AN_ID.sub("-", run_id).strip("-._")[:128] or "run"
 
 
 def _fill(settings: Settings, run_dir: RunDir, staged: Path, request: PackRequest) -> EvidenceManifest:

@@ -15,7 +15,7 @@ from tunix_rt.core.run_record import MetricsLine, RunEnvironment, RunEvent, RunM
 from tunix_rt.files.evidence.bundle import Bundle, iter_lines, read_whole
 from tunix_rt.services.evidence.schemas import TYPES
 
-MAX_JSON_BYTES = 64 << 20
+MAX_JSON_BYTES = 16 << 20
 """A JSON file of a bundle is read whole: none of a real one comes near that."""
 MAX_LINE_BYTES = 16 << 20
 
