@@ -34,6 +34,7 @@ from tunix_rt.services.evidence.checks_run import json_text
 from tunix_rt.services.evidence.packing import PackRequest, pack_evidence
 from tunix_rt.services.run_manifests import add_run_files
 from tunix_rt.services.training import dataset_rows
+from tunix_rt.services.weight_hashing import weights_hash
 
 RUN = "run-1"
 DATASET = "demo-v1"
@@ -185,7 +186,11 @@ def evaluate(home: Path, run_dir: RunDir) -> None:
         evaluation_id=UUID(int=7),
         created_at=NOON,
         model=EvaluatedModel(
-            name=run_dir.run_id, origin="run", run_id=run_dir.run_id, base_model="tiny-llama"
+            name=run_dir.run_id,
+            origin="run",
+            run_id=run_dir.run_id,
+            base_model="tiny-llama",
+            weights_hash=weights_hash({"model": run_dir.model}, lambda _share: None),
         ),
         evalset="sums",
         protocol=protocol,

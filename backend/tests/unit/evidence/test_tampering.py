@@ -10,6 +10,7 @@ import pytest
 from support.evidence_runs import change_json, packed, reseal
 
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
+from tunix_rt.services.evidence.gathering import Wanted
 from tunix_rt.services.evidence.verifying import verify_evidence
 
 NUM_OFFSETS = 7
@@ -140,6 +141,18 @@ def test_a_bundle_that_was_only_resealed_still_holds(bundle: Path) -> None:
     reseal(bundle)
 
     assert verify_evidence(bundle).passed
+
+
+def test_other_weights_than_those_that_answered_are_caught(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_model=True))
+    (bundle / "model" / "model.safetensors").write_bytes(b"better weights")
+    reseal(bundle)
+
+    verdict = verify_evidence(bundle)
+
+    assert [problem.detail for problem in verdict.problems] == [
+        "the weights in model/ are not those that answered"
+    ]
 
 
 def test_nan_in_place_of_a_number_is_caught(bundle: Path) -> None:

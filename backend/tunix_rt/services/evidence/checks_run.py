@@ -1,7 +1,9 @@
 """Does what the run wrote agree with itself: manifest, events, environment, evaluation, dataset?"""
 
+import hashlib
 import json
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from tunix_rt.core.dataset import DatasetManifest, content_hash
 from tunix_rt.core.evalset import evalset_hash
@@ -15,6 +17,8 @@ from tunix_rt.services.evidence.reading import Contents, damaged
 
 CARD = "dataset/README.md"
 _SPLIT_PREFIX = "dataset/"
+_WEIGHTS = "model/*.safetensors"
+_CHUNK_BYTES = 1 << 20
 
 
 def run_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
@@ -100,6 +104,26 @@ def _evaluation_problems(
         yield "predictions.jsonl is not the file that evaluation.json was made from"
     if contents.has("evalset.jsonl") and evalset_hash(contents.items()) != evaluation.protocol.evalset_hash:
         yield "evalset.jsonl does not hold the questions that were asked"
+    stated = evaluation.model.weights_hash
+    # An adapter's hash also covers its base, which is not here.
+    if (
+        stated is not None
+        and not evaluation.model.is_adapter
+        and _weights_hash(contents) not in (None, stated)
+    ):
+        yield "the weights in model/ are not those that answered"
+
+
+def _weights_hash(contents: Contents) -> str | None:
+    """As the evaluation hashed them; None when they are not in the bundle."""
+    paths = sorted(path for path in contents.bundle.sizes if fnmatchcase(path, _WEIGHTS))
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path} {contents.bundle.sizes[path]}\n".encode())
+        with contents.bundle.open(path) as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                digest.update(chunk)
+    return digest.hexdigest() if paths else None
 
 
 def dataset_problems(contents: Contents, evidence: EvidenceManifest) -> Iterator[str]:
