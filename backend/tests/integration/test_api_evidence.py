@@ -43,6 +43,21 @@ def test_a_run_is_packed_listed_verified_and_downloaded(
     assert "evidence.json" in zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
 
 
+def test_a_file_of_a_bundle_can_be_looked_at_and_runs_nothing(client: TestClient, settings: Settings) -> None:
+    evaluated_run(settings.home_dir)
+    client.post(f"{EVIDENCE}/pack", json={"run_id": RUN})
+
+    page = client.get(f"{EVIDENCE}/{RUN}/files/evidence.html")
+    rows = client.get(f"{EVIDENCE}/{RUN}/files/dataset/train.jsonl")
+
+    assert page.text.count("<h1>Evidence: run-1</h1>") == 1
+    assert page.headers["content-type"].startswith("text/html")
+    assert "sandbox" in page.headers["content-security-policy"]
+    assert len(rows.text.splitlines()) == 4
+    for path in ("nothing.txt", "..%2F..%2Ftunix_rt.db", "dataset", ""):
+        error_of(client.get(f"{EVIDENCE}/{RUN}/files/{path}"), 404)
+
+
 def test_a_run_without_proof_is_told_what_is_missing(client: TestClient, settings: Settings) -> None:
     trained_run(settings.home_dir)
 

@@ -1,8 +1,10 @@
 """Evidence: list, pack, get, verify, download."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import IO, Annotated
 
-from fastapi import APIRouter, Path, Query, status
+from fastapi import APIRouter, Depends, Path, Query, status
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +12,7 @@ from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import Limit, Offset
+from tunix_rt.api.transfers import chunks
 from tunix_rt.core.evidence.manifest import EVIDENCE_ID_PATTERN, EvidenceManifest
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
@@ -22,7 +25,23 @@ router = APIRouter(
 )
 
 EvidenceId = Annotated[str, Path(pattern=EVIDENCE_ID_PATTERN)]
+FilePath = Annotated[str, Path(max_length=1024)]
+_MEDIA_TYPES = {
+    ".html": "text/html",
+    ".json": "application/json",
+    **dict.fromkeys((".diff", ".jsonl", ".md", ".txt"), "text/plain; charset=utf-8"),
+}
+# Whatever somebody may have put into a bundle: it runs nothing and asks nobody.
+_AS_TEXT_ONLY = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+}
 RunId = Annotated[str, Field(pattern=RUN_ID_PATTERN)]
+
+
+def _opened(evidence_id: EvidenceId, path: FilePath, store: OpenStore) -> Iterator[IO[bytes]]:
+    with listing.open_file(store.settings, evidence_id, path) as file:
+        yield file
 
 
 class PackBody(BaseModel):
@@ -75,6 +94,17 @@ def get_evidence(evidence_id: EvidenceId, store: OpenStore) -> EvidenceManifest:
 def verify(evidence_id: EvidenceId, store: OpenStore) -> EvidenceVerdict:
     """Hash, read, recompute and score all of it again. 404 if unknown; a bundle that fails is a 200."""
     return listing.verify_known(store.settings, evidence_id)
+
+
+@router.get(
+    "/{evidence_id}/files/{path:path}",
+    responses={**error_responses(404), 200: {"content": {"application/octet-stream": {}}}},
+    response_class=StreamingResponse,
+)
+def get_file(path: FilePath, file: Annotated[IO[bytes], Depends(_opened)]) -> StreamingResponse:
+    """A file of a bundle, to look at: `evidence.html` is the page of it. 404 if unknown."""
+    media_type = _MEDIA_TYPES.get(PurePosixPath(path).suffix, "application/octet-stream")
+    return StreamingResponse(chunks(file), media_type=media_type, headers=_AS_TEXT_ONLY)
 
 
 @router.get(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import DataError, NotFoundError
@@ -16,6 +17,7 @@ from tunix_rt.core.evidence.manifest import (
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.core.record import Record
 from tunix_rt.core.run_record import Count, RunStatus
+from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import bundle_entries
 from tunix_rt.files.zip_pieces import zip_pieces
@@ -84,6 +86,23 @@ def verify_known(settings: Settings, evidence_id: str) -> EvidenceVerdict:
 def evidence_zip(settings: Settings, evidence_id: str) -> Iterator[bytes]:
     """The pieces of a bundle's zip, made while it is sent; NotFoundError at once."""
     return zip_pieces(bundle_entries(_bundle_dir(settings, evidence_id)))
+
+
+def open_file(settings: Settings, evidence_id: str, path: str) -> IO[bytes]:
+    """A file of a bundle, open for reading.
+
+    Raises:
+        NotFoundError: There is no such bundle, or it holds no such file. What lies elsewhere is not told from
+            what does not exist.
+    """
+    with open_bundle(_bundle_dir(settings, evidence_id)) as bundle:
+        if path not in bundle.sizes:
+            raise NotFoundError(
+                f"The evidence {evidence_id} has no file {path!r}.",
+                next_step=f"List its files: GET /api/evidence/{evidence_id}",
+            )
+        with storage_errors(f"opening {path}"):
+            return bundle.open(path)
 
 
 def _bundles(settings: Settings) -> Iterator[Path]:
