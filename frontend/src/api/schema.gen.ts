@@ -15383,7 +15383,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": unknown;
                     "application/octet-stream": unknown;
+                    "text/html": unknown;
+                    "text/plain": unknown;
                 };
             };
             /** @description Unauthorized */

@@ -29,8 +29,9 @@ FilePath = Annotated[str, Path(max_length=1024)]
 _MEDIA_TYPES = {
     ".html": "text/html",
     ".json": "application/json",
-    **dict.fromkeys((".diff", ".jsonl", ".md", ".txt"), "text/plain; charset=utf-8"),
+    **dict.fromkeys((".diff", ".jsonl", ".md", ".txt"), "text/plain"),
 }
+_SHOWN_AS = sorted({*_MEDIA_TYPES.values(), "application/octet-stream"})
 # Whatever somebody may have put into a bundle: it runs nothing and asks nobody.
 _AS_TEXT_ONLY = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
@@ -98,7 +99,7 @@ def verify(evidence_id: EvidenceId, store: OpenStore) -> EvidenceVerdict:
 
 @router.get(
     "/{evidence_id}/files/{path:path}",
-    responses={**error_responses(404), 200: {"content": {"application/octet-stream": {}}}},
+    responses={**error_responses(404), 200: {"content": {kind: {} for kind in _SHOWN_AS}}},
     response_class=StreamingResponse,
 )
 def get_file(path: FilePath, file: Annotated[IO[bytes], Depends(_opened)]) -> StreamingResponse:
