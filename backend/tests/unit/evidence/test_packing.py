@@ -174,6 +174,17 @@ def test_packing_again_replaces_the_bundle_and_nothing_else(tmp_path: Path) -> N
         pack(home, to=target)
 
 
+@pytest.mark.parametrize("place", ["other.zip", "home/runs/run-1/evidence.zip"])
+def test_a_zip_replaces_no_other_file_and_goes_into_no_run(tmp_path: Path, place: str) -> None:
+    evaluated_run(tmp_path / "home")
+    (tmp_path / "other.zip").write_text("somebody's")
+
+    with pytest.raises(ConflictError, match=r"\.zip (holds something else|is inside the run)"):
+        pack(tmp_path / "home", to=(tmp_path / place).with_suffix(""), is_zip=True)
+
+    assert (tmp_path / "other.zip").read_text() == "somebody's"
+
+
 def test_a_run_that_is_being_written_is_not_packed(tmp_path: Path) -> None:
     run_dir = evaluated_run(tmp_path / "home")
 

@@ -67,15 +67,16 @@ def pack_evidence(settings: Settings, request: PackRequest) -> PackedEvidence:
     """
     run_dir = request.run_dir
     target = (request.to or settings.evidence_dir / evidence_id(run_dir.run_id)).absolute()
-    _refuse_other_content(target, run_dir)
+    result = target.with_name(f"{target.name}.zip") if request.is_zip else target
+    _refuse_other_content(result, run_dir)
     with _held(run_dir), _staging(target, is_zip=request.is_zip) as staged:
         manifest = _fill(settings, run_dir, staged, request)
         verdict = verify_evidence(staged)
         if not verdict.passed:
             raise _refusal(run_dir.run_id, verdict.problems, is_success=not request.is_failure_report)
         if request.is_zip:
-            zip_bundle(staged, _zip_path(target))
-    return PackedEvidence(_zip_path(target) if request.is_zip else target, manifest, verdict)
+            zip_bundle(staged, result)
+    return PackedEvidence(result, manifest, verdict)
 
 
 @contextmanager
@@ -173,24 +174,20 @@ def _held(run_dir: RunDir) -> Iterator[None]:
         yield
 
 
-def _refuse_other_content(target: Path, run_dir: RunDir) -> None:
-    """Only an earlier bundle of the same run may be replaced."""
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
-        return
-    if target.is_dir() and not target.resolve().is_relative_to(run_dir.path.resolve()):
-        with open_bundle(target) as bundle:
-            if bundle.sizes.keys() >= {EVIDENCE_FILE} and _is_of(Contents(bundle), run_dir):
-                return
-    raise ConflictError(
-        f"{target} holds something else than a bundle of this run.",
-        next_step="Name a new directory with --to.",
-    )
+def _refuse_other_content(path: Path, run_dir: RunDir) -> None:
+    """Only an earlier bundle of the same run may be replaced, and nothing goes into the run itself."""
+    is_inside = path.resolve().is_relative_to(run_dir.path.resolve())
+    is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    if is_inside or not (is_free or _is_bundle_of(path, run_dir)):
+        what = "is inside the run" if is_inside else "holds something else than a bundle of this run"
+        raise ConflictError(f"{path} {what}.", next_step="Name a new directory with --to.")
 
 
-def _is_of(contents: Contents, run_dir: RunDir) -> bool:
+def _is_bundle_of(path: Path, run_dir: RunDir) -> bool:
     try:
-        found = EvidenceManifest.model_validate_json(contents.text(EVIDENCE_FILE))
-    except ValueError:
+        with open_bundle(path) as bundle:
+            found = EvidenceManifest.model_validate_json(Contents(bundle).text(EVIDENCE_FILE))
+    except (DataError, ValueError):
         return False
     return found.evidence_id == evidence_id(run_dir.run_id)
 
@@ -203,10 +200,6 @@ def _refusal(run_id: str, problems: tuple[Problem, ...], *, is_success: bool) ->
         f"The run {run_id} cannot be packed as {what}: {len(problems)} problems.{shown}",
         next_step=steps[0] if steps else "Repair what is named, or run it again.",
     )
-
-
-def _zip_path(target: Path) -> Path:
-    return target.with_name(f"{target.name}.zip")
 
 
 def zip_bundle(directory: Path, path: Path) -> None:
