@@ -52,7 +52,7 @@ bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (ab
 	$(BIN)/python -m benchmarks.packing_cpu
 
 docs: .venv/dev ## the reference pages, made from the code
-	$(BIN)/python -m pytest -q backend/tests/unit/test_docs.py --update-golden
+	$(BIN)/python -m pytest -q backend/tests/unit/test_docs.py backend/tests/unit/evidence/test_schemas.py --update-golden
 
 client: frontend/node_modules ## the TypeScript client, made from the API
 	$(NPM) run --silent generate

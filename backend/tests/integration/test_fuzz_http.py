@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import (
 from support.datasets import sums
 from support.evaluated_runs import store_answers, write_run
 from support.evaluations import NOON
+from support.evidence_runs import RUN, packed
 from support.sweeps import make_spec
 
 from tunix_rt.api.app import create_app
@@ -109,6 +110,14 @@ def test_no_request_breaks_a_route_that_reads_files(
 ) -> None:
     for operation in operations_of(store, tag):
         fuzz(operation, known[tag])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+def test_no_request_breaks_evidence(store: Store) -> None:
+    packed(store.settings.home_dir, store.settings.evidence_dir / RUN)
+    for operation in operations_of(store, "evidence"):
+        fuzz(operation, {"evidence_id": RUN, "run_id": RUN, "path": "evidence.html"})
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def spooled(lines: Iterable[str]) -> IO[bytes]:
 def download(file: IO[bytes], name: str, media_type: str) -> StreamingResponse:
     """An answer that streams `file` and closes it."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(_chunks(file), media_type=media_type, headers=headers)
+    return StreamingResponse(chunks(file), media_type=media_type, headers=headers)
 
 
 def pieces_response(pieces: Iterator[bytes], media_type: str) -> Response:
@@ -66,7 +66,8 @@ def text_answer(media_type: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {media_type: {"schema": {"type": "string"}}}}}
 
 
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+def chunks(file: IO[bytes]) -> Iterator[bytes]:
+    """The pieces of an open file, which is closed at the end."""
     with file:
         while chunk := file.read(_CHUNK_BYTES):
             yield chunk

@@ -30,6 +30,7 @@ COMMANDS = {
     "baselines": "baselines:app",
     "models": "models:app",
     "chat": "chat:chat",
+    "evidence": "evidence:app",
     "demo": "demo:demo",
     "doctor": "doctor:doctor",
     "up": "server:up",

@@ -123,6 +123,11 @@ class Settings(BaseSettings):
         return self.home_dir / "faithfulness"
 
     @property
+    def evidence_dir(self) -> Path:
+        """Where evidence bundles live that were packed without another place."""
+        return self.home_dir / "evidence"
+
+    @property
     def judge_cache_dir(self) -> Path:
         """Where replies of judges are kept."""
         return self.home_dir / "judge_cache"

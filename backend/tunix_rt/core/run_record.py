@@ -109,7 +109,11 @@ class RunEnvironment(Record):
     commit: str | None = None
     """Of the code, when it runs from a git checkout."""
     is_dirty: bool | None = None
-    """Whether that checkout has uncommitted changes."""
+    """Whether that checkout has uncommitted changes; those of the package are in `code.diff`."""
+    code_sha256: str | None = None
+    """Of the package's Python files: the same in a checkout and in a wheel."""
+    installed: dict[str, str] | None = None
+    """Every installed distribution with its version: the lock."""
 
 
 class RunFailure(Record):

@@ -2,14 +2,12 @@
 
 import os
 import platform
-import shutil
-import subprocess
 from importlib import metadata
 from pathlib import Path
 
-import tunix_rt
 from tunix_rt.core.redaction import redacted
 from tunix_rt.core.run_record import RunEnvironment
+from tunix_rt.engines.code_revision import code_sha256, commit, has_changes, installed_packages
 
 _PACKAGES = (
     "accelerate",
@@ -45,14 +43,13 @@ _VARIABLES = (
     "CUDA_VISIBLE_DEVICES",
 )
 _NVIDIA_VERSION = Path("/proc/driver/nvidia/version")
-_GIT_TIMEOUT_S = 10
 
 
 def run_environment(
     engine: str, *, device: str, devices: tuple[str, ...], device_memory_bytes: int | None
 ) -> RunEnvironment:
     """Everything that may explain a difference between two runs of one recipe."""
-    commit = _git("rev-parse", "HEAD")
+    revision = commit()
     return RunEnvironment(
         python=platform.python_version(),
         platform=platform.platform(),
@@ -66,8 +63,10 @@ def run_environment(
         devices=devices,
         device_memory_bytes=device_memory_bytes,
         driver=nvidia_driver(),
-        commit=commit,
-        is_dirty=None if commit is None else bool(_git("status", "--porcelain")),
+        commit=revision,
+        is_dirty=None if revision is None else has_changes(),
+        code_sha256=code_sha256(),
+        installed=installed_packages(),
     )
 
 
@@ -81,17 +80,3 @@ def _version(package: str) -> str | None:
 def nvidia_driver() -> str | None:
     """What the driver says about itself; None where there is none."""
     return _NVIDIA_VERSION.read_text().splitlines()[0] if _NVIDIA_VERSION.exists() else None
-
-
-def _git(*arguments: str) -> str | None:
-    """What git says about the checkout that this code runs from; None when it is not one."""
-    directory = Path(tunix_rt.__file__).parent
-    if shutil.which("git") is None:
-        return None
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(directory), *arguments], capture_output=True, text=True, timeout=_GIT_TIMEOUT_S
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None

@@ -130,6 +130,11 @@ class RunRecords:
         """Write a file of the run directory whole."""
         write_json_atomically(self._run_dir.path / name, value, what=f"writing {name}")
 
+    def write_text(self, name: str, text: str) -> None:
+        """Write a file of the run directory whole."""
+        with write_atomically(self._run_dir.path / name, what=f"writing {name}") as file:
+            file.write(text.encode())
+
     def write_arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write arrays into a file of the run directory, whole."""
         with write_atomically(self._run_dir.path / name, what=f"writing {name}") as file:

@@ -5,6 +5,7 @@ from typing import Any
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.run_record import RunEnvironment, RunFigures
 from tunix_rt.engines.base import TrainingJob
+from tunix_rt.engines.code_revision import code_diff
 from tunix_rt.engines.device_targets import Devices
 from tunix_rt.engines.loop import Position
 from tunix_rt.engines.metering import Meter
@@ -20,6 +21,8 @@ def record_beginning(
     records.begin(step=start.step)
     records.write_json(job.run_dir.recipe.name, job.resolved.to_json())
     records.write_json(job.run_dir.environment.name, environment.to_json())
+    if environment.is_dirty and (diff := code_diff()) is not None:
+        records.write_text(job.run_dir.code_diff.name, diff)
     if start.step:
         records.event("resumed", f"going on after step {start.step}", step=start.step)
     else:

@@ -1,6 +1,6 @@
 """Run directories: the layout, lines that are appended and cut back, and who writes at a time.
 
-runs/<run_id>/recipe.resolved.json  plan.json  environment.json
+runs/<run_id>/recipe.resolved.json  plan.json  environment.json  code.diff
 runs/<run_id>/metrics.jsonl  events.jsonl  log.txt     appended line by line
 runs/<run_id>/checkpoints/<step>/  model/              whole directories
 runs/<run_id>/run_manifest.json                        written last
@@ -53,6 +53,11 @@ class RunDir:
     def environment(self) -> Path:
         """On what it ran."""
         return self.path / "environment.json"
+
+    @property
+    def code_diff(self) -> Path:
+        """What the code had that its commit has not; absent where there was nothing, or no checkout."""
+        return self.path / "code.diff"
 
     @property
     def metrics(self) -> Path:

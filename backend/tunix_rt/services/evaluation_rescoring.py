@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
+from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.evaluation.prediction import Generation
@@ -51,7 +52,7 @@ def rescore(store: Store, evaluation: Evaluation, *, directory: Path | None = No
     Raises:
         ConflictError: The items that were asked are nowhere to be found.
     """
-    items = _items_of(store, evaluation, directory)
+    items = items_of(store.settings, evaluation, directory)
     require_checkers(items)
     today = {"max_answer_chars": MAX_ANSWER_CHARS, "versions": protocol_versions(items)}
     start = EvaluationStart(
@@ -119,9 +120,15 @@ def _scored(
     return publish_evaluation(store, EvaluationDir(path), run_of(store, evaluation))
 
 
-def _items_of(store: Store, evaluation: Evaluation, directory: Path | None) -> tuple[EvalItem, ...]:
-    """The items that were asked, wherever they still are: known by their hash."""
-    for items in _candidates(store, evaluation, directory):
+def items_of(
+    settings: Settings, evaluation: Evaluation, directory: Path | None = None
+) -> tuple[EvalItem, ...]:
+    """The items that were asked, wherever they still are: known by their hash.
+
+    Raises:
+        ConflictError: They are nowhere to be found.
+    """
+    for items in _candidates(settings, evaluation, directory):
         if evalset_hash(items) == evaluation.protocol.evalset_hash:
             return items
     raise ConflictError(
@@ -132,12 +139,12 @@ def _items_of(store: Store, evaluation: Evaluation, directory: Path | None) -> t
 
 
 def _candidates(
-    store: Store, evaluation: Evaluation, directory: Path | None
+    settings: Settings, evaluation: Evaluation, directory: Path | None
 ) -> Iterator[tuple[EvalItem, ...]]:
-    kept = directory or store.settings.evaluations_dir / str(evaluation.evaluation_id)
+    kept = directory or settings.evaluations_dir / str(evaluation.evaluation_id)
     yield EvaluationDir(kept).read_items()
     try:
-        evalset = open_evalset(store.settings, evaluation.evalset)
+        evalset = open_evalset(settings, evaluation.evalset)
     except (NotFoundError, DataError):
         return  # there is none of this name, or no longer a good one
     yield evalset.first(evaluation.num_items).items

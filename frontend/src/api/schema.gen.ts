@@ -2076,6 +2076,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Evidence
+         * @description A page of the bundles in the home directory, newest first; of one run when its id is given.
+         */
+        get: operations["list_evidence_api_evidence_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evidence/pack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pack
+         * @description Pack a run, in place of its earlier bundle. 404 if unknown, 409 while it runs, 422 without proof.
+         */
+        post: operations["pack_api_evidence_pack_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evidence/{evidence_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Evidence
+         * @description A bundle: every file and what it proves. 404 if unknown, 422 if the list was changed.
+         */
+        get: operations["get_evidence_api_evidence__evidence_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evidence/{evidence_id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify
+         * @description Hash, read, recompute and score all of it again. 404 if unknown; a bundle that fails is a 200.
+         */
+        post: operations["verify_api_evidence__evidence_id__verify_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evidence/{evidence_id}/files/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get File
+         * @description A file of a bundle, to look at: `evidence.html` is the page of it. 404 if unknown.
+         */
+        get: operations["get_file_api_evidence__evidence_id__files__path__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evidence/{evidence_id}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download
+         * @description The bundle as a zip, made while it is sent. 404 if unknown.
+         */
+        get: operations["download_api_evidence__evidence_id__download_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/preferences": {
         parameters: {
             query?: never;
@@ -2556,6 +2676,34 @@ export interface components {
              */
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"] | null;
+        };
+        /**
+         * Check
+         * @description One thing that was looked at.
+         */
+        Check: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "container" | "manifest" | "files" | "sums" | "complete" | "contents" | "run" | "dataset" | "figures" | "scores" | "signature" | "replay";
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "passed" | "failed" | "skipped";
+            /** Detail */
+            detail: string;
+            /**
+             * Problems
+             * @default []
+             */
+            problems?: components["schemas"]["tunix_rt__core__evidence__verdict__Problem"][];
+            /**
+             * Num Problems
+             * @default 0
+             */
+            num_problems?: number;
         };
         /**
          * CheckScores
@@ -3116,7 +3264,7 @@ export interface components {
              * Problems
              * @default []
              */
-            problems?: components["schemas"]["Problem"][];
+            problems?: components["schemas"]["tunix_rt__core__doctor__Problem"][];
         };
         /**
          * DiffRow
@@ -3458,6 +3606,141 @@ export interface components {
             format_adherence?: number | null;
             /** Rescored From */
             rescored_from?: string | null;
+        };
+        /**
+         * EvidenceFile
+         * @description One file of a bundle.
+         */
+        EvidenceFile: {
+            /** Path */
+            path: string;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Sha256 */
+            sha256: string;
+            /** Proves */
+            proves: string;
+            /** Content Schema */
+            content_schema?: string | null;
+        };
+        /**
+         * EvidenceList
+         * @description A page of bundles, newest first.
+         */
+        EvidenceList: {
+            /** Data */
+            data: components["schemas"]["EvidenceRow"][];
+            /** Damaged */
+            damaged: string[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * EvidenceManifest
+         * @description What a bundle holds. Written when all of that is there.
+         */
+        EvidenceManifest: {
+            /**
+             * Evidence Version
+             * @default 1
+             * @constant
+             */
+            evidence_version?: "1";
+            /** Evidence Id */
+            evidence_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "evidence" | "failure-report";
+            /** Headline */
+            headline: string;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Tunix Rt Version */
+            tunix_rt_version: string;
+            /** Files */
+            files: components["schemas"]["EvidenceFile"][];
+            /**
+             * Left Out
+             * @default []
+             */
+            left_out?: components["schemas"]["LeftOutFile"][];
+            /**
+             * Content Hash
+             * @default 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            content_hash?: string;
+        };
+        /**
+         * EvidenceRow
+         * @description One bundle in a list.
+         */
+        EvidenceRow: {
+            /** Evidence Id */
+            evidence_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "evidence" | "failure-report";
+            /** Headline */
+            headline: string;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Num Files */
+            num_files: number;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Is Signed */
+            is_signed: boolean;
+            /** Content Hash */
+            content_hash: string;
+        };
+        /**
+         * EvidenceVerdict
+         * @description Whether a bundle can be believed.
+         */
+        EvidenceVerdict: {
+            /**
+             * Verdict Version
+             * @default 1
+             * @constant
+             */
+            verdict_version?: "1";
+            /** Passed */
+            passed: boolean;
+            /**
+             * Checked At
+             * Format: date-time
+             */
+            checked_at: string;
+            /** Tunix Rt Version */
+            tunix_rt_version: string;
+            /** Bundle */
+            bundle: string;
+            manifest?: components["schemas"]["EvidenceManifest"] | null;
+            /** Checks */
+            checks: components["schemas"]["Check"][];
         };
         /**
          * Examination
@@ -4125,6 +4408,18 @@ export interface components {
             entries: components["schemas"]["LeaderboardEntry"][];
         };
         /**
+         * LeftOutFile
+         * @description A file of the run that is not in the bundle, by the hash that the run wrote down.
+         */
+        LeftOutFile: {
+            /** Path */
+            path: string;
+            /** Sha256 */
+            sha256: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
          * LintCode
          * @description One kind of finding.
          */
@@ -4647,6 +4942,29 @@ export interface components {
             similarity: number;
         };
         /**
+         * PackBody
+         * @description Which run is packed, and how much of it.
+         */
+        PackBody: {
+            /** Run Id */
+            run_id: string;
+            /**
+             * Is Failure Report
+             * @default false
+             */
+            is_failure_report?: boolean;
+            /**
+             * Has Model
+             * @default false
+             */
+            has_model?: boolean;
+            /**
+             * Has Dataset
+             * @default true
+             */
+            has_dataset?: boolean;
+        };
+        /**
          * Pagination
          * @description Where a page stands.
          */
@@ -5003,16 +5321,6 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
             /** Tallies */
             tallies: components["schemas"]["PairTally"][];
-        };
-        /**
-         * Problem
-         * @description Something that is there and does not work.
-         */
-        Problem: {
-            /** Detail */
-            detail: string;
-            /** Next Step */
-            next_step: string;
         };
         /**
          * PromoteRequest
@@ -7113,6 +7421,26 @@ export interface components {
             linter_version?: string | null;
         };
         /**
+         * Problem
+         * @description Something that is there and does not work.
+         */
+        tunix_rt__core__doctor__Problem: {
+            /** Detail */
+            detail: string;
+            /** Next Step */
+            next_step: string;
+        };
+        /**
+         * Problem
+         * @description Something that is wrong, and what to do about it.
+         */
+        tunix_rt__core__evidence__verdict__Problem: {
+            /** Detail */
+            detail: string;
+            /** Next Step */
+            next_step?: string | null;
+        };
+        /**
          * Lineage
          * @description Where a version comes from. What is not known is left out.
          */
@@ -7189,6 +7517,7 @@ export type Candidate = components['schemas']['Candidate'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type ChatRequest = components['schemas']['ChatRequest'];
+export type Check = components['schemas']['Check'];
 export type CheckScores = components['schemas']['CheckScores'];
 export type CheckedEvalSet = components['schemas']['CheckedEvalSet'];
 export type CheckedStep = components['schemas']['CheckedStep'];
@@ -7229,6 +7558,11 @@ export type EvaluatedModel = components['schemas']['EvaluatedModel'];
 export type Evaluation = components['schemas']['Evaluation'];
 export type EvaluationList = components['schemas']['EvaluationList'];
 export type EvaluationSummary = components['schemas']['EvaluationSummary'];
+export type EvidenceFile = components['schemas']['EvidenceFile'];
+export type EvidenceList = components['schemas']['EvidenceList'];
+export type EvidenceManifest = components['schemas']['EvidenceManifest'];
+export type EvidenceRow = components['schemas']['EvidenceRow'];
+export type EvidenceVerdict = components['schemas']['EvidenceVerdict'];
 export type Examination = components['schemas']['Examination'];
 export type ExampleRef = components['schemas']['ExampleRef'];
 export type ExtraReport = components['schemas']['ExtraReport'];
@@ -7263,6 +7597,7 @@ export type Judgement = components['schemas']['Judgement'];
 export type Leaderboard = components['schemas']['Leaderboard'];
 export type LeaderboardEntry = components['schemas']['LeaderboardEntry'];
 export type LeaderboardGroup = components['schemas']['LeaderboardGroup'];
+export type LeftOutFile = components['schemas']['LeftOutFile'];
 export type LintCode = components['schemas']['LintCode'];
 export type LintReport = components['schemas']['LintReport'];
 export type LogRandInt = components['schemas']['LogRandInt'];
@@ -7286,6 +7621,7 @@ export type NewTuningJob = components['schemas']['NewTuningJob'];
 export type OpenAiErrorBody = components['schemas']['OpenAIErrorBody'];
 export type OpenAiErrorDetail = components['schemas']['OpenAIErrorDetail'];
 export type Overlap = components['schemas']['Overlap'];
+export type PackBody = components['schemas']['PackBody'];
 export type Pagination = components['schemas']['Pagination'];
 export type PairTally = components['schemas']['PairTally'];
 export type PairedDifference = components['schemas']['PairedDifference'];
@@ -7299,7 +7635,6 @@ export type Prediction = components['schemas']['Prediction'];
 export type PredictionList = components['schemas']['PredictionList'];
 export type Preference = components['schemas']['Preference'];
 export type PreferenceList = components['schemas']['PreferenceList'];
-export type Problem = components['schemas']['Problem'];
 export type PromoteRequest = components['schemas']['PromoteRequest'];
 export type Promotion = components['schemas']['Promotion'];
 export type Protocol = components['schemas']['Protocol'];
@@ -7390,6 +7725,8 @@ export type XraySegment = components['schemas']['XraySegment'];
 export type XrayToken = components['schemas']['XrayToken'];
 export type TunixRtCoreChatCompletionChoice = components['schemas']['tunix_rt__core__chat__completion__Choice'];
 export type TunixRtCoreDatasetLineage = components['schemas']['tunix_rt__core__dataset__Lineage'];
+export type TunixRtCoreDoctorProblem = components['schemas']['tunix_rt__core__doctor__Problem'];
+export type TunixRtCoreEvidenceVerdictProblem = components['schemas']['tunix_rt__core__evidence__verdict__Problem'];
 export type TunixRtCoreModelsVersionLineage = components['schemas']['tunix_rt__core__models__version__Lineage'];
 export type TunixRtCoreSweepsSearchSpaceChoice = components['schemas']['tunix_rt__core__sweeps__search_space__Choice'];
 export type $defs = Record<string, never>;
@@ -17525,6 +17862,533 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_evidence_api_evidence_get: {
+        parameters: {
+            query?: {
+                run_id?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    pack_api_evidence_pack_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PackBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceManifest"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_evidence_api_evidence__evidence_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evidence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceManifest"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    verify_api_evidence__evidence_id__verify_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evidence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceVerdict"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_file_api_evidence__evidence_id__files__path__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                path: string;
+                evidence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/octet-stream": unknown;
+                    "text/html": unknown;
+                    "text/plain": unknown;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    download_api_evidence__evidence_id__download_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evidence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": unknown;
+                };
             };
             /** @description Unauthorized */
             401: {

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
+from tunix_rt.core.flattening import flat
 from tunix_rt.core.record import Record
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 
@@ -95,13 +96,6 @@ class Protocol(Record):
 
     def differences(self, other: "Protocol") -> tuple[str, ...]:
         """What the two do not share, one line each: `decoding.temperature: 0.0 / 0.7`."""
-        mine, theirs = _flat(self.to_json()), _flat(other.to_json())
+        mine, theirs = flat(self.to_json()), flat(other.to_json())
         keys = [key for key in sorted(mine.keys() | theirs.keys()) if mine.get(key) != theirs.get(key)]
         return tuple(f"{key}: {mine.get(key, '-')} / {theirs.get(key, '-')}" for key in keys)
-
-
-def _flat(value: object, prefix: str = "") -> dict[str, object]:
-    if not isinstance(value, dict):
-        return {prefix.rstrip("."): value}
-    pairs = [_flat(inner, f"{prefix}{key}.") for key, inner in value.items()]
-    return {key: inner for pair in pairs for key, inner in pair.items()}

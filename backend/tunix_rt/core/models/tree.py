@@ -22,10 +22,14 @@ def _inner_path(path: str) -> str:
     return path
 
 
+InnerPath = Annotated[str, AfterValidator(_inner_path)]
+"""A path that stays inside the directory it is joined to."""
+
+
 class ModelFile(Record):
     """One file of a model."""
 
-    path: Annotated[str, AfterValidator(_inner_path)]
+    path: InnerPath
     """Inside the model's directory, with `/` between its parts."""
     size_bytes: Count
     sha256: Sha256

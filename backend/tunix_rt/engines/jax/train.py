@@ -179,5 +179,7 @@ class _Training:
             self.prepared.source,
             self.prepared.encoder,
         )
-        self.records.event("exported", f"weights of step {step} are in {self.job.run_dir.model}", step=step)
+        self.records.event(
+            "exported", f"weights of step {step} are in {self.job.run_dir.model.name}/", step=step
+        )
         return step

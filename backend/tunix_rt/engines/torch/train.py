@@ -163,5 +163,7 @@ class _Training:
             learner.train_step.load_state_dict(restored.state)
             step = best_step
         export_model(self.job.run_dir.model, self.prepared, decoder, learner.train_step, self.layout)
-        self.records.event("exported", f"weights of step {step} are in {self.job.run_dir.model}", step=step)
+        self.records.event(
+            "exported", f"weights of step {step} are in {self.job.run_dir.model.name}/", step=step
+        )
         return step

@@ -1,11 +1,10 @@
 """A registered version as one zip file, made while it is sent: memory does not grow with the model."""
 
 import hashlib
-import io
 import zipfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.models.tree import ModelFile, ModelTree, tree_of
@@ -13,6 +12,7 @@ from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.file_copies import stream_digest
 from tunix_rt.files.model_store import ModelStore
+from tunix_rt.files.zip_pieces import PIECE_BYTES, zip_pieces
 from tunix_rt.services.registry.cards import card_of
 from tunix_rt.services.registry.registering import model_store
 from tunix_rt.services.store import Store
@@ -20,9 +20,6 @@ from tunix_rt.services.store import Store
 CARD_FILE = "README.md"
 OTHER_CARD_FILE = "TUNIX_RT_CARD.md"
 """Where a model brings a card of its own."""
-_CHUNK_BYTES = 1 << 20
-# Every archive of one version is the same, whenever it is made.
-_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def zip_chunks(store: Store, version: ModelVersion) -> Iterator[bytes]:
@@ -56,29 +53,14 @@ def archived_tree(path: Path, tree: ModelTree) -> ModelTree:
 
 
 def _pieces(files: ModelStore, tree: ModelTree, card: str) -> Iterator[bytes]:
-    sink = _Sink()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_entry(card_name(tree)), card)
-        yield sink.take()
-        for file in tree.files:
-            # Sizes beyond 4 GiB must be announced before the first byte.
-            with archive.open(_entry(file.path), "w", force_zip64=True) as entry:
-                for chunk in _checked_chunks(files, file):
-                    entry.write(chunk)
-                    yield sink.take()
-    yield sink.take()
-
-
-def _entry(path: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(path, _TIME)
-    info.external_attr = 0o644 << 16
-    return info
+    entries = ((file.path, _checked_chunks(files, file)) for file in tree.files)
+    return zip_pieces(chain([(card_name(tree), [card.encode()])], entries))
 
 
 def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:
     digest = hashlib.sha256()
     with files.blob(file.sha256).open("rb") as blob:
-        while chunk := blob.read(_CHUNK_BYTES):
+        while chunk := blob.read(PIECE_BYTES):
             digest.update(chunk)
             yield chunk
     if digest.hexdigest() != file.sha256:
@@ -86,23 +68,3 @@ def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:
             f"The model store is damaged: {file.path} is not what was registered.",
             next_step="Register the same model again, or restore the store from a backup.",
         )
-
-
-class _Sink(io.RawIOBase):
-    """A file that cannot be rewound: what is written is taken away piece by piece."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._pieces.append(bytes(data))
-        return len(data)
-
-    def take(self) -> bytes:
-        """What was written since the last time."""
-        taken = b"".join(self._pieces)
-        self._pieces.clear()
-        return taken

@@ -1,0 +1,124 @@
+"""`tunix-rt evidence` as people type it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.evidence_runs import RUN, evaluated_run, trained_run
+from typer.testing import CliRunner
+
+from tunix_rt.cli.main import app
+from tunix_rt.core.errors import DataError, TunixRTError
+from tunix_rt.services.evidence.schemas import TYPES
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(*arguments: str | Path, exit_code: int = 0) -> str:
+    done = CliRunner().invoke(app, ["evidence", *map(str, arguments)])
+    if isinstance(done.exception, TunixRTError):
+        raise done.exception
+    assert done.exit_code == exit_code, done.output
+    return done.stdout
+
+
+@pytest.fixture
+def home() -> Path:
+    return Path(os.environ["TUNIX_RT_HOME"])
+
+
+def test_a_run_is_packed_into_the_home_and_verified_by_name(home: Path) -> None:
+    evaluated_run(home)
+
+    said = run("pack", RUN)
+
+    assert "answers 50.0% of sums right (n = 2)" in said
+    assert f"tunix-rt evidence verify {home / 'evidence' / RUN}" in said
+    assert "VERIFIED" in run("verify", home / "evidence" / RUN)
+    assert "answers 50.0%" in " ".join(run("list").split())
+    assert json.loads(run("list", "--json"))["pagination"]["total"] == 1
+
+
+def test_a_verdict_comes_as_json_and_as_a_page(home: Path, tmp_path: Path) -> None:
+    evaluated_run(home)
+    path = json.loads(run("pack", RUN, "--to", tmp_path / "out", "--zip", "--json"))["path"]
+
+    verdict = json.loads(run("verify", path, "--json", "--html", tmp_path / "verdict.html"))
+
+    assert verdict["passed"]
+    page = (tmp_path / "verdict.html").read_text(encoding="utf-8")
+    assert "<h1>Verified: out.zip</h1>" in page
+
+
+def test_a_bundle_that_does_not_hold_ends_with_exit_code_1(home: Path, tmp_path: Path) -> None:
+    evaluated_run(home)
+    run("pack", RUN, "--to", tmp_path / "bundle")
+    (tmp_path / "bundle" / "log.txt").write_text("<script>alert(1)</script>")
+    (tmp_path / "bundle" / "<script>").write_text("")
+
+    said = run("verify", tmp_path / "bundle", "--html", tmp_path / "verdict.html", exit_code=1)
+
+    assert "NOT VERIFIED" in said
+    assert "log.txt is truncated" in said
+    assert "<script>" not in (tmp_path / "verdict.html").read_text(encoding="utf-8")
+
+
+def test_a_failed_run_is_refused_unless_it_is_called_one(home: Path) -> None:
+    trained_run(home, fails=True)
+
+    with pytest.raises(DataError, match="no success"):
+        run("pack", RUN)
+
+    assert "FAILURE REPORT" in run("pack", RUN, "--failure-report")
+
+
+def test_the_page_of_a_bundle_makes_no_request(home: Path) -> None:
+    evaluated_run(home)
+    run("pack", RUN)
+
+    page = (home / "evidence" / RUN / "evidence.html").read_text(encoding="utf-8")
+
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
+    assert "<script" not in page
+    assert page.count("<polyline") == 3
+    assert "prefers-color-scheme: dark" in page
+
+
+def package_submission(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    script = ROOT / "backend" / "tools" / "package_submission.py"
+    return subprocess.run(
+        [sys.executable, script, *arguments], capture_output=True, text=True, encoding="utf-8", timeout=300
+    )
+
+
+def test_a_submission_is_packaged_from_a_run_or_from_its_evidence(home: Path, tmp_path: Path) -> None:
+    run_dir = evaluated_run(home)
+    run("pack", RUN, "--to", tmp_path / "submission_runs" / RUN)
+
+    of_run = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
+    of_bundle = package_submission(
+        "--run-dir", tmp_path / "submission_runs" / RUN, "--output", tmp_path / "two"
+    )
+
+    assert (of_run.returncode, of_bundle.returncode) == (0, 0), of_run.stderr + of_bundle.stderr
+    assert "VERIFIED" in run("verify", tmp_path / "one" / f"{RUN}.zip")
+    assert "VERIFIED" in run("verify", tmp_path / "two" / f"{RUN}.zip")
+
+
+def test_a_submission_without_proof_is_refused(home: Path, tmp_path: Path) -> None:
+    run_dir = trained_run(home)
+
+    refused = package_submission("--run-dir", run_dir.path, "--output", tmp_path / "one")
+
+    assert refused.returncode == 3
+    assert "predictions.jsonl is missing" in refused.stderr
+    assert not list((tmp_path / "one").iterdir())
+
+
+def test_every_schema_can_be_printed() -> None:
+    assert run("schema").split() == sorted(TYPES)
+    assert json.loads(run("schema", "run_manifest"))["title"] == "RunManifest"

@@ -1,0 +1,260 @@
+"""A home with a small finished run, its dataset and its evaluation, made without a model; bundles of it."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from support.datasets import build, sums
+from support.evaluations import make_generation, make_protocol
+from support.recipes import make_recipe
+from tunix_rt.config.recipe_loading import ResolvedRecipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import DivergedError
+from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.core.evaluation.record import EvaluatedModel
+from tunix_rt.core.evaluation.request import EvaluationStart
+from tunix_rt.core.evidence.contents import kind_of
+from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceManifest
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.run_record import MetricsLine, RunEnvironment, RunFigures, ValidationLine
+from tunix_rt.engines.base import TrainingJob, TrainingResult
+from tunix_rt.engines.records import Progress, RunRecords
+from tunix_rt.engines.run import run
+from tunix_rt.evals.judging import protocol_versions
+from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.files.evidence.writing import BundleWriter
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.evaluation_finishing import finish_evaluation
+from tunix_rt.services.evidence.checks_run import json_text
+from tunix_rt.services.evidence.packing import PackRequest, pack_evidence
+from tunix_rt.services.run_manifests import add_run_files
+from tunix_rt.services.training import dataset_rows
+from tunix_rt.services.weight_hashing import weights_hash
+
+RUN = "run-1"
+DATASET = "demo-v1"
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LOSSES = (3.0, 2.0, 1.5)
+ITEMS = (
+    EvalItem(id="one", prompt="What is 9 + 9?", expected_answer="18", category="sum", difficulty="easy"),
+    EvalItem(id="two", prompt="What is 9 + 8?", expected_answer="17", category="sum", difficulty="hard"),
+)
+ANSWERS = {"one": "18", "two": "18"}
+"""One right, one wrong."""
+ENVIRONMENT = RunEnvironment(
+    python="3.11.7",
+    platform="Linux",
+    num_cpus=2,
+    packages={"numpy": "2.0.0"},
+    variables={"OMP_NUM_THREADS": "1"},
+    engine="fake",
+    device="cpu: 1 x cpu",
+    devices=("cpu:0",),
+    device_memory_bytes=1 << 30,
+    commit="c" * 40,
+    is_dirty=False,
+    code_sha256="d" * 64,
+    installed={"numpy": "2.0.0", "pydantic": "2.12.0"},
+)
+PLAN = Plan(
+    model="tiny-llama",
+    target="local",
+    fits=True,
+    per_device_bytes=1,
+    limit_bytes=2,
+    components={"weights": 1},
+    source="estimated",
+    reason="Fits.",
+    num_devices=1,
+    num_target_devices=1,
+    mesh={"data": 1},
+    tokens_per_step=8,
+    flops_per_step=1.0,
+    step_seconds=1.0,
+)
+
+
+class Silence:
+    """Nobody looks."""
+
+    def show_line(self, text: str) -> None:
+        """A line."""
+
+    def show_progress(self, progress: Progress, *, is_due: bool) -> None:
+        """A step."""
+
+
+@dataclass(frozen=True)
+class WritingEngine:
+    """Writes down what a training writes down, and trains nothing."""
+
+    fails: bool = False
+    losses: tuple[float, ...] = LOSSES
+    seed: int = 0
+    """Of its batches."""
+    name: str = "fake"
+
+    def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
+        records.say("engine fake: there is no other")
+        records.begin(step=0)
+        records.write_json("recipe.resolved.json", job.resolved.to_json())
+        records.write_json("environment.json", ENVIRONMENT.to_json())
+        records.write_json("plan.json", PLAN.model_dump(mode="json", exclude_none=True))
+        records.event("started", f"run {job.run_dir.run_id}")
+        for step, loss in enumerate(self.losses, start=1):
+            records.metrics(_line(step, loss, self.seed))
+            records.progress(Progress(step, len(self.losses), loss, 1e-3, None, None))
+        if self.fails:
+            raise DivergedError("The loss is no longer a number.", next_step="Lower the learning rate.")
+        records.metrics(_validation(len(LOSSES), 1.75))
+        job.run_dir.model.mkdir()
+        (job.run_dir.model / "model.safetensors").write_bytes(b"weights" * 10)
+        return TrainingResult(
+            RunFigures(
+                num_steps=len(LOSSES),
+                num_planned_steps=len(LOSSES),
+                num_examples=4,
+                num_dropped_examples=0,
+                fill_ratio=1.0,
+                final_loss=LOSSES[-1],
+                validation_loss=1.75,
+                best_validation_loss=1.75,
+                best_step=len(LOSSES),
+                tokens_per_s=100.0,
+                peak_memory_bytes=2_000,
+            )
+        )
+
+
+def _line(step: int, loss: float, seed: int) -> MetricsLine:
+    return MetricsLine(
+        step=step,
+        epoch=step / 4,
+        loss=loss,
+        lr=1e-3,
+        grad_norm=1.0,
+        tokens=8,
+        trained_tokens=4,
+        batch_sha256=hashlib.sha256(bytes([seed, step])).hexdigest(),
+        tokens_per_s=100.0 if step > 1 else None,
+        peak_memory_bytes=1_000 + step,
+        time=NOON,
+    )
+
+
+def _validation(step: int, loss: float) -> ValidationLine:
+    return ValidationLine(step=step, epoch=1.0, validation_loss=loss, validation_tokens=4, time=NOON)
+
+
+def trained_run(home: Path, *, fails: bool = False) -> RunDir:
+    """A run of `WritingEngine` on four sums, through the shell that every engine runs in."""
+    settings = Settings(home=home)
+    build(home, sums(4))
+    resolved = ResolvedRecipe(
+        recipe=make_recipe("tiny-llama", **{"data.dataset": DATASET, "eval.every_steps": None})
+    )
+    job = TrainingJob(
+        resolved=resolved,
+        data=dataset_rows(settings, resolved.recipe),
+        run_dir=RunDir(settings.runs_dir / RUN),
+        recipe_name="tiny",
+    )
+    try:
+        run(WritingEngine(fails), job, Silence())
+    except DivergedError:
+        assert fails
+    return job.run_dir
+
+
+def evaluated_run(home: Path) -> RunDir:
+    """The same with an evaluation."""
+    run_dir = trained_run(home)
+    evaluate(home, run_dir)
+    return run_dir
+
+
+def evaluate(home: Path, run_dir: RunDir) -> None:
+    """Answers that no model wrote join a run: one of two is right."""
+    directory = EvaluationDir(Settings(home=home).evaluations_dir / str(UUID(int=7)))
+    protocol = make_protocol(evalset_hash=evalset_hash(ITEMS), versions=protocol_versions(ITEMS))
+    start = EvaluationStart(
+        evaluation_id=UUID(int=7),
+        created_at=NOON,
+        model=EvaluatedModel(
+            name=run_dir.run_id,
+            origin="run",
+            run_id=run_dir.run_id,
+            base_model="tiny-llama",
+            weights_hash=weights_hash({"model": run_dir.model}, lambda _share: None),
+        ),
+        evalset="sums",
+        protocol=protocol,
+    )
+    directory.begin(start, ITEMS)
+    directory.write_generations(
+        make_generation(
+            item.id, text=f"<reasoning>\n9 + 9 = 18\n</reasoning>\n<answer>{ANSWERS[item.id]}</answer>"
+        )
+        for item in ITEMS
+    )
+    finish_evaluation(directory, start)
+    add_run_files(run_dir, {path.name: path for path in (directory.predictions, directory.evaluation)})
+
+
+def packed(home: Path, to: Path, **request: Any) -> Path:
+    """A bundle of a run that succeeded and was evaluated."""
+    run_dir = evaluated_run(home)
+    return pack_evidence(Settings(home=home), PackRequest(run_dir, to=to, **request)).path
+
+
+def change_json(path: str, change: Callable[[Any], None]) -> Callable[[Path], None]:
+    """What a forger does to a JSON file of a bundle."""
+
+    def forge(bundle: Path) -> None:
+        value = json.loads((bundle / path).read_bytes())
+        change(value)
+        (bundle / path).write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+    return forge
+
+
+def reseal(bundle: Path) -> None:
+    """Make every hash of a changed bundle right again, as a careful forger would."""
+    _rehash_run(bundle)
+    old = EvidenceManifest.model_validate_json((bundle / EVIDENCE_FILE).read_bytes())
+    manifest = json.loads((bundle / "run_manifest.json").read_bytes())
+    files = [
+        file.model_copy(
+            update={"sha256": _sha256(bundle / file.path), "size_bytes": (bundle / file.path).stat().st_size}
+        )
+        for file in old.files
+    ]
+    sealed = old.model_copy(update={"files": tuple(files), "status": manifest["status"]}).sealed()
+    writer = BundleWriter(bundle)
+    writer.finish(sealed)
+    writer.write_sums()
+
+
+def _rehash_run(bundle: Path) -> None:
+    evaluation = json.loads((bundle / "evaluation.json").read_bytes())
+    evaluation["predictions_hash"] = _sha256(bundle / "predictions.jsonl")
+    (bundle / "evaluation.json").write_text(json.dumps(evaluation, indent=2))
+    manifest = json.loads((bundle / "run_manifest.json").read_bytes())
+    for path in manifest["files"]:
+        kind = kind_of(path)
+        if kind is not None and kind.is_from_run and (bundle / path).is_file():
+            manifest["files"][path] = _sha256(bundle / path)
+    (bundle / "run_manifest.json").write_text(json.dumps(manifest, indent=2))
+    provenance = json.loads((bundle / "provenance.intoto.json").read_bytes())
+    for subject in provenance["subject"]:
+        subject["digest"]["sha256"] = manifest["files"][subject["name"]]
+    (bundle / "provenance.intoto.json").write_text(json_text(provenance))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

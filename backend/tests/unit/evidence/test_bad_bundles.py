@@ -1,0 +1,220 @@
+"""Bundles from elsewhere: whatever is wrong with one, the verdict says it and nothing else happens."""
+
+import json
+import os
+import shutil
+import stat
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.evidence_runs import packed, reseal
+
+from tunix_rt.core.errors import NotFoundError
+from tunix_rt.core.evidence.manifest import EvidenceManifest
+from tunix_rt.core.evidence.verdict import EvidenceVerdict
+from tunix_rt.files.evidence.writing import BundleWriter, bundle_entries
+from tunix_rt.services.evidence.reading import MAX_LINE_BYTES
+from tunix_rt.services.evidence.verifying import verify_evidence
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("evidence")
+    return packed(root / "home", root / "bundle")
+
+
+@pytest.fixture
+def bundle(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "bundle"))
+
+
+def first_problem(verdict: EvidenceVerdict) -> str:
+    assert not verdict.passed
+    return verdict.problems[0].detail
+
+
+def truncate(bundle: Path) -> None:
+    os.truncate(bundle / "log.txt", 5)
+
+
+def swap(bundle: Path) -> None:
+    one, other = bundle / "log.txt", bundle / "plan.json"
+    texts = one.read_bytes(), other.read_bytes()
+    other.write_bytes(texts[0])
+    one.write_bytes(texts[1])
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda bundle: (bundle / "log.txt").unlink(), "log.txt is missing"),
+    "extra": (lambda bundle: (bundle / "notes.txt").write_text("hello"), "notes.txt is not listed"),
+    "renamed": (
+        lambda bundle: (bundle / "log.txt").rename(bundle / "log.old"),
+        "log.old is not listed; it has the bytes of log.txt",
+    ),
+    "truncated": (truncate, "log.txt is truncated: 5 of "),
+    "longer": (lambda bundle: (bundle / "log.txt").write_bytes(bytes(999)), "log.txt has 999 bytes, not "),
+    "swapped": (swap, "log.txt has the bytes of plan.json"),
+    "a link": (lambda bundle: (bundle / "more").symlink_to("/etc/passwd"), "more is a link"),
+    "a pipe": (lambda bundle: os.mkfifo(bundle / "pipe"), "pipe is no plain file"),
+    "no list": (lambda bundle: (bundle / "evidence.json").unlink(), "There is no evidence.json."),
+    "no sums": (lambda bundle: (bundle / "SHA256SUMS").unlink(), "SHA256SUMS is missing"),
+    "an empty list": (
+        lambda bundle: (bundle / "evidence.json").write_text("[]"),
+        "The bundle has evidence version",
+    ),
+    "a deep list": (
+        lambda bundle: (bundle / "evidence.json").write_text("[" * 100_000),
+        "evidence.json: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_bundle_is_told_what_is_wrong_with_it(bundle: Path, damage: str) -> None:
+    harm, told = DAMAGES[damage]
+    harm(bundle)
+
+    assert first_problem(verify_evidence(bundle)).startswith(told)
+
+
+def test_a_bundle_of_a_newer_version_is_not_called_damaged(bundle: Path) -> None:
+    path = bundle / "evidence.json"
+    newer = json.loads(path.read_bytes()) | {"evidence_version": "2", "tunix_rt_version": "9.0.0"}
+    path.write_text(json.dumps(newer))
+
+    problem = verify_evidence(bundle).problems[0]
+
+    assert problem.detail == "The bundle has evidence version '2'; this tunix-rt knows version '1'."
+    assert problem.next_step == "Check it with the tunix-rt that packed it (9.0.0), or a newer one."
+
+
+def test_a_list_that_names_a_path_outside_is_refused(bundle: Path) -> None:
+    path = bundle / "evidence.json"
+    path.write_text(path.read_text().replace('"path": "log.txt"', '"path": "../log.txt"'))
+
+    assert "is no path inside a directory" in first_problem(verify_evidence(bundle))
+
+
+def test_nothing_at_all_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="There is no bundle"):
+        verify_evidence(tmp_path / "nothing")
+
+
+def zip_of(bundle: Path, *more: tuple[zipfile.ZipInfo, bytes], folder: str = "") -> Path:
+    path = bundle.with_name("bundle.zip")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, pieces in bundle_entries(bundle):
+            archive.writestr(folder + name, b"".join(pieces))
+        for info, content in more:
+            archive.writestr(info, content)
+    return path
+
+
+def link_entry() -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo("more")
+    info.create_system = 3
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (zipfile.ZipInfo("../outside.txt"), "the entry '../outside.txt' leads out of the bundle"),
+        (zipfile.ZipInfo("/outside.txt"), "the entry '/outside.txt' is an absolute path"),
+        (zipfile.ZipInfo("C:/outside.txt"), "the entry 'C:/outside.txt' is an absolute path"),
+        (zipfile.ZipInfo("a\\..\\outside.txt"), "the entry 'a\\\\..\\\\outside.txt' is an absolute path"),
+        (link_entry(), "the entry 'more' is a link or a device"),
+    ],
+    ids=["parent", "absolute", "drive", "backslash", "link"],
+)
+def test_an_entry_that_leads_elsewhere_is_refused_and_nothing_is_written(
+    bundle: Path, entry: zipfile.ZipInfo, told: str
+) -> None:
+    path = zip_of(bundle, (entry, b"/etc/passwd"))
+    before = sorted(bundle.parent.parent.rglob("*"))
+
+    verdict = verify_evidence(path)
+
+    assert first_problem(verdict).startswith(told)
+    assert sorted(bundle.parent.parent.rglob("*")) == before
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_entry_that_is_there_twice_is_refused(bundle: Path) -> None:
+    path = zip_of(bundle, (zipfile.ZipInfo("log.txt"), b"another log"))
+
+    assert first_problem(verify_evidence(path)) == "the entry 'log.txt' is there twice"
+
+
+def test_a_folder_that_was_zipped_as_a_whole_is_a_bundle_too(bundle: Path) -> None:
+    assert verify_evidence(zip_of(bundle, folder="run-1/")).passed
+
+
+def test_a_zip_bomb_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("evidence.json", bytes(64 * MIB))
+    content = bytearray(path.read_bytes())
+    place = content.rindex(b"PK\x01\x02") + 24  # where the archive's list says how large the entry is
+    content[place : place + 4] = (4_000 * MIB).to_bytes(4, "little")
+    path.write_bytes(content)
+
+    assert first_problem(verify_evidence(path)).endswith("it is a zip bomb")
+
+
+def test_a_file_that_is_no_zip_gets_a_verdict(tmp_path: Path) -> None:
+    (tmp_path / "bundle.zip").write_bytes(b"PK not really")
+
+    assert first_problem(verify_evidence(tmp_path / "bundle.zip")).startswith("bundle.zip is no zip file")
+
+
+def listed(bundle: Path, path: str, size_bytes: int) -> None:
+    """A huge sparse file that the bundle's list names."""
+    with (bundle / path).open("wb") as file:
+        file.truncate(size_bytes)
+    old = EvidenceManifest.model_validate_json((bundle / "evidence.json").read_bytes())
+    file_of = {file.path: file for file in old.files}
+    changed = file_of["log.txt"].model_copy(
+        update={"path": path, "size_bytes": size_bytes, "sha256": "0" * 64}
+    )
+    files = tuple(sorted([*old.files, changed], key=lambda file: file.path))
+    BundleWriter(bundle).finish(old.model_copy(update={"files": files}).sealed())
+
+
+def test_memory_does_not_grow_with_the_bundle(bundle: Path) -> None:
+    (bundle / "model").mkdir()
+    listed(bundle, "model/model.safetensors", 96 * MIB)
+
+    tracemalloc.start()
+    try:
+        verdict = verify_evidence(bundle)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert first_problem(verdict) == "model/model.safetensors was changed: its SHA-256 is another"
+    assert peak_bytes < 16 * MIB
+
+
+def test_answers_without_end_are_not_taken_into_memory(bundle: Path) -> None:
+    path = bundle / "predictions.jsonl"
+    with path.open("ab") as file:
+        file.truncate(MAX_LINE_BYTES + 2 * MIB)
+    reseal(bundle)
+
+    tracemalloc.start()
+    try:
+        verdict = verify_evidence(bundle)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    told = "predictions.jsonl cannot be read: a line is longer than"
+    assert any(told in problem.detail for problem in verdict.problems)
+    assert peak_bytes < 4 * MAX_LINE_BYTES

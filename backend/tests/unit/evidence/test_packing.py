@@ -1,0 +1,197 @@
+"""Packing: a success brings everything that proves it, or the list of what is missing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.evidence_runs import RUN, evaluated_run, packed, trained_run
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.evidence.gathering import Wanted
+from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_in_home
+from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.services.run_manifests import add_run_files
+
+
+def pack(home: Path, **request: object) -> Path:
+    settings = Settings(home=home)
+    return pack_evidence(settings, PackRequest(run_in_home(settings, RUN), **request)).path  # type: ignore[arg-type]
+
+
+def change_run_json(run_dir: RunDir, name: str, **values: object) -> None:
+    """Change a file of a run and hide it from the run's own manifest."""
+    path = run_dir.path / name
+    changed = run_dir.path.parent / f"changed-{name}"
+    changed.write_text(json.dumps(json.loads(path.read_bytes()) | values))
+    add_run_files(run_dir, {name: changed})
+
+
+def test_a_bundle_has_the_names_that_submissions_always_had(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle")
+
+    names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
+
+    assert names >= {
+        "run_manifest.json",
+        "eval_summary.json",
+        "env_snapshot.txt",
+        "gpu_snapshot.txt",
+        "predictions.jsonl",
+        "log.txt",
+        "dataset/train.jsonl",
+        "evidence.html",
+        "evidence.json",
+        "SHA256SUMS",
+    }
+    assert verify_evidence(bundle).passed
+
+
+def test_every_figure_of_the_summary_names_its_source(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle")
+
+    summary = json.loads((bundle / "eval_summary.json").read_bytes())
+
+    assert summary["primary_score"]["value"] == 0.5
+    assert summary["figures"]["final_loss"] == {
+        "value": 1.5,
+        "unit": "nats per trained token",
+        "source": {"file": "metrics.jsonl", "place": "loss of step 3"},
+    }
+
+
+def test_a_run_without_an_evaluation_is_told_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+    trained_run(tmp_path / "home")
+
+    with pytest.raises(DataError, match=r"predictions\.jsonl is missing") as refused:
+        pack(tmp_path / "home")
+
+    assert "evaluation.json is missing" in refused.value.detail
+    assert refused.value.next_step == f"Evaluate it: tunix-rt eval {RUN} --eval-set eval_v2"
+    assert not any((tmp_path / "home" / "evidence").iterdir())
+
+
+def test_a_failed_run_is_no_evidence(tmp_path: Path) -> None:
+    trained_run(tmp_path / "home", fails=True)
+
+    with pytest.raises(DataError, match="the run run-1 is failed, which is no success") as refused:
+        pack(tmp_path / "home")
+
+    assert refused.value.next_step == "Pack it as what it is: add --failure-report"
+
+
+def test_a_failure_report_says_so_on_its_face(tmp_path: Path) -> None:
+    trained_run(tmp_path / "home", fails=True)
+
+    bundle = pack(tmp_path / "home", is_failure_report=True)
+
+    page = (bundle / "evidence.html").read_text(encoding="utf-8")
+    verdict = verify_evidence(bundle)
+    assert verdict.passed
+    assert verdict.manifest is not None
+    assert verdict.manifest.headline.startswith("FAILURE REPORT: the run run-1 failed: The loss is no longer")
+    assert "<h1>Failure report: run-1</h1>" in page
+
+
+def test_a_killed_run_can_be_reported_although_it_left_no_manifest(tmp_path: Path) -> None:
+    run_dir = trained_run(tmp_path / "home")
+    run_dir.manifest.unlink()
+    with run_dir.metrics.open("ab") as file:
+        file.write(b'{"step": 4, "epo')
+
+    bundle = pack(tmp_path / "home", is_failure_report=True)
+
+    assert verify_evidence(bundle).passed
+    assert (bundle / "metrics.jsonl").read_bytes().endswith(b"}\n")
+
+
+def test_a_success_cannot_be_packed_as_a_failure(tmp_path: Path) -> None:
+    evaluated_run(tmp_path / "home")
+
+    with pytest.raises(DataError, match="succeeded, and is packed as a failure"):
+        pack(tmp_path / "home", is_failure_report=True)
+
+
+@pytest.mark.parametrize("value", [None, "TODO", "<fill in>", "n/a"])
+def test_a_null_or_a_placeholder_is_refused(tmp_path: Path, value: object) -> None:
+    run_dir = evaluated_run(tmp_path / "home")
+    change_run_json(run_dir, "environment.json", platform=value)
+
+    with pytest.raises(DataError, match=r"environment\.json: platform"):
+        pack(tmp_path / "home")
+
+
+def test_a_run_whose_files_were_changed_is_refused(tmp_path: Path) -> None:
+    run_dir = evaluated_run(tmp_path / "home")
+    run_dir.metrics.write_bytes(run_dir.metrics.read_bytes().replace(b'"loss": 1.5', b'"loss": 0.5'))
+
+    with pytest.raises(DataError, match=r"metrics\.jsonl is not what the run wrote"):
+        pack(tmp_path / "home")
+
+
+def test_changed_code_must_bring_its_changes(tmp_path: Path) -> None:
+    run_dir = evaluated_run(tmp_path / "home")
+    change_run_json(run_dir, "environment.json", is_dirty=True)
+
+    with pytest.raises(DataError, match=r"code\.diff is missing"):
+        pack(tmp_path / "home")
+
+
+def test_the_rows_can_be_left_out_and_keep_their_hashes(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_dataset=False))
+
+    manifest = json.loads((bundle / "evidence.json").read_bytes())
+
+    assert not (bundle / "dataset" / "train.jsonl").exists()
+    assert [file["path"] for file in manifest["left_out"]] == [
+        "dataset/train.jsonl",
+        "model/model.safetensors",
+    ]
+
+
+def test_the_weights_can_be_put_in(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_model=True))
+
+    assert (bundle / "model" / "model.safetensors").read_bytes() == b"weights" * 10
+    assert verify_evidence(bundle).passed
+
+
+def test_a_zip_holds_the_same_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path = packed(tmp_path / "home", tmp_path / "out" / "bundle", is_zip=True)
+
+    assert [found.name for found in path.parent.iterdir()] == ["bundle.zip"]
+    assert verify_evidence(path).passed
+
+
+def test_packing_again_replaces_the_bundle_and_nothing_else(tmp_path: Path) -> None:
+    home, target = tmp_path / "home", tmp_path / "bundle"
+    packed(home, target)
+    pack(home, to=target)
+    (target / "evidence.json").unlink()
+
+    with pytest.raises(ConflictError, match="holds something else"):
+        pack(home, to=target)
+
+
+@pytest.mark.parametrize("place", ["other.zip", "home/runs/run-1/evidence.zip"])
+def test_a_zip_replaces_no_other_file_and_goes_into_no_run(tmp_path: Path, place: str) -> None:
+    evaluated_run(tmp_path / "home")
+    (tmp_path / "other.zip").write_text("somebody's")
+
+    with pytest.raises(ConflictError, match=r"\.zip (holds something else|is inside the run)"):
+        pack(tmp_path / "home", to=(tmp_path / place).with_suffix(""), is_zip=True)
+
+    assert (tmp_path / "other.zip").read_text() == "somebody's"
+
+
+def test_a_run_that_is_being_written_is_not_packed(tmp_path: Path) -> None:
+    run_dir = evaluated_run(tmp_path / "home")
+
+    with run_dir.held(), pytest.raises(ConflictError, match="being written or packed"):
+        pack(tmp_path / "home")
+
+
+def test_a_run_that_does_not_exist_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no run 'run-1'"):
+        pack(tmp_path / "home")

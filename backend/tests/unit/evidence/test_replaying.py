@@ -1,0 +1,77 @@
+"""The first steps are trained again from the bundle alone, and compared with what the run wrote down."""
+
+from pathlib import Path
+
+import pytest
+from support.evidence_runs import LOSSES, Silence, WritingEngine, packed
+
+from tunix_rt.core.evidence.verdict import Check
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.base import TrainingJob
+from tunix_rt.engines.records import View
+from tunix_rt.engines.run import run
+from tunix_rt.services.evidence.gathering import Wanted
+from tunix_rt.services.evidence.replaying import Replay
+from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence
+
+
+class Trainer:
+    """Trains with an engine of the test's choice, and remembers what it was asked for."""
+
+    def __init__(self, engine: WritingEngine) -> None:
+        self.engine = engine
+        self.jobs: list[TrainingJob] = []
+
+    def __call__(self, engine: str, job: TrainingJob, view: View) -> RunManifest:
+        assert engine == "fake"
+        self.jobs.append(job)
+        return run(self.engine, job, view)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("replay")
+    return packed(root / "home", root / "bundle", is_zip=True)
+
+
+def replayed(bundle: Path, trainer: Trainer, num_steps: int = 2) -> Check:
+    options = VerifyOptions(replay=Replay(num_steps, trainer, Silence()))
+    return verify_evidence(bundle, options).checks[-1]
+
+
+def test_the_same_losses_from_the_same_batches_pass(bundle: Path) -> None:
+    trainer = Trainer(WritingEngine())
+
+    check = replayed(bundle, trainer)
+
+    assert check.status == "passed"
+    assert check.detail.startswith("2 steps trained again, 2 compared; largest difference of a loss 0,")
+    assert trainer.jobs[0].data.name == "demo-v1"
+    assert not trainer.jobs[0].run_dir.path.exists()
+
+
+def test_another_loss_is_named_with_its_step(bundle: Path) -> None:
+    check = replayed(bundle, Trainer(WritingEngine(losses=(LOSSES[0], 2.5, 1.0))))
+
+    assert [problem.detail for problem in check.problems] == ["step 2 has loss 2.0; trained again 2.5"]
+
+
+def test_another_batch_is_named_with_its_step(bundle: Path) -> None:
+    check = replayed(bundle, Trainer(WritingEngine(seed=1)), num_steps=1)
+
+    assert [problem.detail for problem in check.problems] == ["step 1 was trained on another batch"]
+
+
+def test_a_training_that_fails_fails_the_check_with_its_reason(bundle: Path) -> None:
+    check = replayed(bundle, Trainer(WritingEngine(fails=True)), num_steps=9)
+
+    assert check.status == "failed"
+    assert check.problems[0].detail == "The loss is no longer a number."
+
+
+def test_a_bundle_without_its_rows_cannot_be_replayed(tmp_path: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle", wanted=Wanted(has_dataset=False))
+
+    check = replayed(bundle, Trainer(WritingEngine()))
+
+    assert check.problems[0].detail == "The rows are not in the bundle: dataset/train.jsonl is missing."

@@ -1,0 +1,78 @@
+"""A signature says who vouches for a bundle; a key file is all that it takes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+from support.evidence_runs import packed, reseal
+
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.core.evidence.verdict import Check
+from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence
+
+
+def make_keys(directory: Path, name: str) -> tuple[Path, Path]:
+    """A private key and its public one."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    private, public = directory / f"{name}.pem", directory / f"{name}.pub"
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    return private, public
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("signed")
+    private, _ = make_keys(root, "owner")
+    packed(root / "home", root / "bundle", private_key=private)
+    return root
+
+
+def signature(bundle: Path, public_key: Path | None = None) -> Check:
+    verdict = verify_evidence(bundle, VerifyOptions(public_key=public_key))
+    return next(check for check in verdict.checks if check.name == "signature")
+
+
+def test_the_owner_s_key_opens_the_signature(signed: Path) -> None:
+    assert signature(signed / "bundle", signed / "owner.pub").status == "passed"
+    assert signature(signed / "bundle").detail.startswith(
+        "by the key in the bundle, which anyone may have made"
+    )
+
+
+def test_another_key_does_not(signed: Path, tmp_path: Path) -> None:
+    _, stranger = make_keys(tmp_path, "stranger")
+
+    assert signature(signed / "bundle", stranger).status == "failed"
+
+
+def test_a_bundle_that_was_changed_and_resealed_loses_its_signature(signed: Path, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(signed / "bundle", tmp_path / "bundle"))
+    (bundle / "log.txt").write_text("nothing to see here\n")
+    reseal(bundle)
+
+    assert signature(bundle).status == "failed"
+    assert signature(bundle, signed / "owner.pub").status == "failed"
+
+
+def test_a_wanted_signature_that_is_not_there_fails(tmp_path: Path, signed: Path) -> None:
+    bundle = packed(tmp_path / "home", tmp_path / "bundle")
+
+    assert signature(bundle).status == "skipped"
+    assert signature(bundle, signed / "owner.pub").status == "failed"
+
+
+def test_a_file_that_is_no_key_is_refused_with_how_to_make_one(tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_text("no key")
+
+    with pytest.raises(InvalidInputError, match="cannot be used") as refused:
+        packed(tmp_path / "home", tmp_path / "bundle", private_key=tmp_path / "key.pem")
+
+    assert "openssl ecparam" in refused.value.next_step

@@ -1,0 +1,184 @@
+"""`eval_summary.json`: what a run comes to, every figure with the file that it follows from."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.core.evaluation.run_evaluation import Scorecard
+from tunix_rt.core.models.tree import InnerPath
+from tunix_rt.core.record import Record
+from tunix_rt.core.run_record import MetricsLine, RunManifest, ValidationLine
+
+
+class FigureSource(Record):
+    """Where a figure comes from."""
+
+    file: InnerPath
+    place: str
+    """Where in that file, in words: `loss of step 2000`."""
+
+
+class Figure(Record):
+    """A number that can be traced."""
+
+    value: float
+    unit: str
+    source: FigureSource
+
+
+class EvalSummary(Record):
+    """The figures of a run that succeeded and was evaluated."""
+
+    summary_version: Literal["1"] = "1"
+    run_id: str
+    model: str
+    """What the training started from."""
+    dataset: str
+    dataset_hash: str
+    eval_set: str
+    evaluated_at: datetime
+    primary_score: Figure
+    scorecard: Scorecard
+    section_scores: dict[str, float]
+    """Accuracy by section, where anything could be scored."""
+    figures: dict[str, Figure]
+    predictions_path: Literal["predictions.jsonl"] = "predictions.jsonl"
+
+
+@dataclass(frozen=True)
+class TrainingCurve:
+    """What `metrics.jsonl` comes to."""
+
+    num_lines: int
+    first: MetricsLine | None
+    last: MetricsLine | None
+    last_validation: ValidationLine | None
+    best_validation: ValidationLine | None
+    tokens_per_s: tuple[float, float] | None
+    """Slowest and fastest line."""
+    peak_memory_bytes: int
+    is_ascending: bool
+    """Whether every step comes after the one before."""
+
+
+def training_curve(lines: Iterable[MetricsLine | ValidationLine]) -> TrainingCurve:
+    """Read the lines once, keeping only what the figures need."""
+    steps = _Steps()
+    validations = _Validations()
+    for line in lines:
+        if isinstance(line, MetricsLine):
+            steps.add(line)
+        else:
+            validations.add(line)
+    return TrainingCurve(
+        num_lines=steps.count,
+        first=steps.first,
+        last=steps.last,
+        last_validation=validations.last,
+        best_validation=validations.best,
+        tokens_per_s=steps.speeds,
+        peak_memory_bytes=steps.peak_memory_bytes,
+        is_ascending=steps.is_ascending,
+    )
+
+
+class _Steps:
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: MetricsLine | None = None
+        self.last: MetricsLine | None = None
+        self.speeds: tuple[float, float] | None = None
+        self.peak_memory_bytes = 0
+        self.is_ascending = True
+
+    def add(self, line: MetricsLine) -> None:
+        self.count += 1
+        self.first = self.first or line
+        self.is_ascending &= self.last is None or self.last.step < line.step
+        self.last = line
+        self.peak_memory_bytes = max(self.peak_memory_bytes, line.peak_memory_bytes or 0)
+        if line.tokens_per_s is not None:
+            slowest, fastest = self.speeds or (line.tokens_per_s, line.tokens_per_s)
+            self.speeds = (min(slowest, line.tokens_per_s), max(fastest, line.tokens_per_s))
+
+
+class _Validations:
+    def __init__(self) -> None:
+        self.last: ValidationLine | None = None
+        self.best: ValidationLine | None = None
+
+    def add(self, line: ValidationLine) -> None:
+        self.last = line
+        if self.best is None or line.validation_loss < self.best.validation_loss:
+            self.best = line
+
+
+def eval_summary(manifest: RunManifest, curve: TrainingCurve, evaluation: Evaluation) -> EvalSummary | None:
+    """The summary; None while there is no training or no score to sum up."""
+    scores = evaluation.scores
+    accuracy = scores.overall.accuracy
+    if accuracy is None or curve.last is None or curve.first is None:
+        return None
+    sections = {name: group.accuracy for name, group in scores.by_section.items()}
+    return EvalSummary(
+        run_id=manifest.run_id,
+        model=manifest.model,
+        dataset=manifest.dataset,
+        dataset_hash=manifest.dataset_hash,
+        eval_set=evaluation.evalset,
+        evaluated_at=evaluation.created_at,
+        primary_score=_figure(
+            accuracy.value, "share of right answers", "predictions.jsonl", "verdicts of all scored lines"
+        ),
+        scorecard=Scorecard(
+            n_items=scores.overall.num_items,
+            n_scored=scores.overall.num_scored,
+            n_skipped=scores.overall.num_unscored,
+            primary_score=accuracy.value,
+            low=accuracy.low,
+            high=accuracy.high,
+        ),
+        section_scores={name: share.value for name, share in sections.items() if share is not None},
+        figures=_training_figures(manifest, curve.first, curve),
+    )
+
+
+def _training_figures(manifest: RunManifest, first: MetricsLine, curve: TrainingCurve) -> dict[str, Figure]:
+    assert curve.last is not None
+    nats, metrics = "nats per trained token", "metrics.jsonl"
+    found = {
+        "first_loss": _figure(first.loss, nats, metrics, f"loss of step {first.step}"),
+        "final_loss": _figure(curve.last.loss, nats, metrics, f"loss of step {curve.last.step}"),
+        "num_steps": _figure(curve.last.step, "steps", metrics, "step of the last line"),
+    }
+    for name, line in (
+        ("validation_loss", curve.last_validation),
+        ("best_validation_loss", curve.best_validation),
+    ):
+        if line is not None:
+            place = f"validation_loss of step {line.step}"
+            found[name] = _figure(line.validation_loss, nats, metrics, place)
+    if curve.peak_memory_bytes:
+        place = "largest peak_memory_bytes"
+        found["peak_memory_bytes"] = _figure(curve.peak_memory_bytes, "bytes", metrics, place)
+    return found | _clock_figures(manifest)
+
+
+def _clock_figures(manifest: RunManifest) -> dict[str, Figure]:
+    """What only the run's own clock can tell."""
+    found = {}
+    if manifest.figures is not None and manifest.figures.tokens_per_s is not None:
+        place = "figures.tokens_per_s"
+        found["tokens_per_s"] = _figure(
+            manifest.figures.tokens_per_s, "tokens per second", "run_manifest.json", place
+        )
+    if "train" in manifest.durations_s:
+        place = "durations_s.train"
+        found["train_seconds"] = _figure(manifest.durations_s["train"], "s", "run_manifest.json", place)
+    return found
+
+
+def _figure(value: float, unit: str, file: str, place: str) -> Figure:
+    return Figure(value=value, unit=unit, source=FigureSource(file=file, place=place))

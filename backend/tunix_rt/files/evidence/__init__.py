@@ -1,0 +1,1 @@
+"""Evidence bundles on disk: written whole, read as a directory or as a zip file."""

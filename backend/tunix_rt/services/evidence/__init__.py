@@ -1,0 +1,1 @@
+"""Evidence of runs: packed, checked, listed."""

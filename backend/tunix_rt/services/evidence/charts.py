@@ -1,0 +1,129 @@
+"""Curves and bars as numbers that a template draws as SVG."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 640, 280
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 34, 14, 44
+MAX_POINTS = 400
+_LOG_FROM_RATIO = 50
+"""A curve that falls that many times is drawn on a logarithmic scale: its end would be a flat line."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark on an axis."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a chart."""
+
+    name: str
+    css_class: str
+    points: str
+    """As the attribute of an SVG polyline."""
+    is_dots: bool
+    dots: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """A chart over steps."""
+
+    title: str
+    curves: tuple[Curve, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    is_log: bool
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = _LEFT
+    right: int = WIDTH - _RIGHT
+    top: int = _TOP
+    bottom: int = HEIGHT - _BOTTOM
+
+
+def line_chart(title: str, series: dict[str, Sequence[Point]]) -> LineChart | None:
+    """A chart of named series; None when there is nothing to draw."""
+    points = [point for values in series.values() for point in values]
+    if not points:
+        return None
+    lows, highs = (
+        [min(axis) for axis in zip(*points, strict=True)],
+        [max(axis) for axis in zip(*points, strict=True)],
+    )
+    is_log = lows[1] > 0 and highs[1] / lows[1] > _LOG_FROM_RATIO
+    x = _Axis(lows[0], highs[0], _LEFT, WIDTH - _RIGHT)
+    y = _Axis(*_padded(lows[1], highs[1], is_log=is_log), HEIGHT - _BOTTOM, _TOP, is_log=is_log)
+    curves = [
+        _curve(name, f"curve-{place}", _thinned(values), x, y)
+        for place, (name, values) in enumerate(series.items())
+        if values
+    ]
+    return LineChart(title, tuple(curves), x.ticks(5), y.ticks(5), is_log)
+
+
+def _curve(name: str, css_class: str, values: Sequence[Point], x: "_Axis", y: "_Axis") -> Curve:
+    placed = tuple((round(x.at(a), 1), round(y.at(b), 1)) for a, b in values)
+    is_dots = len(placed) <= MAX_POINTS // 10
+    return Curve(name, css_class, " ".join(f"{a},{b}" for a, b in placed), is_dots, placed if is_dots else ())
+
+
+def _thinned(values: Sequence[Point]) -> Sequence[Point]:
+    """Every so manieth point, the last one always."""
+    every = math.ceil(len(values) / MAX_POINTS)
+    thinned = list(values[::every])
+    if values and thinned[-1] != values[-1]:
+        thinned.append(values[-1])
+    return thinned
+
+
+def _padded(low: float, high: float, *, is_log: bool) -> tuple[float, float]:
+    if is_log:
+        return low / 1.1, high * 1.1
+    room = (high - low) * 0.05 or abs(high) * 0.05 or 1.0
+    return low - room, high + room
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """From values to places on the page."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    is_log: bool = False
+
+    def at(self, value: float) -> float:
+        low, high = self._scaled(self.low), self._scaled(self.high)
+        share = 0.5 if high == low else (self._scaled(value) - low) / (high - low)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self, count: int) -> tuple[Tick, ...]:
+        values = self._decades() if self.is_log else self._round_values(count)
+        return tuple(Tick(round(self.at(value), 1), f"{value:,.6g}") for value in values)
+
+    def _scaled(self, value: float) -> float:
+        return math.log10(value) if self.is_log else value
+
+    def _decades(self) -> list[float]:
+        first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+        return [10.0**power for power in range(first, last + 1)]
+
+    def _round_values(self, count: int) -> list[float]:
+        span = self.high - self.low
+        if span == 0:
+            return [self.low]
+        raw = span / count
+        power = 10 ** math.floor(math.log10(raw))
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw)
+        first = math.ceil(self.low / step)
+        return [place * step for place in range(first, math.floor(self.high / step) + 1)]

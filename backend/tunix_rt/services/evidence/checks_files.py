@@ -1,0 +1,147 @@
+"""Is the bundle the one that was packed? Its list, its files to the last byte, its sums."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+
+from tunix_rt.core.errors import DataError
+from tunix_rt.core.evidence.manifest import (
+    EVIDENCE_FILE,
+    EVIDENCE_VERSION,
+    SUMS_FILE,
+    UNLISTED_FILES,
+    EvidenceFile,
+    EvidenceManifest,
+    sums_text,
+)
+from tunix_rt.core.evidence.verdict import Check, Problem, check_of, skipped
+from tunix_rt.files.evidence.bundle import Bundle, Digest, digest_of, read_whole
+from tunix_rt.services.evidence.reading import MAX_JSON_BYTES, first_problem, strict_json
+
+_AGAIN = "Take another copy of the bundle from where it was published."
+
+
+def check_container(bundle: Bundle) -> Check:
+    """Plain files only, none of which leads out of the bundle."""
+    problems = [Problem(detail=problem, next_step=_AGAIN) for problem in bundle.problems]
+    total = sum(bundle.sizes.values())
+    return check_of("container", f"{len(bundle.sizes):,} files, {total:,} bytes", problems)
+
+
+def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
+    """The bundle's list of files, if it can be believed."""
+    try:
+        manifest = _manifest(bundle)
+    except DataError as error:
+        problem = Problem(detail=error.detail, next_step=error.next_step)
+        return None, check_of("manifest", "evidence.json", [problem])
+    detail = f"evidence version {manifest.evidence_version}, content hash {manifest.content_hash[:16]}…"
+    return manifest, check_of("manifest", detail, [])
+
+
+def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Check:
+    """Every listed file is there with its bytes, and nothing else is."""
+    problems = [
+        Problem(detail=problem, next_step=_AGAIN)
+        for problem in (*_listing_problems(bundle, manifest), *_byte_problems(bundle, manifest))
+    ]
+    detail = f"{len(manifest.files):,} files, {manifest.size_bytes:,} bytes hashed"
+    return check_of("files", detail, problems)
+
+
+def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
+    """The list for `sha256sum --check` has the same hashes, those of the unlisted files included."""
+    if SUMS_FILE not in bundle.sizes:
+        return check_of("sums", SUMS_FILE, [Problem(detail=f"{SUMS_FILE} is missing", next_step=_AGAIN)])
+    hashes = {file.path: file.sha256 for file in manifest.files}
+    for path in UNLISTED_FILES:
+        if path in bundle.sizes and path != SUMS_FILE:
+            found = digest_of(bundle, path, max_bytes=MAX_JSON_BYTES)
+            hashes[path] = found.sha256 if isinstance(found, Digest) else found
+    stated = read_whole(bundle, SUMS_FILE, max_bytes=MAX_JSON_BYTES)
+    problems = [] if stated == sums_text(hashes) else [_other_sums()]
+    return check_of("sums", f"{len(hashes):,} sums", problems)
+
+
+def not_looked_at(reason: str = "not looked at: the bundle is not the one that was packed") -> list[Check]:
+    """What is left when there is nothing to look into."""
+    names = ("complete", "contents", "run", "dataset", "figures", "scores")
+    return [skipped(name, reason) for name in names]  # type: ignore[arg-type]
+
+
+def _other_sums() -> Problem:
+    detail = f"{SUMS_FILE} does not have the hashes of these files"
+    return Problem(detail=detail, next_step=_AGAIN)
+
+
+def _manifest(bundle: Bundle) -> EvidenceManifest:
+    if EVIDENCE_FILE not in bundle.sizes:
+        raise DataError(
+            f"There is no {EVIDENCE_FILE}.",
+            next_step="Name a directory or zip that `tunix-rt evidence pack` wrote.",
+        )
+    text = read_whole(bundle, EVIDENCE_FILE, max_bytes=MAX_JSON_BYTES)
+    _refuse_other_version(strict_json(text, EVIDENCE_FILE))
+    try:
+        manifest = EvidenceManifest.model_validate_json(text)
+    except ValidationError as error:
+        raise DataError(f"{EVIDENCE_FILE}: {first_problem(error)}.", next_step=_AGAIN) from error
+    if manifest.content_hash != manifest.expected_hash() or manifest.to_bytes() != text:
+        raise DataError(f"{EVIDENCE_FILE} was changed after it was written.", next_step=_AGAIN)
+    return manifest
+
+
+def _refuse_other_version(value: object) -> None:
+    version = value.get("evidence_version") if isinstance(value, dict) else None
+    if version == EVIDENCE_VERSION:
+        return
+    by = value.get("tunix_rt_version", "an unknown version") if isinstance(value, dict) else "?"
+    raise DataError(
+        f"The bundle has evidence version {version!r}; this tunix-rt knows version {EVIDENCE_VERSION!r}.",
+        next_step=f"Check it with the tunix-rt that packed it ({by}), or a newer one.",
+    )
+
+
+def _listing_problems(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[str]:
+    listed = Counter(file.path for file in manifest.files)
+    yield from (f"{path} is listed {count} times" for path, count in listed.items() if count > 1)
+    yield from (f"{path} must not be listed" for path in UNLISTED_FILES if path in listed)
+    missing = [file for file in manifest.files if file.path not in bundle.sizes]
+    for path in sorted(bundle.sizes.keys() - listed.keys() - set(UNLISTED_FILES)):
+        former = _same_bytes(bundle, path, missing)
+        yield f"{path} is not listed" + (f"; it has the bytes of {former}" if former else "")
+    yield from (f"{file.path} is missing" for file in missing)
+
+
+def _byte_problems(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[str]:
+    owners = {file.sha256: file.path for file in manifest.files}
+    for file in manifest.files:
+        if file.path in bundle.sizes and (problem := _byte_problem(bundle, file, owners)):
+            yield f"{file.path} {problem}"
+
+
+def _byte_problem(bundle: Bundle, file: EvidenceFile, owners: dict[str, str]) -> str | None:
+    size_bytes = bundle.sizes[file.path]
+    found = digest_of(bundle, file.path, max_bytes=max(file.size_bytes, size_bytes))
+    if not isinstance(found, Digest):
+        return found
+    if found == Digest(file.size_bytes, file.sha256):
+        return None
+    if found.sha256 in owners:
+        return f"has the bytes of {owners[found.sha256]}"
+    if found.size_bytes < file.size_bytes:
+        return f"is truncated: {found.size_bytes:,} of {file.size_bytes:,} bytes"
+    if found.size_bytes > file.size_bytes:
+        return f"has {found.size_bytes:,} bytes, not {file.size_bytes:,}"
+    return "was changed: its SHA-256 is another"
+
+
+def _same_bytes(bundle: Bundle, path: str, candidates: list[EvidenceFile]) -> str | None:
+    """Which of the missing files this one is, under another name."""
+    alike = [file for file in candidates if file.size_bytes == bundle.sizes[path]]
+    if not alike:
+        return None
+    found = digest_of(bundle, path, max_bytes=bundle.sizes[path])
+    hashes = {file.sha256: file.path for file in alike}
+    return hashes.get(found.sha256) if isinstance(found, Digest) else None

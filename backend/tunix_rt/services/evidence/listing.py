@@ -1,0 +1,142 @@
+"""The bundles of the home directory: listed, looked at, verified, sent as a zip."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.core.evidence.manifest import (
+    EVIDENCE_ID_PATTERN,
+    SIGNATURE_FILE,
+    BundleKind,
+    EvidenceManifest,
+)
+from tunix_rt.core.evidence.verdict import EvidenceVerdict
+from tunix_rt.core.record import Record
+from tunix_rt.core.run_record import Count, RunStatus
+from tunix_rt.files.atomic import storage_errors
+from tunix_rt.files.evidence.bundle import open_bundle
+from tunix_rt.files.evidence.writing import bundle_entries
+from tunix_rt.files.zip_pieces import zip_pieces
+from tunix_rt.services.evidence.checks_files import read_manifest
+from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.services.pages import Pagination, pagination
+
+
+class EvidenceRow(Record):
+    """One bundle in a list."""
+
+    evidence_id: str
+    kind: BundleKind
+    headline: str
+    run_id: str
+    status: RunStatus
+    created_at: datetime
+    num_files: Count
+    size_bytes: Count
+    is_signed: bool
+    content_hash: str
+
+
+class EvidenceList(Record):
+    """A page of bundles, newest first."""
+
+    data: tuple[EvidenceRow, ...]
+    damaged: tuple[str, ...]
+    """Ids whose list of files cannot be believed: pack their runs again."""
+    pagination: Pagination
+
+
+def list_evidence(settings: Settings, *, run_id: str | None, limit: int, offset: int) -> EvidenceList:
+    """A page of the bundles; of one run when its id is given."""
+    found = {path.name: _row(path) for path in _bundles(settings)}
+    rows = [row for row in found.values() if row is not None and run_id in (None, row.run_id)]
+    rows.sort(key=lambda row: (row.created_at, row.evidence_id), reverse=True)
+    page = rows[offset : offset + limit]
+    return EvidenceList(
+        data=tuple(page),
+        damaged=tuple(sorted(name for name, row in found.items() if row is None)),
+        pagination=pagination(limit, offset, len(page), len(rows)),
+    )
+
+
+def get_evidence(settings: Settings, evidence_id: str) -> EvidenceManifest:
+    """What a bundle holds and what each file proves.
+
+    Raises:
+        NotFoundError: There is no such bundle.
+        DataError: Its list of files cannot be believed.
+    """
+    with open_bundle(_bundle_dir(settings, evidence_id)) as bundle:
+        manifest, check = read_manifest(bundle)
+    if manifest is None:
+        problem = check.problems[0]
+        raise DataError(problem.detail, next_step=problem.next_step or "Pack the run again.")
+    return manifest
+
+
+def verify_known(settings: Settings, evidence_id: str) -> EvidenceVerdict:
+    """The verdict on a bundle of the home directory, or NotFoundError."""
+    return verify_evidence(_bundle_dir(settings, evidence_id))
+
+
+def evidence_zip(settings: Settings, evidence_id: str) -> Iterator[bytes]:
+    """The pieces of a bundle's zip, made while it is sent; NotFoundError at once."""
+    return zip_pieces(bundle_entries(_bundle_dir(settings, evidence_id)))
+
+
+def open_file(settings: Settings, evidence_id: str, path: str) -> IO[bytes]:
+    """A file of a bundle, open for reading.
+
+    Raises:
+        NotFoundError: There is no such bundle, or it holds no such file. What lies elsewhere is not told from
+            what does not exist.
+    """
+    with open_bundle(_bundle_dir(settings, evidence_id)) as bundle:
+        if path not in bundle.sizes:
+            raise NotFoundError(
+                f"The evidence {evidence_id} has no file {path!r}.",
+                next_step=f"List its files: GET /api/evidence/{evidence_id}",
+            )
+        with storage_errors(f"opening {path}"):
+            return bundle.open(path)
+
+
+def _bundles(settings: Settings) -> Iterator[Path]:
+    if settings.evidence_dir.is_dir():
+        for path in settings.evidence_dir.iterdir():
+            is_whole = path.is_dir() and not path.is_symlink()
+            if is_whole and re.fullmatch(EVIDENCE_ID_PATTERN, path.name) and ".tmp-" not in path.name:
+                yield path
+
+
+def _bundle_dir(settings: Settings, evidence_id: str) -> Path:
+    found = next((path for path in _bundles(settings) if path.name == evidence_id), None)
+    if found is None:
+        raise NotFoundError(
+            f"There is no evidence {evidence_id!r}.", next_step="Pack it: tunix-rt evidence pack RUN"
+        )
+    return found
+
+
+def _row(path: Path) -> EvidenceRow | None:
+    with open_bundle(path) as bundle:
+        manifest, _ = read_manifest(bundle)
+        is_signed = SIGNATURE_FILE in bundle.sizes
+    if manifest is None:
+        return None
+    return EvidenceRow(
+        evidence_id=path.name,
+        kind=manifest.kind,
+        headline=manifest.headline,
+        run_id=manifest.run_id,
+        status=manifest.status,
+        created_at=manifest.created_at,
+        num_files=len(manifest.files),
+        size_bytes=manifest.size_bytes,
+        is_signed=is_signed,
+        content_hash=manifest.content_hash,
+    )

@@ -1,0 +1,208 @@
+"""Pack a run: gather what proves it, check all of that, and only then let the bundle appear."""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tunix_rt import __version__
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.core.evidence.crate import CRATE_FILE, ro_crate
+from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceManifest
+from tunix_rt.core.evidence.verdict import EvidenceVerdict, Problem
+from tunix_rt.core.run_record import RunManifest
+from tunix_rt.files.atomic import storage_errors, write_atomically, write_directory_atomically
+from tunix_rt.files.directory_locks import is_held
+from tunix_rt.files.evidence.bundle import open_bundle
+from tunix_rt.files.evidence.writing import BundleWriter, bundle_entries
+from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.files.zip_pieces import zip_pieces
+from tunix_rt.services.evidence.checks_run import json_text
+from tunix_rt.services.evidence.gathering import Gathering, Wanted
+from tunix_rt.services.evidence.headlines import failure_headline, success_headline
+from tunix_rt.services.evidence.page import PAGE_FILE, evidence_page
+from tunix_rt.services.evidence.reading import Contents
+from tunix_rt.services.evidence.signing import sign_bundle
+from tunix_rt.services.evidence.verifying import verify_evidence
+
+_NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class PackRequest:
+    """What is packed, and where it goes."""
+
+    run_dir: RunDir
+    to: Path | None = None
+    """The bundle's directory. None: one in the home directory."""
+    is_zip: bool = False
+    """Write `<to>.zip` in its place."""
+    is_failure_report: bool = False
+    wanted: Wanted = field(default_factory=Wanted)
+    private_key: Path | None = None
+    """Signs the bundle."""
+
+
+@dataclass(frozen=True)
+class PackedEvidence:
+    """A bundle that was checked, and where it is."""
+
+    path: Path
+    manifest: EvidenceManifest
+    verdict: EvidenceVerdict
+
+
+def pack_evidence(settings: Settings, request: PackRequest) -> PackedEvidence:
+    """Write a bundle, whole or not at all. What is there was verified before it appeared.
+
+    Raises:
+        ConflictError: The run is being written, or something else is where the bundle should go.
+        DataError: Something is missing or wrong; all of it is named.
+    """
+    run_dir = request.run_dir
+    target = (request.to or settings.evidence_dir / evidence_id(run_dir.run_id)).absolute()
+    result = target.with_name(f"{target.name}.zip") if request.is_zip else target
+    _refuse_other_content(result, run_dir)
+    with _held(run_dir), _staging(target, is_zip=request.is_zip) as staged:
+        manifest = _fill(settings, run_dir, staged, request)
+        verdict = verify_evidence(staged)
+        if not verdict.passed:
+            raise _refusal(run_dir.run_id, verdict.problems, is_success=not request.is_failure_report)
+        if request.is_zip:
+            zip_bundle(staged, result)
+    return PackedEvidence(result, manifest, verdict)
+
+
+@contextmanager
+def _staging(target: Path, *, is_zip: bool) -> Iterator[Path]:
+    """Where the bundle is made: it becomes the target, or goes when its zip is written."""
+    what = "packing the evidence"
+    if not is_zip:
+        with write_directory_atomically(target, what=what) as staged:
+            yield staged
+        return
+    with storage_errors(what):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+            yield Path(folder)
+
+
+def evidence_id(run_id: str) -> str:
+    """The name of a run's bundle."""
+    return _NOT_IN_AN_ID.sub("-", run_id).strip("-._")[:128] or "run"
+
+
+def _fill(settings: Settings, run_dir: RunDir, staged: Path, request: PackRequest) -> EvidenceManifest:
+    writer = BundleWriter(staged)
+    gathering = Gathering(settings, run_dir, writer, request.wanted)
+    run = gathering.gather()
+    now = datetime.now(UTC)
+    manifest = EvidenceManifest(
+        evidence_id=evidence_id(run_dir.run_id),
+        kind="failure-report" if request.is_failure_report else "evidence",
+        headline=_headline(staged, run_dir.run_id, run),
+        run_id=run_dir.run_id if run is None else run.run_id,
+        status="failed" if run is None else run.status,
+        created_at=now,
+        tunix_rt_version=__version__,
+        files=writer.files,
+        left_out=tuple(sorted(gathering.left_out, key=lambda file: file.path)),
+    )
+    writer.write(PAGE_FILE, evidence_page(staged, manifest).encode())
+    if run is not None:
+        crate = ro_crate(run, manifest.headline, writer.files, now.isoformat())
+        writer.write(CRATE_FILE, json_text(crate.to_json()).encode())
+    manifest = manifest.model_copy(update={"files": writer.files}).sealed()
+    writer.finish(manifest)
+    if request.private_key is not None:
+        sign_bundle(staged, request.private_key)
+    writer.write_sums()
+    return manifest
+
+
+def _headline(staged: Path, run_id: str, run: RunManifest | None) -> str:
+    if run is None or run.status != "succeeded":
+        return failure_headline(run_id, run)
+    with open_bundle(staged) as bundle:
+        contents = Contents(bundle)
+        return success_headline(contents.summary()) if contents.has("eval_summary.json") else run_id
+
+
+def run_in_home(settings: Settings, run_id: str) -> RunDir:
+    """A run of the home directory.
+
+    Raises:
+        NotFoundError: There is no such run.
+    """
+    run_dir = RunDir(settings.runs_dir / run_id)
+    if not run_dir.recipe.is_file():
+        raise NotFoundError(
+            f"There is no run {run_id!r}.",
+            next_step="`tunix-rt runs list` shows the ids; a run directory works too.",
+        )
+    return run_dir
+
+
+def run_by_id_or_path(settings: Settings, run: str) -> RunDir:
+    """A run of the home directory, or one anywhere else by its path.
+
+    Raises:
+        NotFoundError: There is no such run.
+    """
+    elsewhere = RunDir(Path(run).absolute())
+    return elsewhere if elsewhere.recipe.is_file() else run_in_home(settings, run)
+
+
+@contextmanager
+def _held(run_dir: RunDir) -> Iterator[None]:
+    """Keep an evaluation from joining the run, and a second bundle from being packed, meanwhile."""
+    if is_held(run_dir.path):
+        raise ConflictError(
+            f"The run {run_dir.run_id} is being written or packed.",
+            next_step="Pack it when that has ended.",
+        )
+    if not os.access(run_dir.path, os.W_OK):
+        yield  # nobody can write there
+        return
+    with run_dir.held():
+        yield
+
+
+def _refuse_other_content(path: Path, run_dir: RunDir) -> None:
+    """Only an earlier bundle of the same run may be replaced, and nothing goes into the run itself."""
+    is_inside = path.resolve().is_relative_to(run_dir.path.resolve())
+    is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    if is_inside or not (is_free or _is_bundle_of(path, run_dir)):
+        what = "is inside the run" if is_inside else "holds something else than a bundle of this run"
+        raise ConflictError(f"{path} {what}.", next_step="Name a new directory with --to.")
+
+
+def _is_bundle_of(path: Path, run_dir: RunDir) -> bool:
+    try:
+        with open_bundle(path) as bundle:
+            found = EvidenceManifest.model_validate_json(Contents(bundle).text(EVIDENCE_FILE))
+    except (DataError, ValueError):
+        return False
+    return found.evidence_id == evidence_id(run_dir.run_id)
+
+
+def _refusal(run_id: str, problems: tuple[Problem, ...], *, is_success: bool) -> DataError:
+    shown = "".join(f"\n- {problem.detail}" for problem in problems[:_MAX_SHOWN])
+    steps = [problem.next_step for problem in problems if problem.next_step is not None]
+    what = "evidence" if is_success else "a failure report"
+    return DataError(
+        f"The run {run_id} cannot be packed as {what}: {len(problems)} problems.{shown}",
+        next_step=steps[0] if steps else "Repair what is named, or run it again.",
+    )
+
+
+def zip_bundle(directory: Path, path: Path) -> None:
+    """Write a bundle as a zip file, whole or not at all."""
+    with write_atomically(path, what="writing the zip") as file:
+        file.writelines(zip_pieces(bundle_entries(directory)))

@@ -1,0 +1,164 @@
+"""Train the first steps of a bundle's run again, from its own recipe and rows, and compare the losses."""
+
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.errors import InvalidInputError, TunixRTError
+from tunix_rt.core.evidence.manifest import EvidenceManifest
+from tunix_rt.core.evidence.verdict import Check, Problem, check_of
+from tunix_rt.core.run_record import MetricsLine, RunManifest
+from tunix_rt.engines.base import DeviceName, DeviceRequest, TrainingJob
+from tunix_rt.engines.interrupts import Interrupted
+from tunix_rt.engines.records import Progress, View
+from tunix_rt.files.evidence.bundle import Bundle, copy_out
+from tunix_rt.files.run_dirs import RunDir, read_json_lines
+from tunix_rt.services.evidence.checks_run import read_dataset
+from tunix_rt.services.evidence.reading import Contents
+from tunix_rt.services.training import dataset_rows
+
+Train = Callable[[str, TrainingJob, View], RunManifest]
+"""Engine, job, view -> how it ended."""
+
+FLOAT32_TOLERANCE = 1e-4
+ROUGH_TOLERANCE = 2e-2
+"""Of bfloat16, and of devices whose sums come in another order each time; both relative to a loss above 1."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How the first steps are trained again. Calling it gives the check."""
+
+    num_steps: int
+    train: Train
+    view: View
+    device: DeviceName = "auto"
+    """auto: the kind of device that the run had."""
+
+    def __call__(self, bundle: Bundle, manifest: EvidenceManifest) -> Check:
+        """Train in a directory of its own, which is gone afterwards."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
+                return self._compared(Contents(bundle), Path(folder))
+        except TunixRTError as error:
+            problem = Problem(detail=error.detail, next_step=error.next_step)
+            return check_of("replay", "not trained again", [problem])
+
+    def _compared(self, contents: Contents, folder: Path) -> Check:
+        stated = self._stated(contents)
+        again = self._trained(contents, folder)
+        tolerance = _tolerance(contents)
+        problems = [Problem(detail=found) for found in _differences(stated, again, tolerance)]
+        largest = max(
+            (abs(line.loss - again[line.step].loss) for line in stated if line.step in again), default=0
+        )
+        detail = (
+            f"{max(again, default=0)} steps trained again, {len(stated)} compared; largest difference of a "
+            f"loss {largest:.2g}, {tolerance:g} allowed"
+        )
+        return check_of("replay", detail, problems)
+
+    def _stated(self, contents: Contents) -> list[MetricsLine]:
+        lines = (line for line in contents.metrics() if isinstance(line, MetricsLine))
+        first = next(lines, None)
+        if first is None or first.step > self.num_steps:
+            least = "none" if first is None else f"step {first.step} as the first one"
+            raise InvalidInputError(
+                f"The run logged {least}: {self.num_steps} steps have nothing to be compared with.",
+                next_step="Replay more steps." if first is None else f"Use --replay {first.step} or more.",
+            )
+        return [first, *(line for line in lines if line.step <= self.num_steps)]
+
+    def _trained(self, contents: Contents, folder: Path) -> dict[int, MetricsLine]:
+        settings = Settings(home=folder)
+        _put_dataset(contents, settings.datasets_dir)
+        recipe = _recipe(contents, folder)
+        environment = contents.environment()
+        run_dir = RunDir(folder / "replay")
+        job = TrainingJob(
+            resolved=recipe,
+            data=dataset_rows(settings, recipe.recipe),
+            run_dir=run_dir,
+            device=DeviceRequest(_device(environment.device) if self.device == "auto" else self.device),
+            is_forced=contents.manifest().is_forced,
+        )
+        self.train(environment.engine, job, _UntilStep(self.num_steps, self.view))
+        lines = (line for line in read_json_lines(run_dir.metrics) if "loss" in line)
+        return {line["step"]: MetricsLine.model_validate(line, strict=False) for line in lines}
+
+
+@dataclass(frozen=True)
+class _UntilStep:
+    """A view that ends the training when it has seen enough."""
+
+    step: int
+    view: View
+
+    def show_line(self, text: str) -> None:
+        self.view.show_line(text)
+
+    def show_progress(self, progress: Progress, *, is_due: bool) -> None:
+        self.view.show_progress(progress, is_due=is_due)
+        if progress.step >= self.step:
+            raise Interrupted(signal.SIGTERM)
+
+
+def _put_dataset(contents: Contents, datasets_dir: Path) -> None:
+    dataset = read_dataset(contents)
+    names = ["manifest.json", *(split.filename for split in dataset.splits)]
+    missing = [name for name in names if not contents.has(f"dataset/{name}")]
+    if missing:
+        raise InvalidInputError(
+            f"The rows are not in the bundle: dataset/{missing[0]} is missing.",
+            next_step="Ask for a bundle that was packed with its dataset.",
+        )
+    folder = datasets_dir / dataset.dataset_key
+    folder.mkdir(parents=True)
+    for name in names:
+        copy_out(contents.bundle, f"dataset/{name}", folder / name)
+
+
+def _recipe(contents: Contents, folder: Path) -> ResolvedRecipe:
+    """What ran, with every step logged, and without what comes after a step."""
+    path = folder / "recipe.resolved.json"
+    path.write_bytes(contents.text("recipe.resolved.json"))
+    reason = "--replay"
+    return load_recipe(
+        path,
+        flags={
+            "output.log_every_steps": Flag(1, reason),
+            "output.save_every_steps": Flag(None, reason),
+            "output.model": Flag("final", reason),
+            "eval.every_steps": Flag(None, reason),
+            "eval.max_batches": Flag(None, reason),
+            "eval.early_stop_patience": Flag(None, reason),
+        },
+    )
+
+
+def _device(chosen: str) -> DeviceName:
+    """The kind of device that a run had: `gpu: 1 x NVIDIA H200 …` -> gpu."""
+    kind = chosen.partition(":")[0]
+    return next((name for name in get_args(DeviceName) if name == kind), "auto")
+
+
+def _tolerance(contents: Contents) -> float:
+    compute = contents.recipe().get("training", {}).get("precision", {}).get("compute")
+    is_exact = compute == "float32" and _device(contents.environment().device) == "cpu"
+    return FLOAT32_TOLERANCE if is_exact else ROUGH_TOLERANCE
+
+
+def _differences(stated: list[MetricsLine], again: dict[int, MetricsLine], tolerance: float) -> Iterator[str]:
+    for line in stated:
+        other = again.get(line.step)
+        if other is None:
+            yield f"step {line.step} was not reached"
+        elif line.batch_sha256 not in (None, other.batch_sha256):
+            yield f"step {line.step} was trained on another batch"
+        elif abs(line.loss - other.loss) > tolerance * max(1.0, abs(line.loss)):
+            yield f"step {line.step} has loss {line.loss}; trained again {other.loss}"

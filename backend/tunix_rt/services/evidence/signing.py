@@ -1,0 +1,129 @@
+"""Signatures by a key file, offline, in the format of OpenSSF Model Signing.
+
+What is signed is evidence.json, which has the hash of every other file.
+"""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, PUBLIC_KEY_FILE, SIGNATURE_FILE
+from tunix_rt.core.evidence.verdict import Check, Problem, check_of, skipped
+from tunix_rt.files.evidence.bundle import Bundle, read_whole
+
+_MAX_KEY_BYTES = 1 << 16
+_MAX_SIGNATURE_BYTES = 1 << 22
+_FORGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What the reader of signatures raises for texts that are none; found by changing every byte of one."""
+
+
+def sign_bundle(directory: Path, private_key: Path) -> None:
+    """Write the signature and the public key beside evidence.json.
+
+    Raises:
+        InvalidInputError: The key cannot be used.
+        MissingExtraError: The extra `sign` is not installed.
+    """
+    with _model_signing():
+        from model_signing import signing
+
+        public_key = _public_key_of(private_key)
+        with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
+            shutil.copy(directory / EVIDENCE_FILE, folder)
+            signer = signing.Config().use_elliptic_key_signer(private_key=private_key)
+            signer.sign(Path(folder), directory / SIGNATURE_FILE)
+    (directory / PUBLIC_KEY_FILE).write_bytes(public_key)
+
+
+def check_signature(bundle: Bundle, public_key: Path | None) -> Check:
+    """Whether evidence.json is what the owner of the key signed.
+
+    Args:
+        bundle: whose list of files is already known to be right.
+        public_key: of whoever is said to have signed. None: the key that is in the bundle.
+
+    Raises:
+        InvalidInputError: There is no such key.
+        MissingExtraError: A key was given, and the extra `sign` is not installed.
+    """
+    if SIGNATURE_FILE not in bundle.sizes or (public_key is None and PUBLIC_KEY_FILE not in bundle.sizes):
+        return _unsigned(public_key)
+    key = _given_key(bundle, public_key)
+    try:
+        problem = _signature_problem(bundle, key)
+    except MissingExtraError as error:
+        if public_key is not None:
+            raise
+        return skipped("signature", f"not checked: {error.detail} {error.next_step}")
+    name = hashlib.sha256(key).hexdigest()[:16]
+    whose = "the given key" if public_key is not None else "the key in the bundle, which anyone may have made"
+    problems = [] if problem is None else [Problem(detail=f"the signature is not right: {problem}")]
+    return check_of("signature", f"by {whose} (SHA-256 {name}…)", problems)
+
+
+def _unsigned(public_key: Path | None) -> Check:
+    if public_key is None:
+        return skipped("signature", "the bundle is not signed")
+    problem = Problem(detail="the bundle is not signed", next_step="Ask its owner for a signed one.")
+    return check_of("signature", "", [problem])
+
+
+def _given_key(bundle: Bundle, public_key: Path | None) -> bytes:
+    if public_key is None:
+        return read_whole(bundle, PUBLIC_KEY_FILE, max_bytes=_MAX_KEY_BYTES)
+    try:
+        return public_key.read_bytes()
+    except OSError as error:
+        raise _unusable(public_key, str(error.strerror)) from error
+
+
+def _signature_problem(bundle: Bundle, public_key: bytes) -> str | None:
+    with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder, _model_signing():
+        from cryptography.exceptions import InvalidSignature
+        from model_signing import verifying
+
+        signed, signature, key = Path(folder, "signed"), Path(folder, "signature"), Path(folder, "key.pem")
+        signed.mkdir()
+        manifest = read_whole(bundle, EVIDENCE_FILE, max_bytes=bundle.sizes[EVIDENCE_FILE])
+        (signed / EVIDENCE_FILE).write_bytes(manifest)
+        signature.write_bytes(read_whole(bundle, SIGNATURE_FILE, max_bytes=_MAX_SIGNATURE_BYTES))
+        key.write_bytes(public_key)
+        try:
+            verifying.Config().use_elliptic_key_verifier(public_key=key).verify(signed, signature)
+        except (InvalidSignature, *_FORGED) as error:
+            return str(error) or type(error).__name__
+    return None
+
+
+def _public_key_of(private_key: Path) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    try:
+        key = serialization.load_pem_private_key(private_key.read_bytes(), password=None)
+    except OSError as error:
+        raise _unusable(private_key, str(error.strerror)) from error
+    except (ValueError, TypeError) as error:
+        raise _unusable(private_key, str(error)) from error
+    return key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
+def _unusable(key: Path, reason: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The key {key} cannot be used: {reason}.",
+        next_step="Make one: openssl ecparam -name prime256v1 -genkey -noout -out key.pem",
+    )
+
+
+@contextmanager
+def _model_signing() -> Iterator[None]:
+    try:
+        import model_signing  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise MissingExtraError("Signing evidence", extra="sign") from error
+    yield
