@@ -1,6 +1,84 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { Placeholder } from "../../ui/Placeholder";
+import type { NewTuningJob } from "../../api/schema.gen";
+import { sessionQuery } from "../../api/session";
+import { actOnJob, createJob } from "../../api/tuning";
+import { CopyAs } from "../../ui/copy/CopyAs";
+import { snippets } from "../../ui/copy/snippets";
+import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
+import { showError } from "../../ui/feedback/toasts";
+import { Button } from "../../ui/forms/Button";
+import { withChanges } from "../../ui/navigation/search";
+import { Page } from "../../ui/Page";
+import { BudgetCard } from "./create/BudgetCard";
+import { GoalCard } from "./create/GoalCard";
+import { SpaceEditor } from "./create/SpaceEditor";
+import { jobOf, problemOf, specText } from "./create/sweepText";
+import type { Change, NewSweepSearch } from "./search";
+import styles from "./tuning.module.css";
 
+const route = getRouteApi("/tuning/new");
+
+/** Write a sweep. The server checks it as a whole before the first trial. */
 export function TuningNewScreen(): ReactElement {
-  return <Placeholder title="New sweep" command="tunix-rt tune SPEC" />;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const session = useQuery(sessionQuery);
+  const change: Change<NewSweepSearch> = (changes) => {
+    void navigate({ search: withChanges<NewSweepSearch>(changes), replace: true });
+  };
+  const start = useStart();
+  const job = jobOf(search);
+  const problem = session.data?.scope === "read" ? "Your token may only read." : problemOf(search);
+  return (
+    <Page
+      title="New sweep"
+      actions={
+        <>
+          <CopyAs snippets={snippets({ cli: commandOf(job), method: "POST", path: "/api/tuning/jobs", body: job })} />
+          <Button
+            kind="primary"
+            isBusy={start.isPending}
+            disabled={problem !== null}
+            onClick={() => {
+              start.mutate(job);
+            }}
+          >
+            Start the sweep
+          </Button>
+        </>
+      }
+    >
+      <p role="status" className={styles.muted}>
+        {problem ?? "Every key and every end of a range is checked on the recipe before the first trial."}
+      </p>
+      {start.isError ? <ErrorNotice error={start.error} title="The sweep cannot be started like this" /> : null}
+      <div className={styles.columns}>
+        <div className={styles.stack}>
+          <SpaceEditor search={search} change={change} />
+          <BudgetCard search={search} change={change} />
+        </div>
+        <GoalCard search={search} change={change} />
+      </div>
+    </Page>
+  );
+}
+
+function useStart() {
+  const queryClient = useQueryClient();
+  const navigate = route.useNavigate();
+  return useMutation({
+    mutationFn: createJob,
+    onSuccess: async ({ id }) => {
+      // It is kept now: when it cannot be started, its own page says why and offers it again.
+      await actOnJob(id, "start").catch(showError);
+      await queryClient.invalidateQueries({ queryKey: ["tuning"] });
+      await navigate({ to: "/tuning/$jobId", params: { jobId: id } });
+    },
+  });
+}
+
+function commandOf(job: NewTuningJob): string {
+  return `cat > sweep.yaml <<'EOF'\n${specText(job)}EOF\ntunix-rt tune sweep.yaml`;
 }

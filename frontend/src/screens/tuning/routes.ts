@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../ui/navigation/root";
+import { jobSearch, newSweepSearch } from "./search";
 
 const tuningRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -10,12 +11,14 @@ const tuningRoute = createRoute({
 const tuningNewRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/tuning/new",
+  validateSearch: newSweepSearch,
   component: lazyRouteComponent(() => import("./TuningNewScreen"), "TuningNewScreen"),
 });
 
 const tuningJobRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/tuning/$jobId",
+  validateSearch: jobSearch,
   component: lazyRouteComponent(() => import("./TuningJobScreen"), "TuningJobScreen"),
 });
 
