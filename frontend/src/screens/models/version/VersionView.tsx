@@ -12,6 +12,7 @@ import { Tabs } from "../../../ui/Tabs";
 import { AliasBadges } from "../model/VersionTable";
 import { CardTab } from "./CardTab";
 import { DeleteVersion } from "./DeleteVersion";
+import { ExportTab } from "./ExportTab";
 import { FilesTab } from "./FilesTab";
 import { Overview } from "./Overview";
 import type { VersionTab } from "./tabs";
@@ -58,6 +59,7 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
         {tab === "overview" ? <Overview version={version} mayWrite={session?.scope !== "read"} /> : null}
         {tab === "files" ? <FilesTab version={version} /> : null}
         {tab === "card" ? <CardTab version={version} /> : null}
+        {tab === "export" ? <ExportTab version={version} /> : null}
       </Tabs>
     </Page>
   );

@@ -1,0 +1,114 @@
+import { screen, waitFor } from "@testing-library/react";
+import { expect, test } from "vitest";
+import type { Check, EvidenceManifest, EvidenceRow } from "../../api/schema.gen";
+import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
+import { renderApp } from "../../testing/render";
+import { makeRun, runList } from "../../testing/runs";
+
+const BUNDLE: EvidenceManifest = {
+  evidence_id: "run-b",
+  kind: "evidence",
+  headline: "run-b answers 99.0 % right.",
+  run_id: "run-b",
+  status: "succeeded",
+  created_at: "2026-11-15T12:00:00Z",
+  tunix_rt_version: "0.1.0",
+  files: [{ path: "dataset/train.jsonl", size_bytes: 10, sha256: "a".repeat(64), proves: "What was trained on." }],
+  left_out: [{ path: "model/weights", sha256: "b".repeat(64), reason: "It is in the run's directory." }],
+  content_hash: "c".repeat(64),
+};
+const { evidence_id, kind, headline, run_id, status, created_at } = BUNDLE;
+const SHOWN = { evidence_id, kind, headline, run_id, status, created_at };
+const ROW: EvidenceRow = { ...SHOWN, num_files: 1, size_bytes: 10, is_signed: false, content_hash: "c".repeat(64) };
+
+function bundles(data: EvidenceRow[], damaged: string[] = []): void {
+  const pagination = { limit: 100, offset: 0, total: data.length, total_is_exact: true };
+  server.use(answer("/api/evidence", { data, damaged, pagination }));
+}
+
+function verdict(passed: boolean, checks: Check[]) {
+  const told = { passed, checked_at: created_at, tunix_rt_version: "0.1.0", bundle: "run-b", checks };
+  return http.post("/api/evidence/run-b/verify", () => HttpResponse.json(told));
+}
+
+test("without bundles the screen teaches what one is", async () => {
+  bundles([]);
+  renderApp("/evidence");
+  await screen.findByRole("heading", { name: "No evidence yet" });
+  screen.getByText("tunix-rt evidence pack RUN");
+});
+
+test("bundles stand with what they say, and damaged ones are named", async () => {
+  bundles([ROW, { ...ROW, evidence_id: "run-c", kind: "failure-report", is_signed: true }], ["run-d"]);
+  renderApp("/evidence");
+  await screen.findByRole("row", { name: /run-b evidence run-b answers/ });
+  screen.getByRole("row", { name: /run-c failure report .* signed/ });
+  expect(screen.getByRole("alert").textContent).toContain("run-d");
+});
+
+test("bundles that cannot be read say why", async () => {
+  server.use(refuse("/api/evidence"));
+  renderApp("/evidence");
+  await screen.findByText("The bundles could not be read");
+});
+
+test("a run that failed is packed as a failure report", async () => {
+  bundles([]);
+  let sent: unknown;
+  server.use(
+    answer("/api/tunix/runs", runList([makeRun({ run_id: "run-b", status: "failed" })])),
+    answer("/api/evidence/run-b", BUNDLE),
+    http.post("/api/evidence/pack", async ({ request }) => {
+      sent = await request.json();
+      return HttpResponse.json(BUNDLE, { status: 201 });
+    }),
+  );
+  const { user, address } = renderApp("/evidence");
+  await user.click(await screen.findByRole("button", { name: "Pack a run" }));
+  await screen.findByRole("option", { name: "run-b (failed)" });
+  await user.selectOptions(screen.getByLabelText("Run"), "run-b");
+  screen.getByText(/its bundle is a failure report/);
+  await user.click(screen.getByRole("checkbox", { name: "Put the trained weights in" }));
+  await user.click(screen.getByRole("button", { name: "Pack the run" }));
+  await waitFor(() => {
+    expect(address()).toBe("/evidence/run-b");
+  });
+  expect(sent).toEqual({ run_id: "run-b", has_model: true, has_dataset: true, is_failure_report: true });
+});
+
+test("a bundle says what each file proves, and every check gets its verdict", async () => {
+  server.use(
+    answer("/api/evidence/run-b", BUNDLE),
+    verdict(true, [
+      { name: "files", status: "passed", detail: "1 file" },
+      { name: "signature", status: "skipped", detail: "It is not signed." },
+    ]),
+  );
+  const { user } = renderApp("/evidence/run-b");
+  const link = await screen.findByRole("link", { name: "dataset/train.jsonl" });
+  expect(link.getAttribute("href")).toBe("/api/evidence/run-b/files/dataset/train.jsonl");
+  screen.getByText("What was trained on.");
+  await user.click(screen.getByRole("button", { name: "Verify it now" }));
+  await screen.findByText("It holds");
+  screen.getByRole("row", { name: /Every file is there.* holds 1 file/ });
+  screen.getByRole("row", { name: /The signature is right not checked/ });
+});
+
+test("what does not hold is named with its problems", async () => {
+  const problems = [{ detail: "log.txt was changed.", next_step: "Pack the run again." }];
+  server.use(
+    answer("/api/evidence/run-b", BUNDLE),
+    verdict(false, [{ name: "files", status: "failed", detail: "1 file", problems, num_problems: 3 }]),
+  );
+  const { user } = renderApp("/evidence/run-b");
+  await user.click(await screen.findByRole("button", { name: "Verify it now" }));
+  await screen.findByText("It does not hold: 1 check failed");
+  screen.getByText("log.txt was changed. Pack the run again.");
+  screen.getByText("and 2 more");
+});
+
+test("an unknown bundle says so", async () => {
+  server.use(refuse("/api/evidence/nothing", 404, "There is no evidence 'nothing'."));
+  renderApp("/evidence/nothing");
+  await screen.findByText("There is no evidence 'nothing'.");
+});

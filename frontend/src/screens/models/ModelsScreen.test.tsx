@@ -1,0 +1,166 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+import type { RegisteredModel } from "../../api/schema.gen";
+import { makeSummary } from "../../testing/evaluations";
+import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
+import { makeModel, makeVersion, makeVersionDetail, VERSION_ID } from "../../testing/models";
+import { renderApp } from "../../testing/render";
+import { makeRun, runList } from "../../testing/runs";
+import { connections } from "./version/lineage";
+
+const VERSION = `/api/models/versions/${VERSION_ID}`;
+const VERSION_PAGE = `/models/versions/${VERSION_ID}`;
+
+function models(data: RegisteredModel[]): void {
+  server.use(
+    answer("/api/models", { data, pagination: { limit: 100, offset: 0, total: data.length, total_is_exact: true } }),
+  );
+}
+
+test("without models the screen teaches what one is", async () => {
+  models([]);
+  renderApp("/models");
+  await screen.findByRole("heading", { name: "No models yet" });
+  screen.getByText("tunix-rt models register my-model --run RUN");
+});
+
+test("models that cannot be read say why", async () => {
+  server.use(refuse("/api/models"));
+  renderApp("/models");
+  expect((await screen.findByRole("alert")).textContent).toContain("Look at the server's log.");
+});
+
+test("a run is registered under a name that may be there already", async () => {
+  models([]);
+  let sent: unknown;
+  server.use(
+    answer("/api/tunix/runs", runList([makeRun({ run_id: "run-b" })])),
+    http.post("/api/models", () =>
+      HttpResponse.json({ detail: "Taken.", next_step: "Choose another.", code: "conflict" }, { status: 409 }),
+    ),
+    http.post("/api/models/sums/versions/promote", async ({ request }) => {
+      sent = await request.json();
+      return HttpResponse.json(makeVersion(), { status: 201 });
+    }),
+    answer(VERSION, makeVersionDetail()),
+  );
+  const { user, address } = renderApp("/models?registering=true&run=run-b");
+  await user.type(await screen.findByLabelText("Name of the model"), "sums");
+  await user.type(screen.getByLabelText("Notes"), "good");
+  await user.click(screen.getByRole("button", { name: "Register the run" }));
+  await waitFor(() => {
+    expect(address()).toBe(VERSION_PAGE);
+  });
+  expect(sent).toEqual({ source_run_id: "run-b", description: "good" });
+});
+
+test("a model shows its versions, and an alias moves", async () => {
+  let sent: unknown;
+  server.use(
+    answer("/api/models/sums", makeModel({ aliases: {} })),
+    http.put("/api/models/sums/aliases/champion", async ({ request }) => {
+      sent = await request.json();
+      server.use(answer("/api/models/sums", makeModel()));
+      return HttpResponse.json(makeVersion());
+    }),
+    http.delete("/api/models/sums/aliases/champion", () => new HttpResponse(null, { status: 204 })),
+  );
+  const { user } = renderApp("/models/sums");
+  await screen.findByRole("link", { name: "sums:2" });
+  await user.click(screen.getByRole("button", { name: "Let it mean this version" }));
+  await screen.findByRole("row", { name: /@champion sums:2/ });
+  expect(sent).toEqual({ version: 2 });
+  server.use(answer("/api/models/sums", makeModel({ aliases: {} })));
+  await user.click(screen.getByRole("button", { name: "Forget @champion" }));
+  await screen.findByText(/An alias says which version counts/);
+});
+
+test("an unknown model says so", async () => {
+  server.use(refuse("/api/models/nobody", 404, "There is no model 'nobody'."));
+  renderApp("/models/nobody");
+  await screen.findByText("There is no model 'nobody'.");
+});
+
+test("the lineage of a version leads from dataset and base over the run to its evaluations", async () => {
+  const evaluations = Array.from({ length: 6 }, (_, index) => makeSummary({ evaluation_id: `e-${index}` }));
+  server.use(answer(VERSION, makeVersionDetail({ evaluations })));
+  renderApp(VERSION_PAGE);
+  const lineage = within(await screen.findByRole("group", { name: "Lineage" }));
+  expect(lineage.getByRole("link", { name: "sums-v1" }).getAttribute("href")).toBe("/datasets/sums-v1");
+  expect(lineage.getByRole("link", { name: "run-b" }).getAttribute("href")).toBe("/runs/run-b");
+  expect(lineage.getAllByRole("link", { name: "exam" })).toHaveLength(4);
+  lineage.getByText("2 more");
+  lineage.getByText("random weights");
+});
+
+test("lines of the lineage meet the middle of each node", () => {
+  expect(connections(1, 2, 2)).toEqual([
+    [1, 0.5],
+    [1, 1.5],
+  ]);
+});
+
+test("a version that was not measured says how to, and takes notes", async () => {
+  let sent: unknown;
+  server.use(
+    answer(VERSION, makeVersionDetail({ evaluations: [] })),
+    http.put(`${VERSION}/notes`, async ({ request }) => {
+      sent = await request.json();
+      return HttpResponse.json(makeVersion());
+    }),
+  );
+  const { user } = renderApp(VERSION_PAGE);
+  await screen.findByText("tunix-rt eval sums:2 --eval-set eval_v2");
+  await user.type(screen.getByRole("textbox", { name: "Notes" }), "keep it");
+  await user.click(screen.getByRole("button", { name: "Save the notes" }));
+  await screen.findByText("The notes are saved.");
+  expect(sent).toEqual({ notes: "keep it" });
+});
+
+test("every byte is read again, and damage is named", async () => {
+  const verdict = { version: "sums:2", content_hash: "c".repeat(64), size_bytes: 10, problems: [] as string[] };
+  server.use(
+    answer(VERSION, makeVersionDetail()),
+    answer(`${VERSION}/files`, { files: [{ path: "config.json", size_bytes: 10, sha256: "a".repeat(64) }] }),
+    http.post(`${VERSION}/verify`, () => HttpResponse.json(verdict)),
+  );
+  const { user } = renderApp(`${VERSION_PAGE}?tab=files`);
+  await screen.findByRole("row", { name: /config.json/ });
+  await user.click(screen.getByRole("button", { name: "Verify every byte" }));
+  await screen.findByText(/every byte is as registered/);
+  verdict.problems = ["config.json is gone"];
+  await user.click(screen.getByRole("button", { name: "Verify every byte" }));
+  await screen.findByText("config.json is gone");
+});
+
+test("card and export stand in tabs of their own", async () => {
+  server.use(
+    answer(VERSION, makeVersionDetail({ kind: "adapter" })),
+    http.get(`${VERSION}/card`, () => HttpResponse.text("# sums, version 2")),
+  );
+  const { user, address } = renderApp(`${VERSION_PAGE}?tab=card`);
+  await screen.findByText("# sums, version 2");
+  await user.click(screen.getByRole("tab", { name: "Export" }));
+  screen.getByText("tunix-rt models export sums:2 --as adapter --output sums-2-adapter");
+  expect(address()).toContain("tab=export");
+});
+
+test("a version is forgotten only when that is confirmed", async () => {
+  let isGone = false;
+  server.use(
+    answer(VERSION, makeVersionDetail()),
+    answer("/api/models/sums", makeModel()),
+    http.delete(VERSION, () => {
+      isGone = true;
+      return new HttpResponse(null, { status: 204 });
+    }),
+  );
+  const { user, address } = renderApp(VERSION_PAGE);
+  await user.click(await screen.findByRole("button", { name: "Forget…" }));
+  expect(isGone).toBe(false);
+  await user.click(screen.getByRole("button", { name: "Forget the version" }));
+  await waitFor(() => {
+    expect(address()).toBe("/models/sums");
+  });
+  expect(isGone).toBe(true);
+});
