@@ -63,7 +63,7 @@ function MakeBase({ runId, runIds, change }: { runId: string } & Omit<ChosenRuns
         change({ run: [runId, ...runIds.filter((other) => other !== runId)] });
       }}
     >
-      Base
+      Make base
     </Button>
   );
 }

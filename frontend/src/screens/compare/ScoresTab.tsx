@@ -5,7 +5,7 @@ import { Command } from "../../ui/copy/Command";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { Card } from "../../ui/text/Card";
-import { formatCount } from "../../ui/text/format";
+import { formatNumber } from "../../ui/text/format";
 import type { ComparedRun } from "./comparedRun";
 import { FiguresCard } from "./FiguresCard";
 import { ScoreGroupCard } from "./ScoreGroupCard";
@@ -43,7 +43,7 @@ function NotEvaluated({ runIds }: { runIds: readonly string[] }): ReactElement {
   return (
     <Card title="Not evaluated">
       <p>
-        {formatCount(runIds.length, "run")} of these {runIds.length === 1 ? "has" : "have"} no score. A loss says how
+        {formatNumber(runIds.length)} of these runs {runIds.length === 1 ? "has" : "have"} no score. A loss says how
         well a model knows its data, a score what it can do:
       </p>
       <Command>{`tunix-rt eval ${runIds[0] ?? "RUN"} --eval-set eval_v2`}</Command>

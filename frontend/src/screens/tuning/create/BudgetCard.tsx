@@ -31,6 +31,7 @@ export function BudgetCard({ search, change }: BudgetCardProps): ReactElement {
         help={isGrid ? "Empty: all combinations." : `Empty with no minutes given: ${DEFAULT_NUM_TRIALS}.`}
         type="number"
         min={1}
+        placeholder={isGrid || search.minutes !== undefined ? "" : String(DEFAULT_NUM_TRIALS)}
         value={textOf(search.trials)}
         onChange={(typed) => {
           change({ trials: numberOf(typed) });

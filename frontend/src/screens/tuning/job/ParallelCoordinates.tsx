@@ -11,7 +11,7 @@ interface ParallelCoordinatesProps {
 }
 
 const [HEIGHT, TOP, BOTTOM, SIDE] = [280, 36, 16, 72];
-const MIN_AXIS_WIDTH = 112;
+const MIN_AXIS_WIDTH = 136;
 
 /** Every trial as a line through the values it tried, to what came out. The table below has the same numbers. */
 export function ParallelCoordinates({ job, chosen, onChoose }: ParallelCoordinatesProps): ReactElement {

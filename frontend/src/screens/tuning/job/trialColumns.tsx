@@ -8,6 +8,14 @@ import { StatusBadge } from "../../../ui/text/StatusBadge";
 import { formatMetric, formatParam, metricName } from "../words";
 import { bestTrial, numberOf } from "./axes";
 
+const REASON: Column<TuningTrial> = {
+  key: "error",
+  header: "Why it ended",
+  width: "minmax(8rem, 2fr)",
+  isSecondary: true,
+  cell: ({ error }) => (error == null ? UNKNOWN : <span title={error}>{error}</span>),
+};
+
 /** The columns of a sweep: what was tried, what came out. */
 export function trialColumns(job: TuningJobDetail): Column<TuningTrial>[] {
   return [
@@ -31,7 +39,7 @@ export function trialColumns(job: TuningJobDetail): Column<TuningTrial>[] {
     {
       key: "run",
       header: "Run",
-      width: "minmax(10rem, 2fr)",
+      width: "minmax(10rem, 1.5fr)",
       cell: ({ run_id }) => (
         <Link to="/runs/$runId" params={{ runId: run_id }} title={run_id}>
           {run_id}
@@ -47,13 +55,7 @@ export function trialColumns(job: TuningJobDetail): Column<TuningTrial>[] {
       isSortable: true,
       cell: (trial) => formatDuration(secondsOf(trial)),
     },
-    {
-      key: "error",
-      header: "Why it ended",
-      width: "minmax(8rem, 2fr)",
-      isSecondary: true,
-      cell: ({ error }) => (error == null ? UNKNOWN : <span title={error}>{error}</span>),
-    },
+    ...(job.trials.some(({ error }) => error != null) ? [REASON] : []),
   ];
 }
 
