@@ -80,11 +80,11 @@ function NoSweeps(): ReactElement {
 }
 
 const COLUMNS: Column<TuningJob>[] = [
-  { key: "status", header: "State", width: "7.5rem", cell: ({ status }) => <StatusBadge status={status} /> },
+  { key: "status", header: "State", width: "8rem", cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: "sweep",
     header: "Sweep",
-    width: "minmax(12rem, 2fr)",
+    width: "minmax(8rem, 1fr)",
     cell: ({ id, name }) => (
       <Link to="/tuning/$jobId" params={{ jobId: id }} title={id}>
         {name}
@@ -93,7 +93,7 @@ const COLUMNS: Column<TuningJob>[] = [
   },
   { key: "trials", header: "Trials", width: "6rem", align: "end", cell: trialsOf },
   { key: "metric", header: "Searches", width: "11rem", isSecondary: true, cell: metricLabel },
-  { key: "keys", header: "Settings", isSecondary: true, cell: keysOf },
+  { key: "keys", header: "Settings", width: "minmax(8rem, 1.5fr)", isSecondary: true, cell: keysOf },
   {
     key: "model",
     header: "Model",
