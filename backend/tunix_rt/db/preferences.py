@@ -21,7 +21,7 @@ class VoteCount(NamedTuple):
     model_a: str
     model_b: str
     choice: PreferredSide
-    count: int
+    num_votes: int
 
 
 class PreferenceRepository:

@@ -58,7 +58,7 @@ def _tallies(counts: tuple[VoteCount, ...]) -> tuple[PairTally, ...]:
         model, other = sorted((count.model_a, count.model_b))
         winner = {"a": count.model_a, "b": count.model_b}.get(count.choice)
         result = count.choice if winner is None else "won" if winner == model else "lost"
-        results.setdefault((model, other), Counter())[result] += count.count
+        results.setdefault((model, other), Counter())[result] += count.num_votes
     return tuple(_tally(pair, result) for pair, result in sorted(results.items()))
 
 

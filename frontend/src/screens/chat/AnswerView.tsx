@@ -13,7 +13,8 @@ interface AnswerViewProps {
 /** What a model wrote: its reasoning apart from its answer. */
 export function AnswerView({ answer, isWriting = false }: AnswerViewProps): ReactElement {
   const { reasoning, content, numTokens, isCutOff } = answer;
-  if (isWriting && reasoning === "" && content === "") return <p>The model is loaded and reads the question…</p>;
+  if (isWriting && reasoning === "" && content === "")
+    return <p>It reads the question. The first question to a model waits until it is loaded.</p>;
   return (
     <div className={styles.answer}>
       {reasoning === "" ? null : (
@@ -22,7 +23,13 @@ export function AnswerView({ answer, isWriting = false }: AnswerViewProps): Reac
           <MathText text={reasoning.trim()} />
         </details>
       )}
-      <div>{content === "" && !isWriting ? <em>It gave no answer.</em> : <MathText text={content.trim()} />}</div>
+      <div>
+        {content.trim() === "" && !isWriting ? (
+          <em>{content === "" ? "It gave no answer." : "It wrote only blanks."}</em>
+        ) : (
+          <MathText text={content.trim()} />
+        )}
+      </div>
       <p className={styles.figures}>
         {numTokens === null ? null : formatCount(numTokens, "token")}
         {isCutOff ? (

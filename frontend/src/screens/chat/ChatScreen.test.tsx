@@ -125,6 +125,20 @@ test("two models answer without their names, and the vote reveals and keeps them
   expect(screen.getByRole("link", { name: "Download the pairs" }).getAttribute("href")).toContain("export.jsonl");
 });
 
+test("whom one asks and how stands in the address", async () => {
+  served(model("sums:1"), model("sums:2"), model("sums@champion", "sums:2"));
+  votes({});
+  const { user, address } = renderApp("/chat?blind=true");
+  await user.selectOptions(await screen.findByLabelText("One model"), "sums:2");
+  await user.selectOptions(screen.getByLabelText("The other"), "sums@champion");
+  await screen.findByText(/Both are the same weights/);
+  await user.clear(screen.getByLabelText("Most tokens"));
+  await user.type(screen.getByLabelText("Most tokens"), "0");
+  expect(address()).toContain("model=sums%3A2");
+  expect(address()).toContain("other=sums%40champion");
+  expect(address()).not.toContain("tokens=0");
+});
+
 test("a vote can be taken back", async () => {
   served(model("sums:1"), model("sums:2"));
   const side = { model: "sums:1", content: "5" };

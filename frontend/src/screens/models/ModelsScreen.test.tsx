@@ -30,6 +30,20 @@ test("models that cannot be read say why", async () => {
   expect((await screen.findByRole("alert")).textContent).toContain("Look at the server's log.");
 });
 
+test("models stand with their versions and what their aliases mean, and open by a key", async () => {
+  models([makeModel({ description: "Adds numbers." }), makeModel({ id: "other", name: "other", aliases: {} })]);
+  server.use(answer("/api/models/sums", makeModel()), answer("/api/tunix/runs", runList([])));
+  const { user, address } = renderApp("/models");
+  const row = await screen.findByRole("row", { name: /sums/ });
+  within(row).getByText("@champion → 2");
+  within(row).getByText("Adds numbers.");
+  await user.click(screen.getByRole("button", { name: "Register a run" }));
+  expect(address()).toBe("/models?registering=true");
+  await user.click(screen.getByRole("button", { name: "Close" }));
+  await user.click(within(row).getByRole("link", { name: "sums" }));
+  await screen.findByRole("heading", { name: "sums" });
+});
+
 test("a run is registered under a name that may be there already", async () => {
   models([]);
   let sent: unknown;

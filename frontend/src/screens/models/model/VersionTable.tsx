@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ModelVersion } from "../../../api/schema.gen";
-import { PlainTable, Sentence } from "../../../ui/evaluations/PlainTable";
+import { PlainTable } from "../../../ui/evaluations/PlainTable";
 import { Badge } from "../../../ui/text/Badge";
 import { formatAgo, formatBytes, formatTime, formatValue, UNKNOWN } from "../../../ui/text/format";
 import styles from "../models.module.css";
@@ -9,13 +9,11 @@ import styles from "../models.module.css";
 const COLUMNS = [
   { header: "Version" },
   { header: "Aliases" },
-  { header: "Kind" },
-  { header: "Size", align: "end" as const },
+  { header: "Weights" },
   { header: "Run" },
   { header: "Dataset" },
   { header: "Final loss", align: "end" as const },
   { header: "Registered" },
-  { header: "Notes" },
 ];
 
 /** Every version, newest first. */
@@ -32,15 +30,13 @@ function cellsOf(version: ModelVersion): ReactElement[] {
       {version.label ? ` (${version.label})` : ""}
     </Link>,
     <AliasBadges key="aliases" aliases={version.aliases ?? []} />,
-    <>{version.kind === "adapter" ? "adapter" : "whole model"}</>,
-    <>{formatBytes(version.size_bytes)}</>,
+    <>{`${version.kind === "adapter" ? "adapter" : "whole"}, ${formatBytes(version.size_bytes)}`}</>,
     <RunLink key="run" runId={run_id ?? null} />,
     <DatasetLink key="dataset" datasetKey={dataset ?? null} />,
     <>{formatValue(figures?.final_loss)}</>,
     <time key="created" title={formatTime(version.created_at)}>
       {formatAgo(version.created_at)}
     </time>,
-    <Sentence key="notes">{version.notes === "" ? UNKNOWN : (version.notes ?? UNKNOWN)}</Sentence>,
   ];
 }
 

@@ -37,7 +37,7 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
   return (
     <Page
       title={reference}
-      aside={<AliasBadges aliases={version.aliases ?? []} />}
+      aside={version.aliases?.length ? <AliasBadges aliases={version.aliases} /> : null}
       actions={
         <>
           <CopyAs snippets={copied} />
