@@ -128,7 +128,7 @@ def _check_the_service(old: Engine) -> None:
     assert runs.counts() == {"running": 1, "queued": 1}
     assert [event.kind for event in runs.events("taken")] == ["submitted", "claimed", "started"]
     assert ModelRepository(old).find(ModelReference("sums", alias="champion")).version == 1
-    [sweep] = SweepRepository(old).list(limit=10, offset=0).sweeps
+    [sweep] = SweepRepository(old).list(limit=10, offset=0).data
     assert sweep.best_run_id == "taken"
     assert FlagRepository(old).is_queue_paused()
     assert TokenRepository(old).num_valid(datetime.now(UTC)) == 1
