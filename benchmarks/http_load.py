@@ -7,7 +7,6 @@ a table and exits 1 when a bar is missed.
 """
 
 import argparse
-import asyncio
 import json
 import os
 import random
@@ -79,8 +78,8 @@ def measure(env: dict[str, str], num_runs: int, rate: float, seconds: int) -> di
         assert client.base_url.port is not None
         for length in (WARM_UP_S, seconds):
             requests = [a_request(chance, ids) for _ in range(int(rate * length))]
-            asked = ask_at_rate(client.base_url.port, requests, rate=rate, num_connections=NUM_CONNECTIONS)
-            answers = asyncio.run(asked)
+            port = client.base_url.port
+            answers = ask_at_rate(port, requests, rate=rate, num_connections=NUM_CONNECTIONS)
     return summary(answers, num_runs, rate, seconds)
 
 
