@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
+from pydantic_core import from_json
 from sqlalchemy import Connection, Row, bindparam, insert, select
 
 from tunix_rt.core.runs.run import ServiceEvent, ServiceEventKind
@@ -45,8 +46,8 @@ def insert_event(
 
 def events_of(connection: Connection, run_id: str, *, after: int) -> tuple[ServiceEvent, ...]:
     """The events with a higher sequence than `after`, in order."""
-    return tuple(map(_event, connection.execute(_LATER, {"run_id": run_id, "after": after})))
+    return tuple(map(_event, connection.execute(_LATER, {"run_id": run_id, "after": after}).all()))
 
 
 def _event(row: Row[Any]) -> ServiceEvent:
-    return ServiceEvent.model_validate({**row._mapping, "details": json.loads(row.details)})
+    return ServiceEvent.model_validate({**row._mapping, "details": from_json(row.details)})

@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Row
 
 from tunix_rt.core.runs.run import Run, RunDetail
@@ -104,5 +105,5 @@ def _values(names: tuple[str, ...], row: Row[Any]) -> dict[str, Any]:
     values = dict(zip(names, row, strict=False))
     for name in _JSON:
         if values.get(name) is not None:
-            values[name] = json.loads(values[name])
+            values[name] = from_json(values[name])
     return values
