@@ -1,6 +1,6 @@
 # The same commands for people and for CI. Each works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-types check-code check-web check-secrets up bench docs client data format clean
+.PHONY: help demo test check check-types check-code check-web check-leaks up bench docs client data format clean
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -26,7 +26,7 @@ test: .venv/dev frontend/node_modules ## all tests
 	$(NPM) test --silent
 
 check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets
-	@$(MAKE) --no-print-directory -j 2 check-types check-code check-web check-secrets
+	@$(MAKE) --no-print-directory -j 2 check-types check-code check-web check-leaks
 
 check-types:
 	$(BIN)/mypy
@@ -39,7 +39,7 @@ check-code:
 check-web:
 	$(NPM) run --silent check
 
-check-secrets:
+check-leaks:
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline
 
 bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (about four minutes)
