@@ -30,7 +30,10 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(f"{text}+00:00")
+    if text is None:
+        return None
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 metadata = MetaData()
