@@ -1,6 +1,6 @@
 # The same commands for people and for CI. Each works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check up web wheel e2e bench docs client data format clean
+.PHONY: help demo test check check-types check-code check-web check-leaks up web wheel e2e bench docs client data format clean
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -38,11 +38,20 @@ e2e: .venv/dev $(WEB) ## the web app in a real browser against the real server
 	$(NPM) run --silent e2e
 
 check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets
+	@$(MAKE) --no-print-directory -j 2 check-types check-code check-web check-leaks
+
+check-types:
+	$(BIN)/mypy
+
+check-code:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-web:
 	$(NPM) run --silent check
+
+check-leaks:
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline
 
 bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (about four minutes)

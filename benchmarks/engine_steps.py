@@ -1,9 +1,11 @@
 """One training step of either engine, opened for measuring: the very step that `tunix-rt train` runs."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from unittest.mock import patch
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.targets import Platform
@@ -51,21 +53,43 @@ def _open_torch(recipe: Recipe, device_name: Device) -> OpenedStep:
     from tunix_rt.engines.torch.step import TrainStep
 
     device = choose_device(DeviceRequest(device_name))
-    decoder = load_decoder(resolve_model(recipe.model, needs_weights=False), recipe, device)
+    with _drawn_on(device.device):
+        decoder = load_decoder(resolve_model(recipe.model, needs_weights=False), recipe, device)
     step = TrainStep(decoder, recipe, recipe.training.num_steps or 1, device.device)
 
     def memory() -> dict[str, int]:
-        peak = device.peak_memory_bytes() or 0
+        needed = device.peak_memory_bytes() or 0
         if device.platform == "cpu":
-            return {"peak_bytes": peak}
-        return {"peak_bytes": peak, "peak_allocated_bytes": torch.cuda.max_memory_allocated(device.device)}
+            return {"peak_bytes": needed}
+        return {"peak_bytes": torch.cuda.max_memory_reserved(device.device), "peak_allocated_bytes": needed}
 
     return OpenedStep(
         start=lambda batch, index: step.run(step.put_batch(batch), index).loss,
         wait=lambda loss: float(loss),
         memory=memory,
-        details={"attention": decoder.options.kernel, "torch": torch.__version__, "device": device.kind},
+        details={
+            "attention": decoder.options.kernel,
+            "compiling": str(step.compiling),
+            "torch": torch.__version__,
+            "device": device.kind,
+        },
     )
+
+
+@contextmanager
+def _drawn_on(device: Any) -> Iterator[None]:
+    """Draw random weights there: the engine's are the same on every machine, and take a minute for 2 GB."""
+    import torch
+
+    from tunix_rt.engines.torch import weights
+
+    def drawn(name: str, shape: tuple[int, ...], _architecture: Any, _seed: int) -> Any:
+        if name.endswith("norm.weight"):
+            return torch.ones(shape, device=device)
+        return torch.randn(shape, device=device).div_(shape[-1] ** 0.5)
+
+    with patch.object(weights, "random_tensor", drawn):
+        yield
 
 
 def _open_jax(recipe: Recipe, device_name: Device) -> OpenedStep:

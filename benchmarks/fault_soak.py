@@ -23,9 +23,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.datasets import build, sums
+from support.engine_processes import doubled_runs, engines_alive
 from support.postgres import PostgresServer, restartable_postgres
 
-from benchmarks.fault_checks import NUM_STEPS, doubled_runs, engines_alive, losses_of, problems_of
+from benchmarks.fault_checks import NUM_STEPS, losses_of, problems_of
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, StorageError
 from tunix_rt.core.run_record import RunStatus
@@ -184,10 +185,9 @@ def hurry(store: Store) -> None:
 
 
 def watch(soak: Soak) -> None:
-    """Look again and again whether two engines write one run."""
+    """Look again and again whether two attempts at one run are under way."""
     while not soak.is_over.wait(LOOK_EVERY_S):
-        # Twice: a process that was killed is there for a moment more.
-        soak.doubled |= doubled_runs() & doubled_runs()
+        soak.doubled |= doubled_runs(soak.store.settings.runs_dir)
 
 
 def cancel_some(soak: Soak) -> None:
@@ -222,7 +222,7 @@ def kill_at_random(soak: Soak, mean_s: float) -> None:
 
 def _victims(soak: Soak, kind: str) -> list[int]:
     if kind == "engine":
-        return [pid for pid, run_id in engines_alive().items() if run_id in soak.expected]
+        return [engine.pid for engine in engines_alive(soak.store.settings.runs_dir)]
     if kind == "worker":
         return [worker.pid for worker in soak.workers if worker.poll() is None]
     children = (JobDir(soak.store.settings.jobs_dir / run_id).read_child() for run_id in soak.expected)
@@ -242,7 +242,7 @@ def checked(soak: Soak) -> dict[str, object]:
         [] if len(losses) <= 1 else [f"equal runs ended with {len(losses)} different series of losses"]
     )
     problems += [f"{run_id}: two engines at once" for run_id in sorted(soak.doubled)]
-    left = [pid for pid, run_id in engines_alive().items() if run_id in soak.expected]
+    left = [engine.pid for engine in engines_alive(soak.store.settings.runs_dir)]
     problems += [f"process {pid} was left behind" for pid in left]
     kinds = Counter(event.kind for run in runs for event in store.runs.events(run.run_id))
     return {

@@ -29,6 +29,8 @@ from tunix_rt.engines.planning.torch_components import estimate_torch_components
 from tunix_rt.files.atomic import write_json_atomically
 
 GRID = Path(__file__).parent / "results" / "torch_grid.json"
+MEASURED = "peak_allocated_bytes"
+"""What must fit. `peak_bytes` has what the allocator holds beyond it as long as there is room."""
 HELD_OUT_EVERY = 4
 LARGEST_ERROR = 0.10
 _NAMES = tuple(TorchCoefficients.model_fields)
@@ -39,12 +41,17 @@ _PRIOR_WEIGHT = 0.01
 def measured_steps(path: Path) -> dict[str, dict[str, Any]]:
     """The steps of a grid that ran."""
     steps: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["steps"]
-    return {name: step for name, step in steps.items() if "peak_bytes" in step}
+    return {name: step for name, step in steps.items() if MEASURED in step}
 
 
 def shape_of(step: dict[str, Any]) -> StepShape:
     """The sizes of a measured step."""
     recipe = validate_recipe(step["recipe"])
+    if recipe.training.loss_chunk_tokens is None:
+        # The planner must think that all tokens are trained; of the grid's, two thirds are.
+        num_trained = recipe.training.batch_size * recipe.data.row_length * 2 // 3
+        training = recipe.training.model_copy(update={"loss_chunk_tokens": num_trained})
+        recipe = recipe.model_copy(update={"training": training})
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
     return step_shape(recipe, architecture, known_target(step["target"]), "torch")
 
@@ -76,7 +83,7 @@ def report(steps: dict[str, dict[str, Any]], coefficients: TorchCoefficients) ->
     """Print predicted against measured; the largest error of a step that was held out."""
     worst = 0.0
     for index, (name, step) in enumerate(steps.items()):
-        predicted, measured = predicted_bytes(shape_of(step), coefficients), step["peak_bytes"]
+        predicted, measured = predicted_bytes(shape_of(step), coefficients), step[MEASURED]
         error = predicted / measured - 1
         if is_held_out(index):
             worst = max(worst, abs(error))
@@ -98,7 +105,7 @@ def main() -> None:
     arguments = parser.parse_args()
     steps = measured_steps(arguments.grid)
     fitted_to = [
-        (shape_of(step), step["peak_bytes"])
+        (shape_of(step), step[MEASURED])
         for index, step in enumerate(steps.values())
         if not is_held_out(index)
     ]
@@ -112,7 +119,7 @@ def main() -> None:
     target = next(iter(steps.values()))["target"]
     calibration = TorchCalibration(
         source=f"fitted to {len(fitted_to)} steps measured on an {target}, "
-        f"{len(steps) - len(fitted_to)} held out and at most {worst:.0%} off "
+        f"{len(steps) - len(fitted_to)} held out and at most {worst:.1%} off "
         f"(benchmarks/results/{arguments.grid.name})",
         measured_on=target,
         coefficients=_rounded(coefficients),

@@ -1,17 +1,23 @@
 """Measures what steps need on a GPU: peak memory and time over a grid of modes, rows, batches and remat.
 
-    python -m benchmarks.gpu_grid --engine torch --target h200 [--only TEXT ...] [--json FILE]
+    python -m benchmarks.gpu_grid --engine torch [--only TEXT ...] [--parallel-gib GIB] [--json FILE]
     python -m benchmarks.gpu_grid --engine torch --tiny          a model of the demo on the CPU, to try it out
 
 Every case runs in a process of its own, on random tokens and weights. The file is written after every case,
-and what it holds is not measured again: the program may be stopped and started. `benchmarks.fit_torch_plan`
-fits the planner to the file.
+and what it holds is not measured again: the program may be stopped and started. With --parallel-gib as many
+cases run at one time as the planner thinks fit into so much memory; their times, worth nothing, are left out.
+`benchmarks.fit_torch_plan` fits the planner to the file.
 """
 
 import argparse
 import json
+import math
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -23,13 +29,19 @@ from benchmarks.engine_steps import Device, open_step, timed
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import validate_recipe
 from tunix_rt.core.errors import TunixRTError
+from tunix_rt.core.targets import GIB, known_target
 from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.components import estimate_components
+from tunix_rt.engines.planning.step_shape import step_shape
+from tunix_rt.engines.planning.torch_components import estimate_torch_components
 from tunix_rt.files.atomic import write_json_atomically
 
 RESULTS = Path(__file__).parent / "results"
 CASE_TIMEOUT_S = 240
 NUM_WARMUP, NUM_TIMED = 2, 4
+_MOST_AT_ONCE = 8
+_TIMES = ("step_seconds", "tokens_per_s")
 
 _BF16 = {"weights": "bfloat16"}
 MODES: dict[str, dict[str, Any]] = {
@@ -52,7 +64,7 @@ def case(model: str, row_length: int, num_rows: int, **training: Any) -> dict[st
     return {
         "model": {"name": model, "weights": "random"},
         "data": {"row_length": row_length},
-        "training": {"num_steps": 1000, "batch_size": num_rows, **training},
+        "training": {"num_steps": 1000, "batch_size": num_rows} | training,
     }
 
 
@@ -71,6 +83,14 @@ def grid(model: str = _GEMMA, shapes: tuple[tuple[int, int], ...] = SHAPES) -> C
 def beyond_the_grid() -> Cases:
     """Keys and models that the grid holds still."""
     return {
+        **{
+            f"gemma-2b {mode} {length} x {rows}, {remat}, not compiled": case(
+                _GEMMA, length, rows, remat=remat, **MODES[mode] | {"num_steps": 50}
+            )
+            for mode in ("adamw", "lora")
+            for length, rows in ((512, 8), (1536, 3))
+            for remat in ("dots", "none")
+        },
         "gemma-2b adamw 512 x 32 in 4 parts": case(_GEMMA, 512, 32, gradient_accumulation_steps=4),
         "gemma-2b adamw 512 x 8, all logits": case(_GEMMA, 512, 8, loss_chunk_tokens=None),
         "gemma-2b adamw 512 x 8, dense attention": case(_GEMMA, 512, 8, attention="dense"),
@@ -159,19 +179,64 @@ def source_text(engine: str) -> str:
     return f"python -m benchmarks.gpu_grid --engine {engine}, {', '.join(versions)}; {now:%Y-%m-%d}"
 
 
+class Room:
+    """Memory of the GPU, handed out to cases by what the planner says that they need."""
+
+    def __init__(self, gib: float) -> None:
+        self._free = self._all = gib
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def taken(self, gib: float) -> Iterator[None]:
+        """Wait for so much, all of it at most."""
+        gib = min(gib, self._all)
+        with self._changed:
+            self._changed.wait_for(lambda: self._free >= gib)
+            self._free -= gib
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += gib
+                self._changed.notify_all()
+
+
+def planned_gib(engine: Any, values: dict[str, Any], target: str) -> float:
+    """What the planner says, and something more."""
+    recipe = validate_recipe(values)
+    architecture = resolve_model(recipe.model, needs_weights=False).architecture
+    shape = step_shape(recipe, architecture, known_target(target), engine)
+    components = estimate_torch_components(shape) if engine == "torch" else estimate_components(shape)
+    return sum(components.values()) / GIB * 1.15 + 1.5
+
+
 def run_all(arguments: argparse.Namespace, path: Path) -> None:
     """Measure what the file does not hold yet; failures are tried again."""
     known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     steps: dict[str, Any] = known.get("steps", {})
     target = "cpu" if arguments.tiny else arguments.target
-    for name, values in all_cases(is_tiny=arguments.tiny).items():
-        is_wanted = not arguments.only or any(text in name for text in arguments.only)
-        if not is_wanted or "peak_bytes" in steps.get(name, {}):
-            continue
-        figures = measured_in_child(arguments.engine, name, is_tiny=arguments.tiny)
-        steps[name] = {"target": target, "engine": arguments.engine, "recipe": values, **figures}
-        write_json_atomically(path, {"source": source_text(arguments.engine), "steps": steps})
-        print(f"{name:50} {json.dumps(figures)}", flush=True)
+    lock, room = threading.Lock(), Room(arguments.parallel_gib or math.inf)
+
+    def run_one(name: str, values: dict[str, Any]) -> None:
+        needed = planned_gib(arguments.engine, values, arguments.target) if arguments.parallel_gib else 0.0
+        with room.taken(needed):
+            figures = measured_in_child(arguments.engine, name, is_tiny=arguments.tiny)
+        if arguments.parallel_gib:
+            figures = {key: value for key, value in figures.items() if key not in _TIMES}
+        with lock:
+            steps[name] = {"target": target, "engine": arguments.engine, "recipe": values, **figures}
+            write_json_atomically(path, {"source": source_text(arguments.engine), "steps": steps})
+            print(f"{name:50} {json.dumps(figures)}", flush=True)
+
+    wanted = {
+        name: values
+        for name, values in all_cases(is_tiny=arguments.tiny).items()
+        if not arguments.only or any(text in name for text in arguments.only)
+    }
+    with ThreadPoolExecutor(_MOST_AT_ONCE if arguments.parallel_gib else 1) as pool:
+        missing = {name: wanted[name] for name in wanted if "peak_bytes" not in steps.get(name, {})}
+        for done in [pool.submit(run_one, name, values) for name, values in missing.items()]:
+            done.result()
 
 
 def main() -> None:
@@ -181,6 +246,7 @@ def main() -> None:
     parser.add_argument("--target", default="h200", help="the planner's name of the GPU that is here")
     parser.add_argument("--only", nargs="*", help="cases whose name has one of these texts")
     parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU")
+    parser.add_argument("--parallel-gib", type=float, help="run several cases at one time in so much memory")
     parser.add_argument("--case", help="measure this one in this process")
     parser.add_argument("--json", type=Path, help="default: results/<engine>_grid.json; needed with --tiny")
     arguments = parser.parse_args()

@@ -54,16 +54,25 @@ class Case:
 
 
 _BF16 = {"weights": "bfloat16"}
+_ALL_BF16 = _BF16 | {"optimizer_state": "bfloat16", "stochastic_rounding": True}
 _ADAFACTOR = {"optimizer": "adafactor", "precision": _BF16 | {"stochastic_rounding": True}}
 _LORA = {"batch_size": 45, "loss_chunk_tokens": 512, "remat": "dots", "precision": _BF16}
 CASES: dict[str, Case] = {
     "full-adamw": Case({"batch_size": 11, "loss_chunk_tokens": 2048, "remat": "dots"}),
     "full-adamw-block": Case({"batch_size": 11, "loss_chunk_tokens": 2048, "remat": "block"}),
+    "full-adamw-none": Case({"batch_size": 11, "loss_chunk_tokens": 2048, "remat": "none"}),
+    "full-adamw-bf16-block": Case(
+        {"batch_size": 11, "loss_chunk_tokens": 2048, "remat": "block", "precision": _ALL_BF16}
+    ),
     "full-adafactor": Case({"batch_size": 11, "loss_chunk_tokens": 1024, "remat": "dots"} | _ADAFACTOR),
     "full-adafactor-block": Case(
         {"batch_size": 11, "loss_chunk_tokens": 1024, "remat": "block"} | _ADAFACTOR
     ),
     "lora": Case({"mode": "lora", "gradient_accumulation_steps": 15} | _LORA, row_length=768),
+    "lora-five-rows": Case({"mode": "lora", "gradient_accumulation_steps": 9} | _LORA, row_length=768),
+    "lora-five-rows-none": Case(
+        {"mode": "lora", "gradient_accumulation_steps": 9} | _LORA | {"remat": "none"}, row_length=768
+    ),
     "lora-one-row": Case({"mode": "lora", "gradient_accumulation_steps": 22} | _LORA | {"batch_size": 22}),
     "qlora": Case({"mode": "qlora", "gradient_accumulation_steps": 15} | _LORA, row_length=768),
 }

@@ -35,7 +35,8 @@ def main() -> int:
     arguments = parse_arguments()
     work: Path = arguments.work
     work.mkdir(parents=True, exist_ok=True)
-    evalsets = {"gsm8k_test": gsm8k_evalset(arguments), "chain_sum_one_digit": chain_sum_evalset(work)}
+    # The last evaluation of a run is the one that its directory keeps.
+    evalsets = {"chain_sum_one_digit": chain_sum_evalset(work), "gsm8k_test": gsm8k_evalset(arguments)}
     run_dir = work / "run"
     before = {name: evaluate(arguments, arguments.model, path, "before") for name, path in evalsets.items()}
     trained = train(arguments, run_dir)

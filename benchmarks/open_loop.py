@@ -1,16 +1,21 @@
 """Requests at a fixed rate over kept-alive connections, whatever the answers take.
 
-A request is due at its time: when the server falls behind, the wait counts (no "coordinated omission"). It is
-written on bare sockets, so that on two cores the one that asks does not slow down the one that answers.
+A request is due at its time: when the server falls behind, the wait counts (no "coordinated omission"). One
+thread on bare sockets, so that on two cores the one that asks hardly slows down the one that answers.
 """
 
-import asyncio
+import selectors
+import socket
+import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
-_HEADERS_END = b"\r\n\r\n"
-_LAST_CHUNK = b"0\r\n\r\n"
+_READ_BYTES = 1 << 18
+_HEAD_END = b"\r\n\r\n"
+_LENGTH = b"\r\ncontent-length: "
+_LONGEST_WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -23,70 +28,86 @@ class Answer:
     """From the moment it was due."""
 
 
-class _Connection(asyncio.Protocol):
+@dataclass(frozen=True)
+class _Due:
+    kind: str
+    raw: bytes
+    at_s: float
+
+
+class _Connection:
     """One request at a time over HTTP/1.1."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._asked: _Due | None = None
         self._received = bytearray()
-        self._answer: asyncio.Future[int] | None = None
-        self._transport: asyncio.Transport | None = None
+        self._num_expected = 0
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+    def ask(self, due: _Due) -> None:
+        self._asked = due
+        self._received.clear()
+        self._num_expected = 0
+        self.socket.sendall(due.raw)
 
-    def data_received(self, data: bytes) -> None:
-        self._received += data
-        if self._answer is not None and self._is_whole():
-            status = int(self._received[9:12])
-            self._received.clear()
-            self._answer.set_result(status)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(exc or ConnectionResetError("the server closed the connection"))
-
-    async def ask(self, path: str) -> int:
-        assert self._transport is not None
-        self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-        return await self._answer
-
-    def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
-
-    def _is_whole(self) -> bool:
-        end = self._received.find(_HEADERS_END)
-        if end < 0:
-            return False
-        headers = bytes(self._received[:end]).lower()
-        if b"transfer-encoding: chunked" in headers:
-            return self._received.endswith(_LAST_CHUNK)
-        length = int(headers.partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        return len(self._received) >= end + len(_HEADERS_END) + length
+    def answer(self) -> Answer | None:
+        """Read what there is; the answer when it is whole."""
+        received = self.socket.recv(_READ_BYTES)
+        if not received or self._asked is None:
+            raise ConnectionResetError("the server closed the connection")
+        self._received += received
+        if not self._num_expected:
+            self._num_expected = _whole_length(self._received)
+        if not self._num_expected or len(self._received) < self._num_expected:
+            return None
+        latency_ms = (time.perf_counter() - self._asked.at_s) * 1000
+        return Answer(self._asked.kind, int(self._received[9:12]), latency_ms)
 
 
-async def ask_at_rate(
+def _whole_length(received: bytearray) -> int:
+    """How long the answer will be, head and body; 0 as long as that is not known."""
+    end = received.find(_HEAD_END)
+    if end < 0:
+        return 0
+    start = received.find(_LENGTH, 0, end)
+    if start < 0:
+        raise ValueError("the server answers in pieces, which this program does not read")
+    start += len(_LENGTH)
+    length = int(received[start : received.index(b"\r\n", start)])
+    return end + len(_HEAD_END) + length
+
+
+def ask_at_rate(
     port: int, requests: Sequence[tuple[str, str]], *, rate: float, num_connections: int
 ) -> list[Answer]:
     """Every request (its kind and its path) at its time; one that finds no free connection waits for it."""
-    loop = asyncio.get_running_loop()
-    made = [await loop.create_connection(_Connection, "127.0.0.1", port) for _ in range(num_connections)]
-    free = deque(connection for _, connection in made)
-    is_free = asyncio.Semaphore(num_connections)
-    start_s = loop.time() + 0.1
+    with ExitStack() as stack:
+        selector = stack.enter_context(selectors.DefaultSelector())
+        connections = [_Connection(port) for _ in range(num_connections)]
+        for connection in connections:
+            stack.enter_context(connection.socket)
+            selector.register(connection.socket, selectors.EVENT_READ, connection)
+        start_s = time.perf_counter() + 0.1
+        due = deque(_due(request, start_s + n / rate) for n, request in enumerate(requests))
+        return _ask_all(due, deque(connections), selector)
 
-    async def ask(number: int, kind: str, path: str) -> Answer:
-        due_s = start_s + number / rate
-        await asyncio.sleep(due_s - loop.time())
-        async with is_free:
-            connection = free.popleft()
-            status = await connection.ask(path)
-            free.append(connection)
-        return Answer(kind, status, (loop.time() - due_s) * 1000)
 
-    answers = await asyncio.gather(*(ask(number, *request) for number, request in enumerate(requests)))
-    for connection in free:
-        connection.close()
+def _due(request: tuple[str, str], at_s: float) -> _Due:
+    kind, path = request
+    return _Due(kind, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode(), at_s)
+
+
+def _ask_all(due: deque[_Due], free: deque[_Connection], selector: selectors.BaseSelector) -> list[Answer]:
+    answers: list[Answer] = []
+    num_requests = len(due)
+    while len(answers) < num_requests:
+        while due and free and due[0].at_s <= time.perf_counter():
+            free.popleft().ask(due.popleft())
+        wait_s = max(due[0].at_s - time.perf_counter(), 0) if due and free else _LONGEST_WAIT_S
+        for key, _ in selector.select(wait_s):
+            connection: _Connection = key.data
+            if (answer := connection.answer()) is not None:
+                answers.append(answer)
+                free.append(connection)
     return answers

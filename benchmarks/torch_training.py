@@ -162,8 +162,10 @@ def run_seed(setup: Setup) -> dict[str, Any]:
         return _trained_twice(setup, trainer, chosen, num_epochs=1)
 
 
-def run_trl(setup: Setup, *, is_lora: bool, uses_liger: bool) -> dict[str, Any]:
-    """TRL's SFTTrainer with packed rows."""
+def run_trl(
+    setup: Setup, *, is_lora: bool, uses_liger: bool, keeps_activations: bool = False
+) -> dict[str, Any]:
+    """TRL's SFTTrainer with packed rows; by default it computes the activations of a layer again."""
     import datasets
     from trl import SFTConfig, SFTTrainer
 
@@ -181,7 +183,7 @@ def run_trl(setup: Setup, *, is_lora: bool, uses_liger: bool) -> dict[str, Any]:
             learning_rate=2e-5,
             optim="adamw_torch_fused",
             bf16=setup.device == "gpu",
-            gradient_checkpointing=False,
+            gradient_checkpointing=not keeps_activations,
             use_liger_kernel=uses_liger,
             completion_only_loss=True,
             logging_steps=10,
@@ -240,7 +242,13 @@ RUNS: dict[str, Callable[[Setup], dict[str, Any]]] = {
     "seed-hf-trainer": run_seed,
     "trl-packed": lambda setup: run_trl(setup, is_lora=False, uses_liger=False),
     "trl-packed-liger": lambda setup: run_trl(setup, is_lora=False, uses_liger=True),
+    "trl-packed-liger-kept": lambda setup: run_trl(
+        setup, is_lora=False, uses_liger=True, keeps_activations=True
+    ),
     "trl-packed-liger-lora": lambda setup: run_trl(setup, is_lora=True, uses_liger=True),
+    "trl-packed-liger-lora-kept": lambda setup: run_trl(
+        setup, is_lora=True, uses_liger=True, keeps_activations=True
+    ),
     **{f"ours-{name}": lambda setup, name=name: run_ours(setup, name) for name in CASES},  # type: ignore[misc]
 }
 

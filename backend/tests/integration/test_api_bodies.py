@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import httpx2 as httpx
@@ -131,6 +132,16 @@ def test_a_head_without_end_is_refused(server: LiveServer, http: httpx.Client) -
     with server.connect() as connection:
         connection.sendall(b"GET /api/health HTTP/1.1\r\nX-Pad: " + b"x" * 100_000)
         assert connection.recv(65536).split(b" ", 2)[1] == b"400"
+
+
+@pytest.mark.parametrize("beginning", ["5;pad=", "5\r\nhello\r\n0\r\nX-Pad: "], ids=["frame", "trailer"])
+def test_a_chunked_body_that_says_something_without_end_is_refused(
+    server: LiveServer, http: httpx.Client, beginning: str
+) -> None:
+    with server.connect() as connection:
+        head = request_head("/api/traces", "Transfer-Encoding: chunked")
+        padding = (b"x" * 65536 for _ in range(64 * MIB // 65536))
+        assert send_until_cut_off(connection, chain([head + beginning.encode()], padding)) < 64 * MIB
 
 
 @pytest.mark.parametrize("path", ["/api/traces", "/api/traces/lint", "/api/datasets/build", "/api/nothing"])

@@ -50,7 +50,7 @@ def test_a_connection_that_postgresql_closed_is_replaced(postgres_url: str, tmp_
     assert http.get("/api/health").status_code == 200
     with psycopg.connect(f"{postgres_url}/postgres", autocommit=True) as connection:
         connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'template_store'"
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = 'template_store'"
         )
     assert http.get("/api/health").status_code == 200
     opened.close()

@@ -221,3 +221,24 @@ print(*sys.modules)
     assert "sqlalchemy" in loaded
     heavy = {*ACCELERATORS, "fastapi", "alembic", "reasoning_gym", "pyarrow", "optuna", "ray"}
     assert loaded.isdisjoint(heavy), loaded & heavy
+
+
+def test_a_wrong_eval_set_or_model_is_refused_before_any_engine_is_loaded(tmp_path: Path) -> None:
+    code = """
+import sys
+from typer.testing import CliRunner
+from tunix_rt.cli.main import app
+for engine in ("jax", "torch"):
+    for model, evalset in (("tiny-llama", "nothing.jsonl"), ("owner/nothing:x", "eval_v2")):
+        result = CliRunner().invoke(app, ["eval", model, "--eval-set", evalset, "--engine", engine])
+        print(type(result.exception).__name__, repr(str(result.exception)))
+print(*sys.modules)
+"""
+    environ = environment(Settings(home=tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    *refusals, modules = done.stdout.splitlines()
+    assert ["nothing" in line and "Error" in line for line in refusals] == [True] * 4, refusals
+    loaded = {name.partition(".")[0] for name in modules.split()}
+    assert loaded.isdisjoint(ACCELERATORS), loaded & set(ACCELERATORS)

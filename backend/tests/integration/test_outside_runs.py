@@ -1,6 +1,7 @@
 """Runs of `tunix-rt train` are in the list too, and stand where their directories say."""
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,6 +117,22 @@ def test_a_run_that_was_trained_on_a_file_cannot_go_on_in_the_queue(store: Store
     look(store)
     with pytest.raises(ConflictError, match="--resume"):
         controlling.resume(store, "by-hand")
+
+
+def test_a_directory_that_becomes_a_run_is_found_although_no_directory_came(
+    store: Store, tmp_path: Path
+) -> None:
+    runs_dir = store.settings.runs_dir
+    outside = OutsideRuns(runs_dir, store.runs, look_every_s=0)
+    (runs_dir / "becomes-one").mkdir(parents=True)
+    for name in ("becomes-one", "comes"):
+        os.utime(runs_dir, (0, 0))
+        outside.refresh()
+        with pytest.raises(NotFoundError):
+            store.runs.get(name)
+        shutil.copytree(finished_run(tmp_path / name).path, runs_dir / name, dirs_exist_ok=True)
+        outside.refresh()
+        assert store.runs.get(name).status == "succeeded"
 
 
 def test_what_is_no_run_is_left_alone(store: Store) -> None:

@@ -17,14 +17,21 @@ from sqlalchemy import Engine, text
 
 from support.builders import make_trace
 from support.evaluations import NOON, make_evaluation, make_predictions
+from support.models import new_version
 from support.postgres import find_binaries, postgres_server
+from support.queued_runs import claimed, make_worker, queued
+from support.sweeps import make_sweep
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.access import ApiToken
 from tunix_rt.core.evaluation.comparison import Baseline
-from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.core.models.reference import ModelReference
+from tunix_rt.core.models.version import NewModel
+from tunix_rt.core.sweeps.sweep import Trial
 from tunix_rt.db.engine import open_engine, writing
-from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.migrate import upgrade
-from tunix_rt.db.traces import TraceRepository
+from tunix_rt.db.sweeps import Decision
 from tunix_rt.services.linting import score_trace
+from tunix_rt.services.store import Store, store_over
 
 DUMPS = Path(__file__).parents[1] / "golden" / "schemas"
 _NOISE = ("--", "SET ", "SELECT pg_catalog.set_config", "\\")
@@ -50,26 +57,62 @@ def load_dump(engine: Engine, revision: str) -> None:
             connection.invalidate()
 
 
-def fill(engine: Engine, revision: str) -> None:
+def fill(store: Store, revision: str) -> None:
     """A few real rows in every table of the revision."""
-    traces = TraceRepository(engine)
     for prompt, result in (("Wie viele \u00c4pfel?", "5"), ("Isn't it wrong?", "6")):
-        stored, _ = traces.add(make_trace(prompt, [f"2 + 3 = {result}"], result, source="sums", level=3))
-        score_trace(traces, stored.id)
-    traces.add(make_trace("Is this one unscored?"))
+        stored, _ = store.traces.add(
+            make_trace(prompt, [f"2 + 3 = {result}"], result, source="sums", level=3)
+        )
+        score_trace(store.traces, stored.id)
+    store.traces.add(make_trace("Is this one unscored?"))
     if revision >= "0002":
         predictions = make_predictions("10?")
         evaluation = make_evaluation(predictions)
-        EvaluationRepository(engine).add(evaluation, predictions)
-        named = Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON)
-        BaselineRepository(engine).put(named)
+        store.evaluations.add(evaluation, predictions)
+        store.baselines.put(Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON))
+    if revision >= "0003":
+        _fill_queue(store)
+        _fill_registry(store)
+        _fill_sweeps(store)
+        store.tokens.add(ApiToken(token_id="ci", name="CI", scope="read", created_at=NOON), "0" * 64)
+
+
+def _fill_queue(store: Store) -> None:
+    store.workers.register(make_worker())
+    claim = claimed(store, "taken")
+    store.runs.start(claim.lease, "The engine has begun.", {"attempt": 1})
+    queued(store, "waiting", priority=5)
+    store.flags.set_queue_paused(True)
+
+
+def _fill_registry(store: Store) -> None:
+    store.models.create(NewModel(name="sums", description="Adds."))
+    store.models.add_version("sums", new_version())
+    store.models.set_alias(ModelReference("sums"), "champion")
+    store.models.set_tag(ModelReference("sums"), "stage", "tried")
+
+
+def _fill_sweeps(store: Store) -> None:
+    sweep = make_sweep()
+    store.sweeps.add(sweep)
+    store.sweeps.move(sweep.sweep_id, "running", NOON)
+    trial = Trial(
+        number=0,
+        run_id="taken",
+        params={"training.learning_rate": 1e-3},
+        status="succeeded",
+        value=0.5,
+        created_at=NOON,
+    )
+    remembered = Decision(num_known=0, records=[{"op_code": 0}], trials=[trial], best_run_id="taken")
+    assert store.sweeps.commit(sweep.sweep_id, remembered)
 
 
 def _made(url: str, revision: str) -> None:
     engine = open_engine(url)
     with writing(engine) as connection:
         upgrade(connection, revision)
-    fill(engine, revision)
+    fill(store_over(engine, Settings(home=DUMPS / "unused")), revision)
     with writing(engine) as connection:
         connection.execute(text("UPDATE traces SET created_at = '2025-01-31 12:00:00+00:00'"))
     engine.dispose()

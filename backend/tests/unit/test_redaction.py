@@ -102,12 +102,12 @@ def test_an_error_is_printed_without_the_password_that_it_quotes(
 
 def test_a_bug_keeps_its_traceback_and_loses_its_secrets(tmp_path: Path) -> None:
     program = """
-import sys
-from tunix_rt.cli import main
-@main.app.command("fail")
+import os, sys
+from tunix_rt.cli import main, plan
 def fail() -> None:
-    raise RuntimeError("cannot log in with " + __import__("os").environ["HF_TOKEN"])
-sys.argv = ["tunix-rt", "fail"]
+    raise RuntimeError("cannot log in with " + os.environ["HF_TOKEN"])
+plan.plan = fail
+sys.argv = ["tunix-rt", "plan"]
 main.main()
 """
     environ = environment(Settings(home=tmp_path), HF_TOKEN=MARKED)

@@ -78,6 +78,8 @@ def _contents(trace: Trace) -> list[str]:
         ("boxed", "thus \\boxed{42}", "42"),
         ("boxed", "fine", "{42"),
         ("boxed", "fine", "}42{"),
+        ("boxed", "fine", "{42\\}"),
+        ("boxed", "fine", "42\\"),
         ("hash", "#### 41", "42"),
     ],
 )
@@ -92,9 +94,16 @@ def test_a_refusal_names_the_step_and_the_markup() -> None:
         render_completion(trace)
 
 
-def test_a_boxed_answer_may_hold_balanced_braces() -> None:
-    completion = render_completion(trace_from_text_steps("q", ["half"], "\\frac{1}{2}"), "boxed")
-    assert parse_completion(completion.text, "boxed").answer == "\\frac{1}{2}"
+@pytest.mark.parametrize("answer", [r"\frac{1}{2}", r"\{1, 2\}", r"x \}", r"a \\"])
+def test_a_boxed_answer_may_hold_balanced_and_escaped_braces(answer: str) -> None:
+    completion = render_completion(trace_from_text_steps("q", ["half"], answer), "boxed")
+    assert parse_completion(completion.text, "boxed").answer == answer
+
+
+@pytest.mark.parametrize("text", [r"a\boxed{1\}", "a\\boxed{1} or }", "a\\boxed{{1}"])
+def test_a_box_that_does_not_close_at_the_end_is_malformed(text: str) -> None:
+    with pytest.raises(DataError, match="braces"):
+        parse_completion(text, "boxed")
 
 
 @pytest.mark.parametrize(

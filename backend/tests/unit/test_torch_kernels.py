@@ -15,30 +15,25 @@ CPU = Setting(PLAIN, "cpu", 512, "bfloat16")
 HOPPER = Setting(PLAIN, "gpu", 512, "bfloat16", (9, 0))
 
 
-def test_flash_attention_is_taken_where_it_is_installed_and_can_serve() -> None:
-    assert resolve_torch_kernel("auto", HOPPER, has_flash=True).kernel == "flash"
+def test_a_gpu_computes_the_examples_of_a_packed_row_alone() -> None:
+    assert resolve_torch_kernel("auto", HOPPER, has_flash=False).kernel == "varlen"
     assert resolve_torch_kernel("auto", CPU, has_flash=True).kernel == "sdpa"
 
 
-def test_without_flash_attention_torch_chooses_and_the_reason_says_so() -> None:
-    choice = resolve_torch_kernel("auto", HOPPER, has_flash=False)
-
-    assert choice.kernel == "sdpa"
-    assert "it is not installed" in choice.reason
-
-
-def test_float32_keeps_flash_attention_away() -> None:
+def test_float32_keeps_flash_attention_away_and_the_reason_says_so() -> None:
     choice = resolve_torch_kernel("auto", dataclasses.replace(HOPPER, compute="float32"), has_flash=True)
 
     assert choice.kernel == "sdpa"
     assert "it computes in bfloat16" in choice.reason
 
 
-def test_a_soft_cap_needs_flash_or_dense_attention() -> None:
+def test_a_soft_cap_needs_the_package_or_dense_attention() -> None:
     capped = dataclasses.replace(HOPPER, architecture=CAPPED)
 
     assert resolve_torch_kernel("auto", capped, has_flash=True).kernel == "flash"
-    assert resolve_torch_kernel("auto", capped, has_flash=False).kernel == "dense"
+    without_package = resolve_torch_kernel("auto", capped, has_flash=False)
+    assert without_package.kernel == "dense"
+    assert "flash-attn is not installed" in without_package.reason
     with pytest.raises(InvalidInputError, match="no soft cap"):
         resolve_torch_kernel("cudnn", capped)
 

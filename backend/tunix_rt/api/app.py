@@ -45,6 +45,7 @@ from tunix_rt.api.routes import (
     tunix,
     xray,
 )
+from tunix_rt.api.short_way import ShortWay
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.demo_project import DemoProject
@@ -131,6 +132,7 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
 
 def _add_checks(app: FastAPI, store: Store, access: Access | None) -> None:
     # The one that is added last sees a request first.
+    app.add_middleware(ShortWay, routes=[route for routes in ROUTES for route in routes.router.routes])
     app.add_middleware(BodyLimit, limit_of=body_limit_of(store.settings))
     if access is not None:
         app.add_middleware(TokenCheck, tokens=store.tokens, access=access)

@@ -7,6 +7,7 @@ A page elsewhere can make a browser send requests here. With a name of its own t
 
 import ipaddress
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,6 +21,8 @@ _DEFAULT_PORTS = (80, 443)
 _FOREIGN = frozenset({"cross-site", "same-site"})
 """What a browser says of a request from another site, or from another port of this one."""
 _POLICY_VIOLATION = 1008
+_NUM_REMEMBERED = 16
+"""Names that were looked at: nearly every request has the same one."""
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -37,6 +40,7 @@ class Hosts:
     takes_any_address: bool = False
     """Whether an IP address will do: no attacker's page has one as its name."""
 
+    @lru_cache(_NUM_REMEMBERED)  # noqa: B019 - there is one of them in a server
     def has(self, name: str) -> bool:
         """Whether a request for this name is meant for us."""
         if name in _LOOPBACK_NAMES or name in self.names:
@@ -101,6 +105,7 @@ def _is_foreign(method: str, headers: Headers, authority: tuple[str, int | None]
     return headers.get("sec-fetch-site") in _FOREIGN and not is_link
 
 
+@lru_cache(_NUM_REMEMBERED)
 def _authority(text: str) -> tuple[str, int | None] | None:
     """Host and port, in lower case, without brackets and default ports; None when it is no such thing.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tunix_rt.cli.chat_view import ChatView, JsonView, Stopwatch, TerminalView, typed_lines
-from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
+from tunix_rt.cli.engines import EngineOption, WritingEngine, chosen_engine
 from tunix_rt.cli.eval import (
     Device,
     Markup,
@@ -77,7 +77,7 @@ def chat(
 def _start_engine(asked: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
     choice = chosen_engine(asked, device.name)
     note(str(choice))
-    return load_engine(choice)
+    return WritingEngine(choice.name)
 
 
 def _converse(talk: Chat, view: ChatView) -> None:

@@ -1,11 +1,13 @@
 """The engines, imported when a command needs one: no other command loads an accelerator library."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tunix_rt.engines.base import DeviceName, EngineName
 from tunix_rt.engines.choice import AskedEngine, EngineChoice, choose_engine
+from tunix_rt.engines.generation import Generator, GeneratorRequest
 from tunix_rt.engines.installed import this_machine
 
 if TYPE_CHECKING:
@@ -34,3 +36,23 @@ def load_engine(choice: EngineChoice) -> "JaxEngine | TorchEngine":
     from tunix_rt.engines.torch.train import TorchEngine
 
     return TorchEngine()
+
+
+@dataclass(frozen=True)
+class WritingEngine:
+    """An engine that was chosen to write, imported when it loads a model.
+
+    Whatever is wrong with the rest of a command line is said before that, and what trains is never imported.
+    """
+
+    name: EngineName
+
+    def open_generator(self, request: GeneratorRequest) -> Generator:
+        """Load the model. Raises errors of `core.errors`."""
+        if self.name == "jax":
+            from tunix_rt.engines.jax.generation.opening import open_generator as open_with_jax
+
+            return open_with_jax(request)
+        from tunix_rt.engines.torch.generation.opening import open_generator as open_with_torch
+
+        return open_with_torch(request)

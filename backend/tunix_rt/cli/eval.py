@@ -7,7 +7,7 @@ import typer
 from pydantic import ValidationError
 
 from tunix_rt.cli.context import store as open_store
-from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
+from tunix_rt.cli.engines import EngineOption, WritingEngine, chosen_engine
 from tunix_rt.cli.eval_view import EvaluationBar, print_evaluation
 from tunix_rt.cli.output import JsonFlag, err, note, print_json
 from tunix_rt.config.recipe import FloatFormat
@@ -126,7 +126,7 @@ def evaluated(store: Store, request: EvaluationRequest, asked: AskedEngine) -> E
     note(str(choice))
     with EvaluationBar(err) as bar:
         try:
-            return evaluate(store, load_engine(choice), request, bar)
+            return evaluate(store, WritingEngine(choice.name), request, bar)
         except KeyboardInterrupt as error:
             note(f"stopped; {bar.num_done:,} texts are kept. The same command goes on where it stopped.")
             raise typer.Exit(130) from error

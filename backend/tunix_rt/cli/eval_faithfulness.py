@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
+from tunix_rt.cli.engines import EngineOption, WritingEngine, chosen_engine
 from tunix_rt.cli.eval import (
     BatchSize,
     Device,
@@ -76,7 +76,7 @@ def faithfulness(
     note(str(choice))
     with counting_bar("writing") as on_written:
         view = FaithfulnessView(note, on_written)
-        report, path = measure_faithfulness(load_settings(), load_engine(choice), request, view)
+        report, path = measure_faithfulness(load_settings(), WritingEngine(choice.name), request, view)
     print_json(report.to_json()) if as_json else print_faithfulness(report, path)
     if not report.trials:
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import BinaryIO, get_args
 
-from tunix_rt.cli.engines import chosen_engine, load_engine
+from tunix_rt.cli.engines import WritingEngine, chosen_engine
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.base import DeviceName, DeviceRequest
@@ -42,7 +42,7 @@ def main() -> int:
 
 def start_engine(asked: AskedEngine, device: DeviceRequest) -> GeneratingEngine:
     """The engine that was asked for, or the one that suits this machine."""
-    return load_engine(chosen_engine(asked, device.name))
+    return WritingEngine(chosen_engine(asked, device.name).name)
 
 
 def _private_stdout() -> BinaryIO:

@@ -26,6 +26,7 @@ _GRACE_S = 10
 """How long answers that have begun may take to end; streams end by themselves."""
 # By name: the command line and the API do not import each other.
 _APPLICATION = "tunix_rt.api.app:app_to_serve"
+_PROTOCOL = "tunix_rt.api.protocol:BoundedHttp"
 
 Host = Annotated[
     str | None, typer.Option(help="Address to listen on; one that others can reach needs an access token.")
@@ -83,8 +84,7 @@ def _server(settings: Settings, *, on_start: Callable[[str], None] | None) -> "u
         application,
         host=settings.host,
         port=settings.port,
-        # The other parser that uvicorn would take where it finds it reads heads without end.
-        http="h11",
+        http=_PROTOCOL,
         log_config=None,
         access_log=False,
         server_header=False,

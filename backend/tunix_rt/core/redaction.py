@@ -27,7 +27,8 @@ def redacted(text: str, secrets: Sequence[str] | None = None) -> str:
     """
     for secret in secret_values(os.environ) if secrets is None else secrets:
         text = text.replace(secret, HIDDEN)
-    text = _URL_PASSWORD.sub(rf"\g<before>{HIDDEN}", text)
+    if "://" in text:  # most texts have none, and the pattern looks for one from every letter on
+        text = _URL_PASSWORD.sub(rf"\g<before>{HIDDEN}", text)
     text = _BEARER.sub(rf"\g<before>{HIDDEN}", text)
     return _WELL_KNOWN.sub(HIDDEN, text)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from tunix_rt.core.braces import fits_in_braces
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.trace import Trace
 
@@ -99,7 +100,7 @@ def render_completion(trace: Trace, style: MarkupStyle = DEFAULT_MARKUP) -> Comp
         steps ["6*7=42"], answer "42" -> "<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>"
 
     Raises:
-        DataError: A step or the answer holds reserved markup.
+        DataError: A step or the answer holds reserved markup, or braces that could not be read back.
     """
     _require_no_reserved_markup(trace, style)
     markup = MARKUPS[style]
@@ -128,6 +129,8 @@ def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCo
     match = MARKUPS[style].pattern.fullmatch(text)
     if match is None:
         raise _not_well_formed(f"the {style} markup is missing or something stands outside it", style)
+    if style == "boxed" and not fits_in_braces(match.group(2)):
+        raise _not_well_formed("the braces of \\boxed{…} do not balance", style)
     reasoning, answer = match.group(1), match.group(2).strip()
     if doubled := reserved_markup_in(reasoning + "\n" + answer, style):
         raise _not_well_formed(f"{doubled[0]} occurs more than once", style)
@@ -169,20 +172,12 @@ def _require_no_reserved_markup(trace: Trace, style: MarkupStyle) -> None:
                 f"{name} holds {found[0]!r}, which the {style!r} markup reserves.",
                 next_step="Remove it from the trace, or choose another markup style.",
             )
-    if style == "boxed" and not _braces_balance(trace.final_answer):
+    if style == "boxed" and not fits_in_braces(trace.final_answer):
         raise DataError(
-            "The final answer has unbalanced braces, so \\boxed{…} could not be read back.",
-            next_step="Balance the braces in the trace, or choose another markup style.",
+            "The final answer has unbalanced braces or ends in a backslash: \\boxed{…} would not close.",
+            next_step="Correct the answer as LaTeX (a brace that is only shown is \\{ or \\}), "
+            "or choose another markup style.",
         )
-
-
-def _braces_balance(text: str) -> bool:
-    depth = 0
-    for character in text:
-        depth += (character == "{") - (character == "}")
-        if depth < 0:
-            return False
-    return depth == 0
 
 
 def _not_well_formed(reason: str, style: MarkupStyle) -> DataError:

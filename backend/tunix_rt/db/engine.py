@@ -1,18 +1,31 @@
 """Connections to SQLite or PostgreSQL, and what both must promise."""
 
+import math
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    DisconnectionError,
+    NoSuchModuleError,
+    OperationalError,
+)
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from tunix_rt.core.errors import InvalidInputError, StorageError
 
 BUSY_TIMEOUT_MS = 30_000
 SUPPORTED = ("sqlite", "postgresql")
+_FRESH_S = 0.5
+"""Nobody pulls out a cable and puts it back within that time; a server that ends says so."""
+_USED_AT_S = "used_at_s"
 _DAMAGED = ("file is not a database", "database disk image is malformed")
 
 
@@ -30,11 +43,32 @@ def open_engine(url: str) -> Engine:
     if backend not in SUPPORTED:
         raise _unusable_url(f"'{backend}' is not supported")
     if backend == "postgresql":
-        return create_engine(parsed, pool_size=10, max_overflow=10, pool_pre_ping=True)
+        engine = create_engine(parsed, pool_size=10, max_overflow=10)
+        event.listen(engine, "checkout", partial(_replace_if_left, engine))
+        event.listen(engine, "checkin", _note_use)
+        return engine
     engine = create_engine(parsed)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _replace_if_left(engine: Engine, connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """Replace a connection that its server has left; one that just worked is only looked at, not asked."""
+    idle_s = time.monotonic() - record.info.get(_USED_AT_S, -math.inf)
+    try:
+        if idle_s > _FRESH_S:
+            engine.dialect.do_ping(connection)
+            return
+        # Twice: before the end of the connection may stand the last words of the server.
+        connection.pgconn.consume_input()
+        connection.pgconn.consume_input()
+    except engine.dialect.loaded_dbapi.Error as error:
+        raise DisconnectionError from error  # the pool opens another one
+
+
+def _note_use(_connection: object, record: ConnectionPoolEntry) -> None:
+    record.info[_USED_AT_S] = time.monotonic()
 
 
 def _unusable_url(reason: str) -> InvalidInputError:

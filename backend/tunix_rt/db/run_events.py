@@ -6,12 +6,20 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Row, insert, select
+from pydantic_core import from_json
+from sqlalchemy import Connection, Row, bindparam, insert, select
 
 from tunix_rt.core.runs.run import ServiceEvent, ServiceEventKind
 from tunix_rt.db.schema import run_events, runs
 
+# Made once: SQLAlchemy takes longer to make them than the database to run them.
 _ADDING = insert(run_events)
+_LATER = (
+    select(*(column for column in run_events.c if column.name != "run_pk"))
+    .join(runs, runs.c.pk == run_events.c.run_pk)
+    .where(runs.c.id == bindparam("run_id"), run_events.c.sequence > bindparam("after"))
+    .order_by(run_events.c.sequence)
+)
 
 
 def insert_event(
@@ -38,14 +46,8 @@ def insert_event(
 
 def events_of(connection: Connection, run_id: str, *, after: int) -> tuple[ServiceEvent, ...]:
     """The events with a higher sequence than `after`, in order."""
-    chosen = (
-        select(*(column for column in run_events.c if column.name != "run_pk"))
-        .join(runs, runs.c.pk == run_events.c.run_pk)
-        .where(runs.c.id == run_id, run_events.c.sequence > after)
-        .order_by(run_events.c.sequence)
-    )
-    return tuple(map(_event, connection.execute(chosen)))
+    return tuple(map(_event, connection.execute(_LATER, {"run_id": run_id, "after": after}).all()))
 
 
 def _event(row: Row[Any]) -> ServiceEvent:
-    return ServiceEvent.model_validate({**row._mapping, "details": json.loads(row.details)})
+    return ServiceEvent.model_validate({**row._mapping, "details": from_json(row.details)})

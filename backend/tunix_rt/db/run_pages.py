@@ -20,7 +20,7 @@ def page_of_runs(connection: Connection, criteria: RunFilter, *, limit: int, off
     conditions = run_conditions(criteria, dialect=connection.dialect.name)
     if criteria.text is None:
         total = _count(connection, conditions)
-        rows = connection.execute(_SUMMARIES.where(*conditions).limit(limit).offset(offset))
+        rows = connection.execute(_SUMMARIES.where(*conditions).limit(limit).offset(offset)).all()
         return RunPage(data=tuple(map(run_of, rows)), total=total)
     # No index helps to find a word: the rows are read once, not once for the page and once for the total.
     found = connection.execute(_COUNTED_SUMMARIES.where(*conditions).limit(limit).offset(offset)).all()

@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Row
 
 from tunix_rt.core.runs.run import Run, RunDetail
@@ -22,16 +23,21 @@ DETAIL_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
 SUMMARY_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
     column for column in runs.c if column.name not in (*_NOT_SHOWN, *_OF_A_DETAIL)
 )
+# By position: to look up twenty names in every row takes longer than to check what they hold.
+_DETAIL_FIELDS, _SUMMARY_FIELDS = (
+    tuple("run_id" if column.name == "id" else column.name for column in columns)
+    for columns in (DETAIL_COLUMNS, SUMMARY_COLUMNS)
+)
 
 
 def run_of(row: Row[Any]) -> Run:
-    """The run in a row of `SUMMARY_COLUMNS`."""
-    return Run.model_validate(_values(row))
+    """The run in a row that begins with `SUMMARY_COLUMNS`."""
+    return Run.model_validate(_values(_SUMMARY_FIELDS, row))
 
 
 def detail_of(row: Row[Any]) -> RunDetail:
-    """The run in a row that has `DETAIL_COLUMNS`."""
-    return RunDetail.model_validate(_values(row))
+    """The run in a row that begins with `DETAIL_COLUMNS`."""
+    return RunDetail.model_validate(_values(_DETAIL_FIELDS, row))
 
 
 def queued_row(run: NewRun, now: datetime) -> dict[str, Any]:
@@ -95,10 +101,9 @@ def _row_of_new(run: NewRun) -> dict[str, Any]:
     }
 
 
-def _values(row: Row[Any]) -> dict[str, Any]:
-    values = {name: value for name, value in row._mapping.items() if name not in _NOT_SHOWN}
-    values["run_id"] = values.pop("id")
+def _values(names: tuple[str, ...], row: Row[Any]) -> dict[str, Any]:
+    values = dict(zip(names, row, strict=False))
     for name in _JSON:
         if values.get(name) is not None:
-            values[name] = json.loads(values[name])
+            values[name] = from_json(values[name])
     return values

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine, func, insert, or_, select
+from sqlalchemy import Connection, Engine, bindparam, func, insert, or_, select
 
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
@@ -77,7 +77,7 @@ class RunRepository:
     def summary(self, run_id: str) -> Run:
         """The run without its recipe and its plan, or NotFoundError."""
         with glancing(self._engine) as connection:
-            row = connection.execute(_SUMMARY.where(runs.c.id == run_id)).one_or_none()
+            row = connection.execute(_SUMMARY, {"run_id": run_id}).one_or_none()
         if row is None:
             raise unknown_run(run_id)
         return run_of(row)
@@ -89,9 +89,8 @@ class RunRepository:
 
     def status_of(self, run_id: str) -> RunStanding:
         """Where a run stands and how many events it has, cheaply; or NotFoundError."""
-        chosen = select(runs.c.status, runs.c.num_events).where(runs.c.id == run_id)
         with glancing(self._engine) as connection:
-            row = connection.execute(chosen).one_or_none()
+            row = connection.execute(_STANDING, {"run_id": run_id}).one_or_none()
         if row is None:
             raise unknown_run(run_id)
         return RunStanding(*row)
@@ -286,12 +285,14 @@ def _require_free(connection: Connection, run_id: str) -> None:
 
 
 # Made once: so many columns take SQLAlchemy longer than the database takes to find them.
-_SUMMARY = select(*SUMMARY_COLUMNS)
-_DETAIL = select(*DETAIL_COLUMNS)
+_THIS_RUN = runs.c.id == bindparam("run_id")
+_SUMMARY = select(*SUMMARY_COLUMNS).where(_THIS_RUN)
+_DETAIL = select(*DETAIL_COLUMNS).where(_THIS_RUN)
+_STANDING = select(runs.c.status, runs.c.num_events).where(_THIS_RUN)
 
 
 def _detail(connection: Connection, run_id: str) -> RunDetail:
-    row = connection.execute(_DETAIL.where(runs.c.id == run_id)).one_or_none()
+    row = connection.execute(_DETAIL, {"run_id": run_id}).one_or_none()
     if row is None:
         raise unknown_run(run_id)
     return detail_of(row)

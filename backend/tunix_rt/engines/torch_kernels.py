@@ -1,6 +1,7 @@
 """Which kernel computes attention in the torch engine, and why. No torch is needed: the planner asks too.
 
-flash    flash-attn: NVIDIA GPU, bfloat16; knows segments, windows and soft caps, and needs no mask
+varlen   torch's own flash attention: NVIDIA GPU, bfloat16; knows segments and windows, and needs no mask
+flash    flash-attn, a package: the same, and soft caps
 cudnn    torch's attention by cuDNN alone: NVIDIA GPU, bfloat16, no soft caps
 sdpa     torch's attention by the best kernel that takes a mask, on any device; no soft caps
 dense    anywhere: plain products; the scores [B, N, T, T] exist in float32 for one layer at a time
@@ -14,7 +15,10 @@ from tunix_rt.config.recipe import AttentionKernel
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.attention_kernel import Setting
 
-TorchKernel = Literal["dense", "sdpa", "cudnn", "flash"]
+TorchKernel = Literal["dense", "sdpa", "cudnn", "varlen", "flash"]
+
+TAKING_BORDERS: frozenset[TorchKernel] = frozenset({"varlen", "flash"})
+"""Kernels that take the borders of the segments and no mask."""
 
 _AMPERE = (8, 0)
 _LARGEST_HEAD = 256
@@ -56,11 +60,14 @@ def resolve_torch_kernel(
 
 
 def _automatic(setting: Setting, has_flash: bool) -> TorchChoice:
-    obstacle = "it is not installed" if not has_flash else _fused_obstacle(setting)
+    is_capped = setting.architecture.attention_softcap is not None
+    obstacle = "flash-attn is not installed" if is_capped and not has_flash else _fused_obstacle(setting)
     if setting.platform == "gpu" and obstacle is None:
-        return TorchChoice("flash", "the fused kernel for packed rows, and it is installed")
+        if is_capped:
+            return TorchChoice("flash", "the kernel for packed rows that has the soft cap of this model")
+        return TorchChoice("varlen", "the kernel of torch that computes the examples of a packed row alone")
     without_flash = f"; flash attention cannot be used: {obstacle}" if setting.platform == "gpu" else ""
-    if setting.architecture.attention_softcap is not None:
+    if is_capped:
         return TorchChoice("dense", f"only it has the soft cap that this model needs{without_flash}")
     return TorchChoice("sdpa", f"the best kernel of torch that takes a mask{without_flash}")
 
@@ -74,7 +81,7 @@ def _cudnn_obstacle(setting: Setting) -> str | None:
 
 
 def _fused_obstacle(setting: Setting) -> str | None:
-    """What flash-attn and cuDNN have in common."""
+    """What flash attention and cuDNN have in common."""
     head_dim = setting.architecture.head_dim
     if setting.compute != "bfloat16":
         return f"it computes in bfloat16, and the recipe in {setting.compute}"

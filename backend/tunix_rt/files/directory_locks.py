@@ -1,19 +1,15 @@
 """One process at a time writes into a directory."""
 
-import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.files.atomic import storage_errors
+from tunix_rt.files.file_locks import is_locked, lock
 
 LOCK_FILE = ".lock"
-_RETRY_S = 0.02
-_GLANCE_S = 0.2
-"""Whoever only asks whether a directory is held has its lock for a moment: it is not in anybody's way."""
 
 
 @contextmanager
@@ -32,7 +28,11 @@ def held_directory(path: Path, what: str, *, wait_s: float = 0.0) -> Iterator[No
         path.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        _lock(descriptor, path, what, time.monotonic() + max(wait_s, _GLANCE_S))
+        if not lock(descriptor, wait_s=wait_s):
+            raise ConflictError(
+                f"Another process is writing the {what} {path}.",
+                next_step="Wait for it or stop it, or choose another directory with --output.",
+            )
         yield
     finally:
         os.close(descriptor)
@@ -40,14 +40,7 @@ def held_directory(path: Path, what: str, *, wait_s: float = 0.0) -> Iterator[No
 
 def is_held(path: Path) -> bool:
     """Whether a process is writing into the directory."""
-    try:
-        descriptor = os.open(path / LOCK_FILE, os.O_RDONLY)
-    except FileNotFoundError:
-        return False
-    try:
-        return not _try_lock(descriptor, fcntl.LOCK_SH)
-    finally:
-        os.close(descriptor)
+    return is_locked(path / LOCK_FILE)
 
 
 def is_unused(path: Path) -> bool:
@@ -60,21 +53,3 @@ def remove_if_unused(path: Path) -> None:
     if path.exists() and is_unused(path):
         (path / LOCK_FILE).unlink(missing_ok=True)
         path.rmdir()
-
-
-def _lock(descriptor: int, path: Path, what: str, deadline_s: float) -> None:
-    while not _try_lock(descriptor):
-        if time.monotonic() >= deadline_s:
-            raise ConflictError(
-                f"Another process is writing the {what} {path}.",
-                next_step="Wait for it or stop it, or choose another directory with --output.",
-            )
-        time.sleep(_RETRY_S)
-
-
-def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -1,21 +1,25 @@
 """Job directories: what the service keeps about a run, beside the run directory, which is the engine's.
 
 jobs/<run_id>/recipe.yaml   the resolved recipe that the engine gets, written when the run is submitted
-jobs/<run_id>/output.log    the raw bytes that its processes printed, over all attempts
+jobs/<run_id>/output.log    the raw bytes that its processes printed, over all attempts; locked by them
 jobs/<run_id>/attempt.json  where the newest attempt began
-jobs/<run_id>/child.json    who supervises the newest attempt
+jobs/<run_id>/child.json    who supervises the newest attempt; absent while that one begins
 jobs/<run_id>/exit.json     how that attempt ended, written when nothing of it runs any more
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
+from tunix_rt.core.errors import StorageError
 from tunix_rt.core.record import Record
 from tunix_rt.files.atomic import storage_errors, write_json_atomically
+from tunix_rt.files.file_locks import is_locked, lock
 
 _Record = TypeVar("_Record", bound=Record)
 RECIPE_FILE = "recipe.yaml"
@@ -108,7 +112,7 @@ class JobDir:
         write_json_atomically(self.attempt, record.to_json(), what="writing down an attempt")
 
     def read_child(self) -> ChildRecord | None:
-        """The newest attempt; None before the first."""
+        """The newest attempt; None before the first, and until the next has said who it is."""
         return _read(self.child, ChildRecord)
 
     def read_exit(self, mark: str) -> ExitRecord | None:
@@ -122,12 +126,37 @@ class JobDir:
         Raises:
             StorageError: The disk is full or may not be written.
         """
+        file = self._opened_output()
+        self._end_the_line(file)
+        return file
+
+    @contextmanager
+    def held_output(self) -> Iterator[BinaryIO]:
+        """The output, for the processes of one attempt: while one of them has it, no other attempt gets it.
+
+        The lock is theirs as soon as they are started with this file, whatever becomes of this process.
+
+        Raises:
+            StorageError: As for `open_output`; or a process of another attempt lives.
+        """
+        with self._opened_output() as file:
+            if not lock(file.fileno()):
+                raise still_running(self.run_id)
+            self._end_the_line(file)
+            yield file
+
+    def is_output_held(self) -> bool:
+        """Whether a process of any attempt lives."""
+        return is_locked(self.output)
+
+    def _opened_output(self) -> BinaryIO:
         with storage_errors("opening the output of a run"):
             self.path.mkdir(parents=True, exist_ok=True)
-            file = self.output.open("ab", buffering=0)
+            return self.output.open("ab", buffering=0)
+
+    def _end_the_line(self, file: BinaryIO) -> None:
         if not _ends_with_a_line(self.output):
             file.write(b"\n")
-        return file
 
     def output_tail(self, num_bytes: int = _BYTES_OF_A_TAIL) -> str:
         """The end of the output as text, whatever bytes and however long lines it has."""
@@ -137,6 +166,14 @@ class JobDir:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - num_bytes))
             return file.read(num_bytes).decode("utf-8", errors="replace")
+
+
+def still_running(run_id: str) -> StorageError:
+    """Nothing may be started: a run is never trained twice at once."""
+    return StorageError(
+        f"A process of an earlier attempt at {run_id} is still running.",
+        next_step=f"It is waited for. Should it not end, end it: its environment has TUNIX_RT_JOB={run_id}/…",
+    )
 
 
 def _ends_with_a_line(path: Path) -> bool:

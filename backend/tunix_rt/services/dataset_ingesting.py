@@ -13,9 +13,10 @@ from tunix_rt.core.prepared import PreparedTrace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.assets import shipped_dataset_names, shipped_dataset_path
 from tunix_rt.files.readers import source_name
-from tunix_rt.services.dataset_building import Progress, build_from_store
+from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.import_file import OnProgress
 from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
+from tunix_rt.services.row_scanning import Progress
 from tunix_rt.services.store import Store
 
 MAX_IDS_REPORTED = 1_000

@@ -10,7 +10,7 @@ import pytest
 from support.planning_page import question_of
 
 from tunix_rt.engines.planning.step_shape import step_shape
-from tunix_rt.engines.planning.torch_calibration import TorchCalibration, torch_calibration
+from tunix_rt.engines.planning.torch_calibration import TorchCalibration, TorchCoefficients, torch_calibration
 from tunix_rt.engines.planning.torch_components import estimate_torch_components
 
 ROOT = Path(__file__).parents[4]
@@ -46,6 +46,13 @@ def test_the_grid_is_measured_on_a_tiny_model_and_not_twice(tmp_path: Path) -> N
     assert run_benchmark(*command).stdout == ""
 
 
+def size_of(step: dict[str, Any], coefficients: TorchCoefficients) -> int:
+    """Bytes that these coefficients predict."""
+    asked = question_of(step)
+    shape = step_shape(asked.recipe, asked.architecture, asked.target, "torch")
+    return sum(estimate_torch_components(shape, coefficients).values())
+
+
 def measured_with(**coefficients: float) -> dict[str, Any]:
     """A grid as a GPU would give it that these coefficients describe."""
     truth = torch_calibration().coefficients.model_copy(update=coefficients)
@@ -59,28 +66,28 @@ def measured_with(**coefficients: float) -> dict[str, Any]:
                     "training": {"num_steps": 1, "mode": mode, "batch_size": rows, "remat": remat},
                 }
                 step = {"target": "h200", "engine": "torch", "recipe": recipe}
-                asked = question_of(step)
-                shape = step_shape(asked.recipe, asked.architecture, asked.target, "torch")
-                size = sum(estimate_torch_components(shape, truth).values())
-                steps[f"{mode} {rows} {remat}"] = step | {"peak_bytes": size}
+                steps[f"{mode} {rows} {remat}"] = step | {"peak_allocated_bytes": size_of(step, truth)}
     return {"source": "made up by a test", "steps": steps}
 
 
 def test_the_planner_is_fitted_to_a_grid(tmp_path: Path) -> None:
     grid, written = tmp_path / "grid.json", tmp_path / "calibration.json"
-    grid.write_text(json.dumps(measured_with(layer_at_work=5.0, kept_by_none=4.0)))
+    measured = measured_with(layer_at_work=5.0, kept_by_none=4.0)
+    grid.write_text(json.dumps(measured))
     done = run_benchmark("fit_torch_plan", "--grid", str(grid), "--write", str(written))
     assert done.returncode == 0, done.stdout + done.stderr
     fitted = TorchCalibration.model_validate_json(written.read_bytes())
     assert fitted.measured_on == "h200"
-    assert fitted.coefficients.kept_by_none == pytest.approx(4.0, rel=0.1)
+    for step in measured["steps"].values():
+        assert size_of(step, fitted.coefficients) == pytest.approx(step["peak_allocated_bytes"], rel=0.005)
 
 
 def test_a_grid_that_the_model_cannot_explain_is_not_written(tmp_path: Path) -> None:
     grid, written = tmp_path / "grid.json", tmp_path / "calibration.json"
     measured = measured_with()
     for index, step in enumerate(measured["steps"].values()):
-        step["peak_bytes"] *= 1 + index % 4  # every fourth step, the one held out, is four times as large
+        # Every fourth step, the one held out, is four times as large.
+        step["peak_allocated_bytes"] *= 1 + index % 4
     grid.write_text(json.dumps(measured))
     done = run_benchmark("fit_torch_plan", "--grid", str(grid), "--write", str(written))
     assert done.returncode == 1

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from support.jobs import PATIENCE_S, ended, make_job, number_in, wait_for
 
+from tunix_rt.core.errors import StorageError
 from tunix_rt.worker.executors.base import ChildExit, Job
 from tunix_rt.worker.executors.local import LocalChild, LocalExecutor
-from tunix_rt.worker.processes import is_gone, process_start
+from tunix_rt.worker.processes import descendants, is_gone, process_start
 
 EXECUTOR = LocalExecutor(grace_s=PATIENCE_S)
 # Says who it is when it is ready, in the run directory.
@@ -182,6 +183,42 @@ def test_an_earlier_attempt_that_does_not_end_is_ended(tmp_path: Path) -> None:
         impatient.adopt_or_clear(job.job_dir)
         assert ended(child).is_infrastructure
     assert is_gone(*engine)
+
+
+def test_no_attempt_is_started_while_anything_of_another_lives(tmp_path: Path) -> None:
+    job = make_job(tmp_path, POLITE)
+    with started(job):
+        engine = pid_of(job)
+        with pytest.raises(StorageError, match="earlier attempt at run is still running"):
+            EXECUTOR.start(make_job(tmp_path, POLITE, attempt=2))
+        assert not is_gone(*engine)
+        assert job.job_dir.read_child() is not None
+
+
+def test_a_supervisor_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) -> None:
+    """Its worker was killed right after it had started it: all that is written is of the attempt before."""
+    assert run(make_job(tmp_path, "")) == ChildExit(0)
+    job = make_job(tmp_path, POLITE, attempt=2)
+    child, supervisor = started_and_frozen(job)
+    try:
+        with pytest.raises(StorageError, match="still running"):
+            LocalExecutor(grace_s=-10.0).adopt_or_clear(job.job_dir)
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+        child.close()
+    EXECUTOR.adopt_or_clear(job.job_dir)
+    assert run(make_job(tmp_path, "", attempt=3)) == ChildExit(0)
+
+
+def started_and_frozen(job: Job) -> tuple[LocalChild, int]:
+    """A child whose supervisor has written nothing yet, and the pid of that."""
+    before = descendants(os.getpid())
+    child = EXECUTOR.start(job)
+    (supervisor,) = set(descendants(os.getpid())) - set(before)
+    os.kill(supervisor, signal.SIGSTOP)
+    os.waitpid(supervisor, os.WUNTRACED)
+    job.job_dir.child.unlink(missing_ok=True)  # should it have been quick
+    return child, supervisor
 
 
 def test_a_pid_that_is_used_again_is_left_alone(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.builders import make_trace
 
@@ -46,6 +46,9 @@ def test_a_completion_reads_as_the_reviewed_case_says(case: dict[str, Any]) -> N
 
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
 @given(steps=st.lists(LINES, min_size=1, max_size=4), answer=LINES)
+@example(steps=["0"], answer="\\")
+@example(steps=["0"], answer=r"{\}")
+@example(steps=["a\\", "{"], answer=r"\{")
 def test_what_training_renders_is_read_back(markup: MarkupStyle, steps: list[str], answer: str) -> None:
     try:
         text = render_completion(make_trace(steps=steps, final_answer=answer), markup).text

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from support.programs import random_batch, tiny_architecture, tiny_recipe
+from support.programs import random_batch, tiny_architecture, tiny_params, tiny_recipe
 
 from tunix_rt.engines.attention_kernel import Platform
 from tunix_rt.engines.jax.program import Program, build_program
@@ -24,7 +24,7 @@ def test_one_by_one_frozen_layers_train_like_stacked_ones(mode: str) -> None:
     losses = []
     for platform in ("cpu", "gpu"):
         program = _program(platform, mode, **sections)
-        state, frozen = program.init_state(program.random_params())
+        state, frozen = program.init_state(tiny_params(program))
         step_losses = []
         for seed in range(2):
             state, metrics = program.train_step(state, frozen, program.put_batch(random_batch(seed=seed)))
@@ -35,7 +35,7 @@ def test_one_by_one_frozen_layers_train_like_stacked_ones(mode: str) -> None:
 
 def test_an_unrolled_program_holds_a_list_of_layers_where_it_said() -> None:
     program = _program("gpu", "lora")
-    _, frozen = program.init_state(program.random_params())
+    _, frozen = program.init_state(tiny_params(program))
     assert isinstance(frozen["layers"], list)
     expected = jax.tree.map(lambda leaf: (leaf.shape, leaf.sharding), program.abstract_frozen)
     assert jax.tree.map(lambda leaf: (leaf.shape, leaf.sharding), frozen) == expected
@@ -43,8 +43,8 @@ def test_an_unrolled_program_holds_a_list_of_layers_where_it_said() -> None:
 
 def test_every_layer_of_the_list_is_that_of_the_stack() -> None:
     program = _program("gpu", "lora")
-    stacks = jax.tree.map(np.asarray, program.random_params())["layers"]
-    _, frozen = program.init_state(program.random_params())
+    stacks = tiny_params(program)["layers"]
+    _, frozen = program.init_state(tiny_params(program))
     for index, layer in enumerate(frozen["layers"]):
         jax.tree.map(
             lambda one, stack, at=index: np.testing.assert_array_equal(one, stack[at]), layer, stacks

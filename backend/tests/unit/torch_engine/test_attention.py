@@ -59,8 +59,19 @@ def test_models_with_windows_get_a_mask_for_each_kind_of_layer() -> None:
 
 
 def test_borders_are_where_segments_begin_and_the_end_of_the_last() -> None:
-    assert segment_borders(SEGMENTS).tolist() == [0, 2, 4, 5, 8, 10]
-    assert segment_borders(SEGMENTS).dtype == torch.int32
+    places, longest = segment_borders(SEGMENTS)
+
+    assert places[:6].tolist() == [0, 2, 4, 5, 8, 10]
+    assert places.dtype == torch.int32
+    assert longest == 4  # tokens at most, as a power of two
+
+
+def test_borders_have_few_different_lengths() -> None:
+    row = torch.arange(300)[None]
+
+    assert len(segment_borders(SEGMENTS).places) == len(segment_borders(row[:, :255]).places) == 256
+    assert len(segment_borders(row[:, :256]).places) == len(segment_borders(row).places) == 512
+    assert set(segment_borders(row).places[300:].tolist()) == {300}
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from support.programs import random_batch, tiny_recipe
 from support.torch_models import CPU
 from support.torch_steps import losses, tiny_source, tiny_step, train
 
-from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.recipe import Recipe, Remat
 from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.torch.compiling import Compiling, choose_compiling, compile_layers
+from tunix_rt.engines.torch.compiling import choose_compiling, compile_layers
 from tunix_rt.engines.torch.devices import choose_device
 from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.engines.torch_compiling import Compiling
 
 GPU = torch.device("cuda")
 
@@ -24,14 +25,14 @@ def on_a_gpu(recipe: Recipe, **setting: Any) -> Compiling:
 
 def test_nothing_is_compiled_on_a_cpu() -> None:
     choice = choose_compiling(tiny_recipe(), CPU, num_steps=1000)
-    assert str(choice) == "layers are not compiled: kernels of our own do not pay on cpu"
+    assert str(choice) == "layers are not compiled: kernels of our own do not pay on a cpu"
 
 
 @pytest.mark.parametrize(
     ("sections", "training", "num_processes", "reason"),
     [
         ({}, {}, 1, "it fuses"),
-        ({}, {"remat": "dots"}, 1, "remat dots"),
+        ({}, {"remat": "dots"}, 1, "it fuses"),
         ({"lora": {}}, {"mode": "qlora"}, 1, "quantised"),
         ({}, {}, 2, "several processes"),
     ],
@@ -58,11 +59,11 @@ def test_without_triton_nothing_is_compiled() -> None:
 # The compiler looks at the gradient of every tensor that it meets.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize("remat", ["none", "block"])
-def test_compiled_layers_train_as_plain_ones_do(remat: str) -> None:
+def test_compiled_layers_train_as_plain_ones_do(remat: Remat) -> None:
     recipe = tiny_recipe(remat=remat)
     plain = tiny_step(recipe)
     decoder = load_decoder(tiny_source(), recipe, choose_device(DeviceRequest("cpu")))
-    compile_layers(decoder.layers, backend="eager")
+    compile_layers(decoder.layers, remat, backend="eager")
     compiled = TrainStep(decoder, recipe, 10, CPU)
     assert losses(train(compiled, 2)) == losses(train(plain, 2))
     batch = random_batch(seed=3)

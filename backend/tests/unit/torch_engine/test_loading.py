@@ -12,13 +12,14 @@ from support.torch_models import decoder_of
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tunix_rt.config.recipe import ModelSection, Recipe
+from tunix_rt.config.recipe import ModelSection, Recipe, Remat
 from tunix_rt.core.errors import DataError, InvalidInputError
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.torch.devices import choose_device
 from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.model import Decoder
+from tunix_rt.engines.torch.remat import apply_remat
 
 MODEL = ModelSection(name="tiny-gemma", weights="random")
 
@@ -45,8 +46,9 @@ class _Backward(NamedTuple):
     """Numbers that the forward pass kept, those that `dots` keeps aside."""
 
 
-def _backward(remat: str) -> _Backward:
-    decoder = _loaded(tiny_recipe(remat=remat))
+def _backward(remat: Remat) -> _Backward:
+    decoder = _loaded(tiny_recipe())
+    apply_remat(decoder, remat, has_dropout=False, is_compiled=False)
     decoder.module.train()
     batch, num_kept = random_batch(), 0
 

@@ -11,7 +11,7 @@ from support.tensor_sizes import LargestTensor
 from torch import Tensor
 
 from tunix_rt.engines.jax.loss import cross_entropy
-from tunix_rt.engines.torch.loss import chunked_loss
+from tunix_rt.engines.torch.loss import chunked_loss, judge_at_once, judge_in_place
 
 NUM_ROWS, NUM_COLUMNS, HIDDEN, VOCABULARY = 3, 11, 8, 50
 
@@ -82,6 +82,20 @@ def test_value_and_gradients_equal_those_of_the_jax_engine(case: Case) -> None:
 
     for ours, theirs in zip(found, (loss, *grads), strict=True):
         np.testing.assert_allclose(ours.numpy(), np.asarray(theirs), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("softcap", [None, 3.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_is_compiled_judges_as_what_is_not(dtype: torch.dtype, softcap: float | None) -> None:
+    torch.manual_seed(0)
+    logits, targets = torch.randn(7, 24) * 4, torch.arange(7)
+    weights = torch.tensor([1.0, 1, 0, 1, 1, 1, 1])
+
+    loss, grad = judge_at_once(logits, targets, weights, softcap, dtype)
+    same_loss, same_grad = judge_in_place(logits.clone(), targets, weights, softcap, dtype)
+
+    torch.testing.assert_close(loss, same_loss)
+    torch.testing.assert_close(grad, same_grad)
 
 
 def test_the_loss_alone_equals_the_loss_beside_its_gradients(case: Case) -> None:

@@ -16,6 +16,7 @@ The rules, in order; the first that fits is used and recorded in `meta.answer_ru
 import re
 from collections.abc import Callable
 
+from tunix_rt.core.braces import closing_brace
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.formats.rows import RowError, Solution
 from tunix_rt.core.formats.steps import split_steps
@@ -113,18 +114,9 @@ def _by_boxed(text: str) -> Solution | None:
     start = text.rfind("\\boxed{")
     if start < 0:
         return None
-    answer = _balanced(text, start + len("\\boxed{"))
-    return None if answer is None else Solution(split_steps(text), answer.strip(), "boxed")
-
-
-def _balanced(text: str, start: int) -> str | None:
-    """The text from `start` to the brace that closes the one before it."""
-    depth = 1
-    for brace in re.finditer(r"\\.|[{}]", text[start:], re.DOTALL):
-        depth += (brace.group() == "{") - (brace.group() == "}")
-        if depth == 0:
-            return text[start : start + brace.start()]
-    return None
+    inner = start + len("\\boxed{")
+    end = closing_brace(text, inner)
+    return None if end is None else Solution(split_steps(text), text[inner:end].strip(), "boxed")
 
 
 def _by_hash(text: str) -> Solution | None:

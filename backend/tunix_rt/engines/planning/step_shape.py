@@ -12,6 +12,7 @@ from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.flops import num_adapter_parameters
 from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
 from tunix_rt.engines.quantization_blocks import check_blocks
+from tunix_rt.engines.torch_compiling import resolve_compiling
 from tunix_rt.engines.torch_kernels import TorchChoice, resolve_torch_kernel
 from tunix_rt.engines.torch_limits import require_torch_format, require_torch_mesh
 
@@ -46,6 +47,15 @@ class StepShape:
             return min(chunk, self.tokens)
         all_rows = self.rows * self.mesh.num_batch_parts
         return self.rows * min(max(1, chunk // all_rows), self.recipe.data.row_length)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the torch engine compiles the layers."""
+        num_steps, num_processes = self.recipe.training.num_steps, self.mesh.num_devices
+        choice = resolve_compiling(
+            self.recipe, self.platform, num_steps=num_steps, num_processes=num_processes
+        )
+        return self.engine == "torch" and choice.is_on
 
     @property
     def is_full(self) -> bool:

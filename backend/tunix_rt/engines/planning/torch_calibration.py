@@ -14,7 +14,7 @@ FILE = Path(__file__).with_name("torch_calibration.json")
 
 
 class TorchCoefficients(BaseModel):
-    """How many of each thing live at the same time in a step that torch runs operation by operation."""
+    """How many of each thing live at the same time in a step of torch."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     logits: float
@@ -29,12 +29,12 @@ class TorchCoefficients(BaseModel):
     """The same without remat."""
     kept_by_none_per_value: float
     """Bytes for each value of a hidden state that a layer without remat keeps beside."""
-    kept_by_adapters: float
-    """Inputs of adapters that a layer keeps, in inputs of its adapted matrices; none with `remat: block`."""
+    kept_compiled_by_dots: float
+    """What a compiled layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    kept_compiled_by_none: float
+    """The same without remat."""
     updated_at_once: float
     """Float32 copies of the largest tensor while Adafactor updates it."""
-    unused_share: float
-    """What the allocator holds beyond what the step makes, as a share of it."""
 
 
 class TorchCalibration(BaseModel):

@@ -8,13 +8,15 @@ The step makes the rest, operation by operation, and the peak is the largest of 
     end        gradients of all weights, the first layer at work, a second gradient of a tied embedding
     update     gradients, copies of what is not float32
 
-The context of CUDA is not counted: it lies in the share of the memory that a target leaves to the driver.
+What torch's allocator holds beyond that while there is room is not counted, nor is the context of CUDA: it
+lies in the share of the memory that a target leaves to the driver.
 """
 
 from tunix_rt.core.plan import Component
 from tunix_rt.engines.planning.step_shape import NUM_BYTES, StepShape
 from tunix_rt.engines.planning.stored import optimizer_state_bytes, stored_weight_bytes
 from tunix_rt.engines.planning.torch_calibration import TorchCoefficients, torch_calibration
+from tunix_rt.engines.torch_kernels import TAKING_BORDERS
 
 Sizes = dict[Component, float]
 
@@ -31,7 +33,7 @@ def estimate_torch_components(
     fitted = coefficients or torch_calibration().coefficients
     moments = (_loss(step, fitted), _turn(step, fitted), _end(step, fitted), _update(step, fitted))
     peak = max(moments, key=lambda sizes: sum(sizes.values()))
-    unused = fitted.unused_share * sum(peak.values()) + _WORKSPACE_BYTES * (step.platform == "gpu")
+    workspace = _WORKSPACE_BYTES * (step.platform == "gpu")
     return {
         "weights": int(stored_weight_bytes(step)),
         "optimizer_state": int(optimizer_state_bytes(step)),
@@ -39,7 +41,7 @@ def estimate_torch_components(
         "gradients": int(peak.get("gradients", 0)),
         "activations": int(peak.get("activations", 0)),
         "logits": int(peak.get("logits", 0)),
-        "temporaries": int(peak.get("temporaries", 0) + _working_copy(step) + _gathered(step) + unused),
+        "temporaries": int(peak.get("temporaries", 0) + _working_copy(step) + _gathered(step) + workspace),
     }
 
 
@@ -130,11 +132,14 @@ def _kept(step: StepShape, fitted: TorchCoefficients) -> float:
     inputs = layers * values * step.compute_bytes
     if step.recipe.training.remat == "block":
         return inputs
-    kept = inputs + layers * fitted.kept_by_adapters * _adapter_inputs(step)
-    if step.recipe.training.remat == "dots":
-        return kept + layers * fitted.kept_by_dots * _products(step)
+    is_dots = step.recipe.training.remat == "dots"
+    if step.is_compiled:
+        share = fitted.kept_compiled_by_dots if is_dots else fitted.kept_compiled_by_none
+        return inputs + layers * (share * _products(step) + _scores(step) * (not is_dots))
+    if is_dots:
+        return inputs + layers * fitted.kept_by_dots * _known_products(step) * _products(step)
     outputs = fitted.kept_by_none * _products(step) + _scores(step)
-    return kept + layers * (outputs + fitted.kept_by_none_per_value * values)
+    return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
 
 
 def _adapter_inputs(step: StepShape) -> float:
@@ -143,6 +148,14 @@ def _adapter_inputs(step: StepShape) -> float:
         return 0.0
     widths = sum(step.architecture.matrix_shapes[target][0] for target in step.recipe.lora.targets)
     return float(step.compute_bytes * step.tokens * widths)
+
+
+def _known_products(step: StepShape) -> int:
+    """How often `dots` keeps the outputs of the seven matrices.
+
+    Adapters have outputs of their own; the products of quantised matrices are not known as such.
+    """
+    return (step.recipe.quantization is None) + (step.recipe.lora is not None)
 
 
 def _at_work(step: StepShape, fitted: TorchCoefficients) -> float:
@@ -167,7 +180,7 @@ def _scores(step: StepShape) -> float:
 
 def _masks(step: StepShape) -> float:
     """[rows, 1, T, T]: one byte for each kind of layer, and the numbers that a fused kernel makes of one."""
-    if step.attention.kernel == "flash":
+    if step.attention.kernel in TAKING_BORDERS:
         return 0.0
     kinds = len({window is None for window in step.architecture.layer_windows})
     return float((kinds + step.compute_bytes) * step.rows * step.recipe.data.row_length**2)

@@ -10,16 +10,18 @@ Padding is segment 0 and sees only padding, so that no row of the softmax is emp
                                        . . . . _
 
 transformers calls the function that its config names; `register` puts ours there. They take the masks that
-`packed_masks` makes, but for flash attention, which takes the borders of the segments instead.
+`packed_masks` makes, but for the two of flash attention, which take the borders of the segments instead.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.attention.varlen import varlen_attn
+from torch.nn.functional import pad, scaled_dot_product_attention
 from transformers import AttentionInterface
 
 from tunix_rt.engines.torch_kernels import TorchKernel
@@ -31,6 +33,7 @@ Masks = Tensor | dict[str, Tensor]
 FULL, SLIDING = "full_attention", "sliding_attention"
 """What transformers calls the two kinds of layers."""
 
+_FEWEST_PLACES = 256
 # Finite, so that a gradient through it is zero and not NaN.
 _MASKED = -1e30
 
@@ -55,18 +58,34 @@ def causal_mask(segment_ids: Tensor, window: int | None) -> Tensor:
     return (is_reached & (segment_ids[:, :, None] == segment_ids[:, None, :]))[:, None]
 
 
-def segment_borders(segment_ids: Tensor) -> Tensor:
-    """Where segments begin in the rows laid end to end, and the end of the last: int32 [segments + 1].
+class Borders(NamedTuple):
+    """Where the segments of some rows begin and end.
 
-    Their number is not known before the device has counted them: the host waits for it.
+    Both are among few sizes, because a compiled layer is compiled again for every size.
+    """
+
+    places: Tensor
+    """int32: beginnings in the rows laid end to end, and the end of the last; empty segments follow."""
+    longest: int
+    """No segment has more tokens."""
+
+
+def segment_borders(segment_ids: Tensor) -> Borders:
+    """The borders of rows [B, T] on the host: to know their number, it would have to wait for a device.
 
     Example:
-        [[1, 1, 2], [1, 0, 0]] -> [0, 2, 3, 4, 6]
+        [[1, 1, 2], [1, 0, 0]] -> 0, 2, 3, 4, 6, 6, 6, … and 2
     """
     changes = torch.ones_like(segment_ids, dtype=torch.bool)
     changes[:, 1:] = segment_ids[:, 1:] != segment_ids[:, :-1]
     starts = changes.flatten().nonzero().flatten().to(torch.int32)
-    return torch.nn.functional.pad(starts, (0, 1), value=segment_ids.numel())
+    num_places = max(_FEWEST_PLACES, _power_of_two(len(starts) + 1))
+    places = pad(starts, (0, num_places - len(starts)), value=segment_ids.numel())
+    return Borders(places, _power_of_two(int(places.diff().max())))
+
+
+def _power_of_two(at_least: int) -> int:
+    return 1 << (at_least - 1).bit_length()
 
 
 def register(kernel: TorchKernel) -> str:
@@ -128,6 +147,41 @@ def cudnn_attention(*tensors: Any, **settings: Any) -> tuple[Tensor, None]:
         return sdpa_attention(*tensors, **settings)
 
 
+def varlen_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: None,
+    *,
+    scaling: float,
+    borders: Borders,
+    softcap: float | None = None,
+    sliding_window: int | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """The same by the flash attention inside torch, which computes the segments between the borders alone."""
+    assert softcap is None  # engines/torch_kernels.py gives such a model to another kernel
+    batch, num_heads, row_length, _head_dim = query.shape
+    if not _SHARES_KEYS:
+        key, value = (_for_every_head(heads, num_heads // heads.shape[1]) for heads in (key, value))
+    q, k, v = (heads.transpose(1, 2).flatten(0, 1) for heads in (query, key, value))
+    attended = varlen_attn(
+        q,
+        k,
+        v,
+        borders.places,
+        borders.places,
+        borders.longest,
+        borders.longest,
+        scale=scaling,
+        window_size=(-1, 0) if sliding_window is None else (sliding_window - 1, 0),
+        **_SHARES_KEYS,
+    )
+    assert isinstance(attended, Tensor)
+    return attended.unflatten(0, (batch, row_length)), None
+
+
 def flash_attention(
     module: Any,
     query: Tensor,
@@ -136,7 +190,7 @@ def flash_attention(
     attention_mask: None,
     *,
     scaling: float,
-    borders: Tensor,
+    borders: Borders,
     softcap: float | None = None,
     sliding_window: int | None = None,
     **_: Any,
@@ -150,10 +204,10 @@ def flash_attention(
         q,
         k,
         v,
-        borders,
-        borders,
-        row_length,
-        row_length,
+        borders.places,
+        borders.places,
+        borders.longest,
+        borders.longest,
         softmax_scale=scaling,
         causal=True,
         window_size=(-1, -1) if sliding_window is None else (sliding_window - 1, 0),
@@ -162,10 +216,16 @@ def flash_attention(
     return attended.unflatten(0, (batch, row_length)), None
 
 
+# Older versions of torch want keys for every head.
+_SHARES_KEYS: dict[str, Any] = (
+    {"enable_gqa": True} if "enable_gqa" in signature(varlen_attn).parameters else {}
+)
+
 _KERNELS: dict[TorchKernel, Callable[..., tuple[Tensor, None]]] = {
     "dense": dense_attention,
     "sdpa": sdpa_attention,
     "cudnn": cudnn_attention,
+    "varlen": varlen_attention,
     "flash": flash_attention,
 }
 

@@ -1,31 +1,21 @@
-"""Whether torch.compile makes kernels for the layers: the one place that decides, and says why.
-
-It fuses what lies between the matrix products (norms, rotations, gates, casts), each of which is otherwise a
-pass through the memory of the GPU. Every layer is compiled by itself, so one compilation serves all of them.
-"""
+"""torch.compile for the layers: engines/torch_compiling.py says when."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import torch
+import torch._functorch.config
 from torch import nn
 from torch.utils._triton import has_triton
 
-from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.recipe import Recipe, Remat
+from tunix_rt.core.targets import Platform
+from tunix_rt.engines.torch_compiling import Compiling, resolve_compiling
 
-_MIN_STEPS = 100
-"""Assumed, not measured: compiling takes about a minute, and fewer steps than this do not earn it back."""
+_KEPT_SHARE: dict[Remat, float] = {"none": 1.0, "dots": 0.5, "block": 1.0}
+"""Of the activations of a layer that the compiler would keep for speed alone, how many it may keep.
 
-
-@dataclass(frozen=True)
-class Compiling:
-    """Whether the layers are compiled."""
-
-    is_on: bool
-    reason: str
-
-    def __str__(self) -> str:
-        return f"layers are {'' if self.is_on else 'not '}compiled: {self.reason}"
+`block` keeps none of them: whole layers are computed again, by engines/torch/remat.py.
+"""
 
 
 def choose_compiling(
@@ -36,23 +26,19 @@ def choose_compiling(
     num_processes: int = 1,
     finds_triton: Callable[[], bool] = has_triton,
 ) -> Compiling:
-    """Decide by the device, the recipe and the length of the run."""
-    if device.type != "cuda":
-        return Compiling(False, f"kernels of our own do not pay on {device.type}")
-    if not finds_triton():
+    """Decide by the device, the recipe, the length of the run and what is installed."""
+    platform: Platform = "gpu" if device.type == "cuda" else "cpu"
+    choice = resolve_compiling(recipe, platform, num_steps=num_steps, num_processes=num_processes)
+    if choice.is_on and not finds_triton():
         return Compiling(False, "Triton is not installed")
-    if recipe.training.remat == "dots":
-        return Compiling(False, "remat dots decides operation by operation what is kept")
-    if recipe.quantization is not None:
-        return Compiling(False, "quantised matrices have kernels of their own")
-    if num_processes > 1:
-        return Compiling(False, "layers are collected from several processes")
-    if num_steps < _MIN_STEPS:
-        return Compiling(False, f"{num_steps} steps are fewer than the {_MIN_STEPS} that it needs to pay")
-    return Compiling(True, "it fuses what lies between matrix products")
+    return choice
 
 
-def compile_layers(layers: Iterable[nn.Module], *, backend: str = "inductor") -> None:
-    """Compile each layer in place, when it is first called; its parameters and their names stay."""
+def compile_layers(layers: Iterable[nn.Module], remat: Remat, *, backend: str = "inductor") -> None:
+    """Compile each layer in place, when it is first called; its parameters and their names stay.
+
+    What the backward pass computes again is set for the process: it trains one model.
+    """
+    torch._functorch.config.activation_memory_budget = _KEPT_SHARE[remat]
     for layer in layers:
         layer.compile(backend=backend, dynamic=False)

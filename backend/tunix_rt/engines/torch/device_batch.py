@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tunix_rt.engines.batching import Batch
+from tunix_rt.engines.torch.attention import Borders, segment_borders
 from tunix_rt.engines.torch.sharding import ALONE, Layout
 
 
@@ -26,6 +27,8 @@ class MicroBatch(NamedTuple):
     """[rows, T], as `segment_ids` and `positions`."""
     segment_ids: Tensor
     positions: Tensor
+    borders: Borders
+    """Of the segments."""
     places: Tensor
     """[n]: where the trained tokens are among the rows * T hidden states, read row after row."""
     targets: Tensor
@@ -64,10 +67,12 @@ def _micro_batch(batch: Batch, rows: NDArray[np.intp], device: torch.device) -> 
     weights = np.ones(len(places), np.float32)
     if not len(places):
         places, weights = np.zeros(1, np.intp), np.zeros(1, np.float32)
+    borders, longest = segment_borders(torch.from_numpy(batch.segment_ids[rows]))
     return MicroBatch(
         tokens=_put(batch.tokens[rows], device),
         segment_ids=_put(batch.segment_ids[rows], device),
         positions=_put(batch.positions[rows], device),
+        borders=Borders(_send(borders, device), longest),
         places=_put(places, device),
         targets=_put(batch.targets[rows].reshape(-1)[places], device),
         weights=_put(weights, device),
@@ -76,6 +81,9 @@ def _micro_batch(batch: Batch, rows: NDArray[np.intp], device: torch.device) -> 
 
 def _put(array: NDArray[Any], device: torch.device) -> Tensor:
     is_index = np.issubdtype(array.dtype, np.integer)
-    tensor = torch.from_numpy(np.ascontiguousarray(array, np.int64 if is_index else None))
+    return _send(torch.from_numpy(np.ascontiguousarray(array, np.int64 if is_index else None)), device)
+
+
+def _send(tensor: Tensor, device: torch.device) -> Tensor:
     # Only pinned memory is sent while the device computes.
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor

@@ -45,10 +45,13 @@ class TorchDevice:
         return torch.cuda.get_device_capability(self.device) if self.platform == "gpu" else None
 
     def peak_memory_bytes(self) -> int | None:
-        """The most that the device has held for this process so far; on a CPU, the process."""
+        """The most that this process has needed of the device so far; on a CPU, the process.
+
+        Torch's allocator may hold more, and gives it back before it says that memory is full.
+        """
         if self.platform == "cpu":
             return peak_process_bytes()
-        return torch.cuda.max_memory_reserved(self.device)
+        return torch.cuda.max_memory_allocated(self.device)
 
     def __str__(self) -> str:
         memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.2f} GiB each"

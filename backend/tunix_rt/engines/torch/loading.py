@@ -1,4 +1,4 @@
-"""The decoder that a recipe trains: weights, adapters, quantisation, attention kernel, rematerialisation."""
+"""The decoder that a recipe trains: weights, adapters, quantisation, attention kernel."""
 
 import torch
 
@@ -9,7 +9,6 @@ from tunix_rt.engines.torch.adapters import add_adapters
 from tunix_rt.engines.torch.devices import TorchDevice, require_format
 from tunix_rt.engines.torch.model import Decoder, DecoderOptions, hold_for_compute, open_decoder
 from tunix_rt.engines.torch.quantization import quantize_layers
-from tunix_rt.engines.torch.remat import apply_remat
 from tunix_rt.engines.torch_kernels import TorchChoice, resolve_torch_kernel
 
 
@@ -53,8 +52,6 @@ def load_decoder(source: ModelSource, recipe: Recipe, device: TorchDevice) -> De
         decoder = _open_quantized(source, recipe, options, device)
     if recipe.lora is not None:
         add_adapters(decoder, recipe.lora, recipe.training.seed)
-    has_dropout = recipe.lora is not None and recipe.lora.dropout > 0
-    apply_remat(decoder, recipe.training.remat, has_dropout=has_dropout)
     return decoder
 
 

@@ -9,11 +9,18 @@ pass only scales them: nothing is computed twice, and nothing of shape [tokens, 
                    └─ …                        └─ gradient of the head [V, D], summed over the chunks
 """
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+Judge = Callable[[Tensor, Tensor, Tensor, float | None, torch.dtype], tuple[Tensor, Tensor]]
+"""What is made of the logits of a chunk: their summed loss, and their gradient."""
+
+_LONGEST_SUM = 4096
+"""Numbers that one block of threads adds up; the power of two in the size of a vocabulary may allow fewer."""
 
 
 def chunked_loss(
@@ -24,6 +31,7 @@ def chunked_loss(
     *,
     chunk_tokens: int | None,
     softcap: float | None = None,
+    is_compiled: bool = False,
 ) -> Tensor:
     """Sum of the losses of the tokens that the mask counts; a float32 scalar.
 
@@ -37,11 +45,14 @@ def chunked_loss(
         mask: [...], 1 where the loss counts.
         chunk_tokens: Tokens whose logits exist at one time. None: all of them.
         softcap: Logits are bent to stay within ± this.
+        is_compiled: Let torch.compile make one kernel of what is done with the logits, where gradients are
+            asked for. Otherwise each operation is a pass through the memory that they lie in.
     """
     tokens = _Tokens(hidden.reshape(-1, hidden.shape[-1]), targets.reshape(-1), mask.reshape(-1).float())
     chunk_size = chunk_tokens or max(1, len(tokens.targets))
     if torch.is_grad_enabled() and (hidden.requires_grad or head.requires_grad):
-        loss: Tensor = _LossWithGradients.apply(*tokens, head, chunk_size, softcap)  # type: ignore[no-untyped-call]
+        judge = _compiled_judge() if is_compiled else judge_in_place
+        loss: Tensor = _LossWithGradients.apply(*tokens, head, chunk_size, softcap, judge)  # type: ignore[no-untyped-call]
         return loss
     return _loss_alone(tokens, head, chunk_size, softcap)
 
@@ -79,6 +90,7 @@ class _LossWithGradients(torch.autograd.Function):
         head: Tensor,
         chunk_size: int,
         softcap: float | None,
+        judge: Judge,
     ) -> Tensor:
         vectors = head.to(hidden.dtype)
         total = weights.new_zeros(())
@@ -87,10 +99,10 @@ class _LossWithGradients(torch.autograd.Function):
         hidden_grad = torch.empty_like(hidden)
         chunks = _Tokens(hidden, targets, weights).chunks(chunk_size)
         for chunk, chunk_grad in zip(chunks, torch.split(hidden_grad, chunk_size), strict=True):
-            logits = head_logits(chunk.hidden, vectors, softcap)
-            losses, log_normalizers = _losses(logits, chunk.targets)
-            total += losses @ chunk.weights
-            logits_grad = _logits_grad(logits, log_normalizers, chunk, softcap).to(hidden.dtype)
+            logits = _product(chunk.hidden, vectors.T)
+            loss, logits_grad = judge(logits, chunk.targets, chunk.weights, softcap, hidden.dtype)
+            del logits
+            total += loss
             torch.mm(logits_grad, vectors, out=chunk_grad)
             if head_grad is not None:
                 _add_product(head_grad, logits_grad.T, chunk.hidden)
@@ -107,12 +119,53 @@ class _LossWithGradients(torch.autograd.Function):
         hidden_grad.mul_(loss_grad)
         if head_grad is not None:
             head_grad.mul_(loss_grad)
-        return hidden_grad, None, None, head_grad, None, None
+        return hidden_grad, None, None, head_grad, None, None, None
+
+
+def judge_in_place(
+    logits: Tensor, targets: Tensor, weights: Tensor, softcap: float | None, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """The loss of a chunk, and the gradient of its logits in a format; overwrites the logits."""
+    logits = _capped(logits, softcap)
+    losses, log_normalizers = _losses(logits, targets)
+    # tanh' = 1 - tanh², of the capped logits.
+    slope = None if softcap is None else 1 - (logits / softcap).square_()
+    grad = logits.sub_(log_normalizers[:, None]).exp_()
+    grad.scatter_add_(1, targets[:, None].long(), torch.full_like(grad[:, :1], -1.0))
+    if slope is not None:
+        grad.mul_(slope)
+    return losses @ weights, grad.mul_(weights[:, None]).to(dtype)
+
+
+def judge_at_once(
+    logits: Tensor, targets: Tensor, weights: Tensor, softcap: float | None, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """The same without writing in between, for a compiler that makes one kernel of it."""
+    capped = logits if softcap is None else softcap * torch.tanh(logits / softcap)
+    # In two steps: one row is too long for one block of threads, and a chunk has too few rows to fill a GPU.
+    width = min(_LONGEST_SUM, capped.shape[1] & -capped.shape[1])
+    log_normalizers = capped.unflatten(1, (-1, width)).logsumexp(dim=-1).logsumexp(dim=-1, keepdim=True)
+    is_target = torch.arange(capped.shape[1], device=capped.device) == targets[:, None]
+    losses = (log_normalizers - capped.gather(1, targets[:, None])).squeeze(1)
+    grad = torch.exp(capped - log_normalizers) - is_target.float()
+    if softcap is not None:
+        grad = grad * (1 - (capped / softcap).square())
+    return losses @ weights, (grad * weights[:, None]).to(dtype)
+
+
+@functools.cache
+def _compiled_judge() -> Judge:
+    # The last chunk has another number of tokens in every batch.
+    return torch.compile(judge_at_once, dynamic=True)
 
 
 def head_logits(hidden: Tensor, vectors: Tensor, softcap: float | None) -> Tensor:
     """[c, D] and [V, D] -> float32 [c, V]."""
-    logits = _product(hidden, vectors.T)
+    return _capped(_product(hidden, vectors.T), softcap)
+
+
+def _capped(logits: Tensor, softcap: float | None) -> Tensor:
+    """Bent to stay within ± the cap, in place."""
     return logits if softcap is None else logits.div_(softcap).tanh_().mul_(softcap)
 
 
@@ -120,17 +173,6 @@ def _losses(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     """Loss of every token, and the logarithm of what its softmax divides by: [c], [c]."""
     log_normalizers = torch.logsumexp(logits, dim=-1)
     return log_normalizers - logits.gather(1, targets[:, None].long()).squeeze(1), log_normalizers
-
-
-def _logits_grad(logits: Tensor, log_normalizers: Tensor, chunk: _Tokens, softcap: float | None) -> Tensor:
-    """Softmax minus one at the target, times the weight of the token; overwrites the logits."""
-    # tanh' = 1 - tanh², of the capped logits.
-    slope = None if softcap is None else 1 - (logits / softcap).square_()
-    grad = logits.sub_(log_normalizers[:, None]).exp_()
-    grad.scatter_add_(1, chunk.targets[:, None].long(), torch.full_like(grad[:, :1], -1.0))
-    if slope is not None:
-        grad.mul_(slope)
-    return grad.mul_(chunk.weights[:, None])
 
 
 def _product(left: Tensor, right: Tensor) -> Tensor:

@@ -18,10 +18,10 @@ from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.model_files import text_config
 from tunix_rt.engines.models import ModelSource
-from tunix_rt.engines.torch.attention import packed_masks, register, segment_borders
+from tunix_rt.engines.torch.attention import Borders, packed_masks, register
 from tunix_rt.engines.torch.norms import replace_norms
 from tunix_rt.engines.torch.weights import fill, stored_tensors
-from tunix_rt.engines.torch_kernels import TorchKernel
+from tunix_rt.engines.torch_kernels import TAKING_BORDERS, TorchKernel
 
 DTYPES: dict[FloatFormat, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -77,11 +77,16 @@ class Decoder:
         layers: Iterable[nn.Module] = self.module.model.layers
         return layers
 
-    def hidden(self, tokens: Tensor, segment_ids: Tensor, positions: Tensor) -> Tensor:
-        """The last hidden states, final norm applied: [B, T] -> [B, T, D] in the compute format."""
+    def hidden(
+        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders | None = None
+    ) -> Tensor:
+        """The last hidden states, final norm applied: [B, T] -> [B, T, D] in the compute format.
+
+        `borders` are those of the segments, for kernels that take them.
+        """
         attention: dict[str, Any]
-        if self.options.kernel == "flash":
-            attention = {"attention_mask": None, "borders": segment_borders(segment_ids)}
+        if self.options.kernel in TAKING_BORDERS:
+            attention = {"attention_mask": None, "borders": borders}
         else:
             attention = {"attention_mask": packed_masks(segment_ids, self.architecture.layer_windows)}
         outputs = self.module.model(

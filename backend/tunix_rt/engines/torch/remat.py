@@ -1,4 +1,8 @@
-"""What the backward pass computes again: nothing, all but matrix products, or whole layers."""
+"""What the backward pass computes again: nothing, all but matrix products, or whole layers.
+
+A compiler that fuses what lies between the products computes that again by itself, and more where it is told
+to keep less (engines/torch/compiling.py): compiled layers need help only to be forgotten whole.
+"""
 
 from functools import partial
 from typing import Any
@@ -13,15 +17,16 @@ from tunix_rt.engines.torch.model import Decoder
 _PRODUCTS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})
 
 
-def apply_remat(decoder: Decoder, remat: Remat, *, has_dropout: bool) -> None:
+def apply_remat(decoder: Decoder, remat: Remat, *, has_dropout: bool, is_compiled: bool) -> None:
     """Make the layers forget their activations while the model is in training mode.
 
     Args:
         decoder: Whose layers.
         remat: As the recipe names it.
         has_dropout: Whether the layers draw random numbers, which the second pass must draw again.
+        is_compiled: Whether the layers are compiled.
     """
-    if remat == "none":
+    if remat == "none" or (remat == "dots" and is_compiled):
         return
     settings: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": has_dropout}
     if remat == "dots":

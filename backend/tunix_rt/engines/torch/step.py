@@ -9,6 +9,7 @@ their means would not be. Nothing here waits for the device: what is not finite 
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,6 +27,7 @@ from tunix_rt.engines.torch.model import Decoder
 from tunix_rt.engines.torch.optimizer import AdamW, Optimizer, Update
 from tunix_rt.engines.torch.precision import TrainedWeight, refresh_working_copies, trained_weights
 from tunix_rt.engines.torch.random_streams import generator, seeded
+from tunix_rt.engines.torch.remat import apply_remat
 from tunix_rt.engines.torch.sharding import ALONE, Layout
 from tunix_rt.engines.torch.state import NOT_DIVERGED, StepMetrics
 
@@ -63,8 +65,14 @@ class TrainStep:
         self.compiling = choose_compiling(
             recipe, device, num_steps=num_steps, num_processes=layout.num_processes
         )
+        apply_remat(
+            decoder,
+            recipe.training.remat,
+            has_dropout=recipe.lora is not None and recipe.lora.dropout > 0,
+            is_compiled=self.compiling.is_on,
+        )
         if self.compiling.is_on:
-            compile_layers(decoder.layers)
+            compile_layers(decoder.layers, recipe.training.remat)
         self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
         decoder.module.train()
 
@@ -135,10 +143,10 @@ class TrainStep:
             losses.append(loss.detach())
         return self._layout.sum_over_processes(torch.stack(losses).sum())
 
-    def _loss_of(self, *tensors: Tensor) -> Tensor:
+    def _loss_of(self, *fields: Any) -> Tensor:
         """The summed loss of one micro-batch, of the places that carry any."""
-        part = MicroBatch(*tensors)
-        hidden = self._decoder.hidden(part.tokens, part.segment_ids, part.positions)
+        part = MicroBatch(*fields)
+        hidden = self._decoder.hidden(part.tokens, part.segment_ids, part.positions, part.borders)
         return chunked_loss(
             hidden.flatten(0, 1).index_select(0, part.places),
             self._decoder.head_weight(),
@@ -146,6 +154,7 @@ class TrainStep:
             part.weights,
             chunk_tokens=self._recipe.training.loss_chunk_tokens,
             softcap=self._decoder.final_softcap,
+            is_compiled=self.compiling.is_on,
         )
 
     def _dropout(self, step: int, micro_batch: int) -> AbstractContextManager[None]:

@@ -83,7 +83,8 @@ def get_run(store: Store, run_id: str) -> RunDetail:
 def get_times(store: Store, run_id: str) -> RunTimes:
     """Where a run stands, or NotFoundError."""
     store.outside.refresh()
-    return RunTimes.model_validate(store.runs.summary(run_id).model_dump(include=set(RunTimes.model_fields)))
+    run = store.runs.summary(run_id)
+    return RunTimes.model_validate({name: getattr(run, name) for name in RunTimes.model_fields})
 
 
 def find_run_id(store: Store, part: str) -> str:

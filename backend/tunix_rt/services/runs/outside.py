@@ -9,6 +9,7 @@ import os
 import re
 import threading
 import time
+from collections.abc import Set
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,10 @@ from tunix_rt.files.run_dirs import RunDir, first_json_line
 from tunix_rt.services.run_manifests import read_manifest
 
 LOOK_EVERY_S = 2.0
-"""A look at 10,000 directories takes some milliseconds: not for every request."""
+"""A look at the directory of the runs and at those outside the queue that go on: not for every request."""
 _RUNS_AT_ONCE = 500
+_SETTLED_NS = 1_000_000_000
+"""However coarse the clock of the disk is: a change so long ago has another time than the next one."""
 _GONE = OutsideStanding(
     status="failed",
     failure=RunFailure(
@@ -61,10 +64,14 @@ class _Recipe(BaseModel):
 class OutsideRuns:
     """Brings the runs that lie in the home into the table."""
 
-    def __init__(self, runs_dir: Path, runs: RunRepository) -> None:
+    def __init__(self, runs_dir: Path, runs: RunRepository, *, look_every_s: float = LOOK_EVERY_S) -> None:
+        self._look_every_s = look_every_s
         self._runs_dir = runs_dir
         self._runs = runs
         self._known: set[str] = set()
+        self._unknown: frozenset[str] = frozenset()
+        self._seen_ns: int | None = None
+        """When the directory had last changed as it was read; None: too short ago to rely on it."""
         self._next_look_s = 0.0
         self._looking = threading.Lock()
 
@@ -76,18 +83,31 @@ class OutsideRuns:
             self._add_new()
             for run_id in self._runs.outside_ids("running"):
                 self.follow(run_id)
-            self._next_look_s = time.monotonic() + LOOK_EVERY_S
+            self._next_look_s = time.monotonic() + self._look_every_s
         finally:
             self._looking.release()
 
     def _add_new(self) -> None:
-        names = _run_names(self._runs_dir)
-        if not names - self._known:
+        self._unknown = self._unknown_names()
+        if not self._unknown:
             return
-        self._known |= names & self._runs.ids()
-        new = sorted(names - self._known)
+        self._known |= self._unknown & self._runs.ids()
+        new = sorted(self._unknown - self._known)
         for start in range(0, len(new), _RUNS_AT_ONCE):
             self._add(new[start : start + _RUNS_AT_ONCE])
+
+    def _unknown_names(self) -> frozenset[str]:
+        """Directories that are no known runs, or not yet; all are listed only when there may be new ones."""
+        try:
+            changed_ns = self._runs_dir.stat().st_mtime_ns
+        except FileNotFoundError:
+            return frozenset()
+        if changed_ns == self._seen_ns:
+            return self._unknown - self._known
+        is_settled = time.time_ns() - changed_ns > _SETTLED_NS
+        unknown = _unknown_names(self._runs_dir, self._known)
+        self._seen_ns = changed_ns if is_settled else None
+        return unknown
 
     def _add(self, names: list[str]) -> None:
         read = (read_outside_run(RunDir(self._runs_dir / name)) for name in names)
@@ -190,17 +210,18 @@ def _json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _run_names(runs_dir: Path) -> set[str]:
+def _unknown_names(runs_dir: Path, known: Set[str]) -> frozenset[str]:
     try:
         with os.scandir(runs_dir) as entries:
-            names = {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)}
+            unknown = [entry for entry in entries if entry.name not in known]
+            names = {entry.name for entry in unknown if entry.is_dir(follow_symlinks=False)}
     except FileNotFoundError:
-        return set()
-    return {name for name in names if _is_run_name(name, names)}
+        return frozenset()
+    return frozenset(name for name in names if _is_run_name(name, known, names))
 
 
-def _is_run_name(name: str, all_names: set[str]) -> bool:
+def _is_run_name(name: str, *all_names: Set[str]) -> bool:
     other = _OF_ANOTHER_PROCESS.fullmatch(name)
-    if other is not None and other[1] in all_names:
+    if other is not None and any(other[1] in names for names in all_names):
         return False
     return re.fullmatch(RUN_ID_PATTERN, name) is not None

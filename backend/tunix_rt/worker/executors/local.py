@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 
 from tunix_rt.files.atomic import storage_errors
-from tunix_rt.files.job_dirs import ExitRecord, JobDir
+from tunix_rt.files.job_dirs import ChildRecord, ExitRecord, JobDir, still_running
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.base import ChildExit, Job
 from tunix_rt.worker.processes import is_gone, is_here, kill_until_none, processes_with, wait_until
@@ -29,10 +29,15 @@ class LocalExecutor:
         self._grace_s = grace_s
 
     def start(self, job: Job) -> "LocalChild":
-        """Start the supervisor of one attempt, which starts the engine."""
+        """Start the supervisor of one attempt, which starts the engine.
+
+        Both print into the output, and so hold it: it is not to be had before everything that was started
+        with it is gone, even when the worker that did it died before anybody could be written down.
+        """
         mark = f"{job.run_id}/{secrets.token_hex(8)}"
         orders = (str(job.job_dir.path), str(job.attempt), str(job.grace_s), sys.executable, *job.command)
-        with storage_errors("starting a run"), job.job_dir.open_output() as output:
+        with storage_errors("starting a run"), job.job_dir.held_output() as output:
+            job.job_dir.child.unlink(missing_ok=True)  # of an attempt that is over
             supervisor = subprocess.Popen(
                 [*_SUPERVISOR, *orders],
                 bufsize=0,
@@ -46,14 +51,13 @@ class LocalExecutor:
 
     def adopt_or_clear(self, job_dir: JobDir) -> None:
         """Wait for an earlier attempt that is stopping, end one that does not, and bury what it left."""
+        wait_until(lambda: _is_left_to_us(job_dir), within_s=self._grace_s + _SUPERVISOR_S)
         earlier = job_dir.read_child()
-        if earlier is None or not is_here(earlier.process_start):
-            return
-        patience_s = self._grace_s + _SUPERVISOR_S
-        if not wait_until(lambda: is_gone(earlier.pid, earlier.process_start), within_s=patience_s):
-            with suppress(ProcessLookupError):
-                os.kill(earlier.pid, signal.SIGKILL)
-        _clear(earlier.mark)
+        if earlier is not None and is_here(earlier.process_start):
+            _end(earlier)
+            wait_until(lambda: not job_dir.is_output_held(), within_s=_SUPERVISOR_S)
+        if job_dir.is_output_held():
+            raise still_running(job_dir.run_id)
 
     def newest_step(self, run_dir: RunDir) -> int:
         """The newest of the run's own checkpoints."""
@@ -123,6 +127,21 @@ class LocalChild:
 def _by_record(record: ExitRecord) -> ChildExit:
     detail = "" if record.stop_reason is None else f"It was stopped: {record.stop_reason}."
     return ChildExit(record.code, record.signal, detail, was_killed=record.was_killed)
+
+
+def _is_left_to_us(job_dir: JobDir) -> bool:
+    """Whether nothing of an attempt lives, or only what has lost its supervisor."""
+    if not job_dir.is_output_held():
+        return True
+    supervisor = job_dir.read_child()
+    return supervisor is not None and is_gone(supervisor.pid, supervisor.process_start)
+
+
+def _end(earlier: ChildRecord) -> None:
+    if not is_gone(earlier.pid, earlier.process_start):
+        with suppress(ProcessLookupError):
+            os.kill(earlier.pid, signal.SIGKILL)
+    _clear(earlier.mark)
 
 
 def _clear(mark: str) -> None:

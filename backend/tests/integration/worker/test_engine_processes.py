@@ -1,0 +1,47 @@
+"""What the fault soak takes for two engines at once, and what it does not."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from support.engine_processes import doubled_runs, engines_alive
+from support.jobs import wait_for
+
+from tunix_rt.worker.supervisor import MARK_VARIABLE
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+# Forks, as if it were about to start another program, and lives until its input ends.
+FORKING_ENGINE = "import os, sys\nchild = os.fork()\nsys.stdin.read()\nchild and os.waitpid(child, 0)\n"
+
+
+@contextmanager
+def engines(folder: Path, *marks: str) -> Iterator[None]:
+    """Processes with the command line of an engine, for one run."""
+    (folder / "tunix_rt").mkdir()
+    (folder / "tunix_rt" / "__init__.py").touch()
+    (folder / "tunix_rt" / "cli.py").write_text(FORKING_ENGINE)
+    command = [sys.executable, "-m", "tunix_rt.cli", "train", "--output", str(folder / "run")]
+    with ExitStack() as running:
+        for mark in marks:
+            environment = {**os.environ, MARK_VARIABLE: mark}
+            running.enter_context(
+                subprocess.Popen(command, stdin=subprocess.PIPE, cwd=folder, env=environment)
+            )
+        wait_for(lambda: len(engines_alive(folder)) == 2 * len(marks))
+        yield
+
+
+def test_an_engine_that_has_forked_is_one_engine(tmp_path: Path) -> None:
+    with engines(tmp_path, "run/first"):
+        assert not doubled_runs(tmp_path)
+
+
+def test_the_engines_of_two_attempts_are_two(tmp_path: Path) -> None:
+    with engines(tmp_path, "run/first", "run/second"):
+        assert doubled_runs(tmp_path) == {"run"}
+        assert not doubled_runs(tmp_path / "elsewhere")
+    assert not engines_alive(tmp_path)
