@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 import torch
+from support.programs import tiny_recipe
+from support.torch_steps import losses, train
 from torch import Tensor
 
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.engines.architecture import architecture_from_config
+from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.models import ModelSource
 from tunix_rt.engines.torch.attention import (
     Borders,
     causal_mask,
@@ -15,13 +21,31 @@ from tunix_rt.engines.torch.attention import (
     segment_borders,
     varlen_attention,
 )
+from tunix_rt.engines.torch.devices import choose_device
+from tunix_rt.engines.torch.graphing import GraphedDecoder
+from tunix_rt.engines.torch.liger import has_liger
+from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.loss import chunked_loss
+from tunix_rt.engines.torch.step import TrainStep
 
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU"),
 ]
 
+LLAMA: dict[str, Any] = {
+    "model_type": "llama",
+    "vocab_size": 96,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "rms_norm_eps": 1e-5,
+}
+GEMMA: dict[str, Any] = LLAMA | {"model_type": "gemma"}
+LORA = {"lora": {"rank": 4, "targets": ["q", "up"]}}
 SEGMENTS = torch.tensor([[1] * 40 + [2] * 70 + [3] + [0] * 17, [1] * 128])
 
 
@@ -73,3 +97,35 @@ def test_the_compiled_loss_is_the_loss(softcap: float | None) -> None:
         torch.autograd.grad(found, (hidden, head)), torch.autograd.grad(expected, (hidden, head)), strict=True
     ):
         assert _relative_error(one, other) < 1e-2
+
+
+def _gpu_step(recipe: Recipe, config: dict[str, Any], *, num_steps: int) -> TrainStep:
+    source = ModelSource("tiny", architecture_from_config(config), config, directory=None, revision=None)
+    device = choose_device(DeviceRequest("gpu"))
+    return TrainStep(load_decoder(source, recipe, device), recipe, num_steps, device.device)
+
+
+def test_a_graph_of_the_decoder_trains_as_its_layers_do() -> None:
+    recipe = tiny_recipe(LORA, mode="lora", gradient_accumulation_steps=2, precision={"compute": "bfloat16"})
+    steps = [_gpu_step(recipe, LLAMA, num_steps=100) for _ in range(2)]
+    assert all(isinstance(step._hidden, GraphedDecoder) for step in steps)
+    steps[1]._hidden = steps[1]._decoder.hidden
+
+    replayed, computed = (losses(train(step, 5)) for step in steps)
+
+    assert replayed == pytest.approx(computed, rel=2e-3)
+    assert replayed[-1] < replayed[0]
+
+
+@pytest.mark.skipif(not has_liger(), reason="needs liger-kernel")
+@pytest.mark.parametrize("config", [LLAMA, GEMMA], ids=["llama", "gemma"])
+def test_liger_kernels_train_as_plain_ones_do(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = tiny_recipe()
+    with_liger = _gpu_step(recipe, config, num_steps=10)
+    monkeypatch.setattr("tunix_rt.engines.torch.liger.find_spec", lambda name: None)
+    without = _gpu_step(recipe, config, num_steps=10)
+    assert (with_liger.liger.is_on, without.liger.is_on) == (True, False)
+
+    assert losses(train(with_liger, 5)) == pytest.approx(losses(train(without, 5)), rel=1e-4)

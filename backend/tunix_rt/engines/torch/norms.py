@@ -14,13 +14,13 @@ class RmsNorm(nn.Module):
     def __init__(self, weight: nn.Parameter, *, epsilon: float, adds_one: bool) -> None:
         super().__init__()
         self.weight = weight
-        self._epsilon = epsilon
-        self._adds_one = adds_one
+        self.epsilon = epsilon
+        self.adds_one = adds_one
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., D] -> [..., D]."""
-        factor = self.weight.float() + 1.0 if self._adds_one else self.weight.float()
-        return torch.nn.functional.rms_norm(x.float(), factor.shape, factor, self._epsilon).to(x.dtype)
+        factor = self.weight.float() + 1.0 if self.adds_one else self.weight.float()
+        return torch.nn.functional.rms_norm(x.float(), factor.shape, factor, self.epsilon).to(x.dtype)
 
 
 def replace_norms(module: nn.Module, *, epsilon: float, adds_one: bool) -> None:

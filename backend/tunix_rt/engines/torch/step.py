@@ -7,6 +7,7 @@ Dividing once makes micro-batches with unequal numbers of trained tokens equal t
 their means would not be. Nothing here waits for the device: what is not finite is skipped by the device.
 """
 
+import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -21,7 +22,9 @@ from tunix_rt.engines.torch.adafactor import Adafactor
 from tunix_rt.engines.torch.compiling import choose_compiling, compile_layers
 from tunix_rt.engines.torch.device_batch import DeviceBatch, MicroBatch, put_batch
 from tunix_rt.engines.torch.gradients import GradientSums, norm_of
+from tunix_rt.engines.torch.graphing import GraphedDecoder, Hidden, can_be_graphed
 from tunix_rt.engines.torch.learning_rate import learning_rate_at
+from tunix_rt.engines.torch.liger import choose_liger, use_liger
 from tunix_rt.engines.torch.loss import chunked_loss
 from tunix_rt.engines.torch.model import Decoder
 from tunix_rt.engines.torch.optimizer import AdamW, Optimizer, Update
@@ -56,15 +59,19 @@ class TrainStep:
         self._recipe = recipe
         self._device = device
         self._layout = layout
+        self._device_use = threading.Lock()
+        self.compiling = choose_compiling(
+            recipe, device, num_steps=num_steps, num_processes=layout.num_processes
+        )
+        self.liger = choose_liger(self.compiling, device, has_adapters=recipe.lora is not None)
+        if self.liger.is_on:
+            use_liger(decoder)
         compute: torch.dtype = getattr(torch, recipe.training.precision.compute)
         self._loss = layout.wrap(decoder.module, decoder.layers, self._loss_of, compute=compute)
         self._weights = trained_weights(decoder.module, compute)
         self._gradients = GradientSums(self._weights, recipe.training.gradient_accumulation_steps)
         self._optimizer = _make_optimizer(self._weights, recipe)
         self._learning_rate = learning_rate_at(recipe.training, num_steps)
-        self.compiling = choose_compiling(
-            recipe, device, num_steps=num_steps, num_processes=layout.num_processes
-        )
         apply_remat(
             decoder,
             recipe.training.remat,
@@ -73,13 +80,17 @@ class TrainStep:
         )
         if self.compiling.is_on:
             compile_layers(decoder.layers, recipe.training.remat)
+        self._hidden: Hidden = decoder.hidden
+        if can_be_graphed(decoder, recipe, self.compiling):
+            self._hidden = GraphedDecoder(decoder, recipe.data.row_length, self._device_use)
         self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
         decoder.module.train()
 
     def put_batch(self, batch: Batch) -> DeviceBatch:
-        """Send a batch to the device, cut into micro-batches."""
+        """Send a batch to the device, cut into micro-batches; from any thread."""
         num_parts = self._recipe.training.gradient_accumulation_steps
-        return put_batch(batch, num_parts, self._device, self._layout)
+        with self._device_use:
+            return put_batch(batch, num_parts, self._device, self._layout)
 
     def run(self, batch: DeviceBatch, step: int) -> StepMetrics:
         """Make update number `step`, counted from 0; change nothing when a number is not finite."""
@@ -146,7 +157,7 @@ class TrainStep:
     def _loss_of(self, *fields: Any) -> Tensor:
         """The summed loss of one micro-batch, of the places that carry any."""
         part = MicroBatch(*fields)
-        hidden = self._decoder.hidden(part.tokens, part.segment_ids, part.positions, part.borders)
+        hidden = self._hidden(part.tokens, part.segment_ids, part.positions, part.borders)
         return chunked_loss(
             hidden.flatten(0, 1).index_select(0, part.places),
             self._decoder.head_weight(),

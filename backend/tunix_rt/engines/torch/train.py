@@ -125,7 +125,7 @@ class _Training:
             decoder, train_step = load_training(
                 start, self.prepared, self.device, self.layout, initial_adapters=self.job.initial_adapters
             )
-        for note in (*decoder.notes, str(train_step.compiling)):
+        for note in (*decoder.notes, str(train_step.compiling), str(train_step.liger)):
             self.records.say(note)
         learner = TorchLearner(train_step, self.checkpoints, self.prepared.identity)
         meter = Meter(
