@@ -69,9 +69,8 @@ CASES: dict[str, Case] = {
         {"batch_size": 11, "loss_chunk_tokens": 1024, "remat": "block"} | _ADAFACTOR
     ),
     "lora": Case({"mode": "lora", "gradient_accumulation_steps": 15} | _LORA, row_length=768),
-    "lora-five-rows": Case({"mode": "lora", "gradient_accumulation_steps": 9} | _LORA, row_length=768),
-    "lora-five-rows-none": Case(
-        {"mode": "lora", "gradient_accumulation_steps": 9} | _LORA | {"remat": "none"}, row_length=768
+    "lora-none": Case(
+        {"mode": "lora", "gradient_accumulation_steps": 15} | _LORA | {"remat": "none"}, row_length=768
     ),
     "lora-one-row": Case({"mode": "lora", "gradient_accumulation_steps": 22} | _LORA | {"batch_size": 22}),
     "qlora": Case({"mode": "qlora", "gradient_accumulation_steps": 15} | _LORA, row_length=768),

@@ -13,6 +13,11 @@ _MIN_STEPS = 100
 """On an H200 with Gemma 2B, compiling takes 10 to 25 s and saves 0.1 s a step."""
 
 
+FULL_DOTS, ADAPTER_DOTS = 0.5, 0.7
+"""What `remat: dots` keeps of what `remat: none` keeps. Seen on an H200 with Gemma 2B: full training 547
+samples/s in 52 GiB with 0.5, 590 in 63 with 0.7; LoRA, 2,304 tokens at a time, 655 in 8.8 GiB with 0.7."""
+
+
 @dataclass(frozen=True)
 class Compiling:
     """Whether the layers are compiled."""
@@ -22,6 +27,17 @@ class Compiling:
 
     def __str__(self) -> str:
         return f"layers are {'' if self.is_on else 'not '}compiled: {self.reason}"
+
+
+def kept_share(recipe: Recipe) -> float:
+    """Of the activations of a layer that the compiler would keep for speed alone, how many it may keep.
+
+    Frozen matrices need no inputs kept, so adapters can afford more under the same name. `block` keeps none
+    of them: whole layers are computed again, by engines/torch/remat.py.
+    """
+    if recipe.training.remat != "dots":
+        return 1.0
+    return FULL_DOTS if recipe.lora is None else ADAPTER_DOTS
 
 
 def resolve_compiling(

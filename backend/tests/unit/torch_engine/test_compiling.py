@@ -63,7 +63,7 @@ def test_compiled_layers_train_as_plain_ones_do(remat: Remat) -> None:
     recipe = tiny_recipe(remat=remat)
     plain = tiny_step(recipe)
     decoder = load_decoder(tiny_source(), recipe, choose_device(DeviceRequest("cpu")))
-    compile_layers(decoder.layers, remat, backend="eager")
+    compile_layers(decoder.layers, recipe, backend="eager")
     compiled = TrainStep(decoder, recipe, 10, CPU)
     assert losses(train(compiled, 2)) == losses(train(plain, 2))
     batch = random_batch(seed=3)

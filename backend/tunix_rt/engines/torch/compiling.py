@@ -7,15 +7,9 @@ import torch._functorch.config
 from torch import nn
 from torch.utils._triton import has_triton
 
-from tunix_rt.config.recipe import Recipe, Remat
+from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.targets import Platform
-from tunix_rt.engines.torch_compiling import Compiling, resolve_compiling
-
-_KEPT_SHARE: dict[Remat, float] = {"none": 1.0, "dots": 0.5, "block": 1.0}
-"""Of the activations of a layer that the compiler would keep for speed alone, how many it may keep.
-
-`block` keeps none of them: whole layers are computed again, by engines/torch/remat.py.
-"""
+from tunix_rt.engines.torch_compiling import Compiling, kept_share, resolve_compiling
 
 
 def choose_compiling(
@@ -34,11 +28,11 @@ def choose_compiling(
     return choice
 
 
-def compile_layers(layers: Iterable[nn.Module], remat: Remat, *, backend: str = "inductor") -> None:
+def compile_layers(layers: Iterable[nn.Module], recipe: Recipe, *, backend: str = "inductor") -> None:
     """Compile each layer in place, when it is first called; its parameters and their names stay.
 
     What the backward pass computes again is set for the process: it trains one model.
     """
-    torch._functorch.config.activation_memory_budget = _KEPT_SHARE[remat]
+    torch._functorch.config.activation_memory_budget = kept_share(recipe)
     for layer in layers:
         layer.compile(backend=backend, dynamic=False)

@@ -79,7 +79,7 @@ class TrainStep:
             is_compiled=self.compiling.is_on,
         )
         if self.compiling.is_on:
-            compile_layers(decoder.layers, recipe.training.remat)
+            compile_layers(decoder.layers, recipe)
         self._hidden: Hidden = decoder.hidden
         if can_be_graphed(decoder, recipe, self.compiling):
             self._hidden = GraphedDecoder(decoder, recipe.data.row_length, self._device_use)
