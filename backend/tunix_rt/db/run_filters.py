@@ -19,6 +19,11 @@ class FilterShape(NamedTuple):
     names: tuple[str, ...]
     num_statuses: int
 
+    @property
+    def is_search(self) -> bool:
+        """Whether words are looked for, which no index helps to find."""
+        return "text" in self.names or "model" in self.names
+
 
 def shape_of(criteria: RunFilter) -> FilterShape:
     """What stands in the filter."""

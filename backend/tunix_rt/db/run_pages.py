@@ -1,8 +1,9 @@
 """Pages of runs: those that a filter chooses, newest first, and how many there are in all."""
 
 from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import Engine, Integer, bindparam, func, select
+from sqlalchemy import Engine, FromClause, Integer, Select, bindparam, func, select
 
 from tunix_rt.core.runs.store_types import RunFilter, RunPage
 from tunix_rt.db.quick_reads import QuickRead
@@ -11,6 +12,8 @@ from tunix_rt.db.run_rows import SUMMARY_COLUMNS, run_of
 from tunix_rt.db.schema import runs
 
 _NUM_SHAPES = 64
+_LIMIT = bindparam("limit", type_=Integer)
+_OFFSET = bindparam("offset", type_=Integer)
 
 
 def page_of_runs(engine: Engine, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
@@ -26,16 +29,17 @@ def page_of_runs(engine: Engine, criteria: RunFilter, *, limit: int, offset: int
 
 @lru_cache(_NUM_SHAPES)
 def _page(shape: FilterShape, dialect: str) -> QuickRead:
-    conditions = tuple(run_conditions(shape, dialect=dialect))
-    # No index helps to find a word: the rows are read once, not once for the page and once for the total.
-    total = (
-        func.count().over()
-        if "text" in shape.names
-        else select(func.count()).select_from(runs).where(*conditions).correlate(None).scalar_subquery()
-    )
-    newest_first = (runs.c.created_at.desc(), runs.c.pk.desc())
-    page = select(*SUMMARY_COLUMNS, total).where(*conditions).order_by(*newest_first)
-    return QuickRead(page.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer)))
+    # Keys are counted and put in order, for which an index is enough; whole rows are read of the page alone.
+    found = select(runs.c.pk, runs.c.created_at).where(*run_conditions(shape, dialect=dialect))
+    # No index helps to find a word: a common table is made once, and serves the total and the page.
+    keys = found.cte("found") if shape.is_search else found.subquery("found")
+    total = select(func.count()).select_from(keys).scalar_subquery()
+    page = _newest_first(select(keys.c.pk), keys).limit(_LIMIT).offset(_OFFSET).subquery("page")
+    return QuickRead(_newest_first(select(*SUMMARY_COLUMNS, total).join(page, page.c.pk == runs.c.pk), runs))
+
+
+def _newest_first(chosen: Select[Any], table: FromClause) -> Select[Any]:
+    return chosen.order_by(table.c.created_at.desc(), table.c.pk.desc())
 
 
 @lru_cache(_NUM_SHAPES)
