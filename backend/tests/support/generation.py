@@ -16,6 +16,7 @@ from tunix_rt.engines.generation_tasks import Task, grouped
 from tunix_rt.engines.jax.devices import DeviceChoice
 from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights
+from tunix_rt.engines.jax.generation.opening import turned_head
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.sharding import make_mesh
 
@@ -23,16 +24,19 @@ from tunix_rt.engines.jax.sharding import make_mesh
 def loaded(
     params: Params, architecture: Architecture, *, stop_ids: Sequence[int] = (), unrolls_layers: bool = True
 ) -> LoadedModel:
-    """A float32 model on the first device."""
+    """A float32 model on the first device; unrolled it has all that a CPU gets, as a loop nothing of it."""
     choice = DeviceChoice("cpu", tuple(jax.devices()[:1]), reason="a test", memory_bytes=None)
     mesh = make_mesh(ShardingSection(fsdp=1), choice.devices)
-    decoder = Decoder(architecture, np.dtype("float32"), unrolls_layers=unrolls_layers)
+    decoder = Decoder(
+        architecture, np.dtype("float32"), unrolls_layers=unrolls_layers, has_turned_keys=unrolls_layers
+    )
     if unrolls_layers:
         layers = [
             jax.tree.map(itemgetter(index), params["layers"]) for index in range(architecture.num_layers)
         ]
         params = params | {"layers": layers}
-    return LoadedModel(decoder, Weights(params, {}), mesh, frozenset(stop_ids), choice)
+    weights = Weights(params, {}, turned_head(params, architecture) if unrolls_layers else None)
+    return LoadedModel(decoder, weights, mesh, frozenset(stop_ids), choice)
 
 
 def random_prompts(lengths: Sequence[int], vocab_size: int, seed: int = 0) -> list[Prompt]:

@@ -6,15 +6,16 @@ from inspect import iscoroutinefunction
 from typing import Any, ParamSpec, TypeVar
 
 import anyio
-from anyio.lowlevel import RunVar
 from fastapi.routing import APIRoute
+
+from tunix_rt.api.read_threads import ReadThreads
 
 MAX_READS = 8
 """At a time. More threads answer fewer requests: they wait for each other's turn at the interpreter."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_reads: RunVar[anyio.CapacityLimiter] = RunVar("reads")
+_reads = ReadThreads(MAX_READS)
 
 
 def threaded(function: Callable[_P, _R], *, is_read: bool) -> Callable[_P, Awaitable[_R]]:
@@ -25,19 +26,10 @@ def threaded(function: Callable[_P, _R], *, is_read: bool) -> Callable[_P, Await
 
     @wraps(function)
     async def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        limiter = _read_limiter() if is_read else None
-        return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=limiter)
+        work = partial(function, *args, **kwargs)
+        return await (_reads.run(work) if is_read else anyio.to_thread.run_sync(work))
 
     return run
-
-
-def _read_limiter() -> anyio.CapacityLimiter:
-    """One for every event loop."""
-    limiter = _reads.get(None)
-    if limiter is None:
-        limiter = anyio.CapacityLimiter(MAX_READS)
-        _reads.set(limiter)
-    return limiter
 
 
 class ThreadedRoute(APIRoute):

@@ -1,15 +1,13 @@
 """Connections to SQLite or PostgreSQL, and what both must promise."""
 
 import math
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -152,11 +150,12 @@ def database_errors() -> Iterator[None]:
                 "The database closed the connection.", next_step="Check that it is running, then try again."
             ) from error
         if any(sign in str(error.orig) for sign in _DAMAGED):
-            raise _damaged(str(error.orig)) from error
+            raise damaged(str(error.orig)) from error
         raise
 
 
-def _damaged(reason: str) -> StorageError:
+def damaged(reason: str) -> StorageError:
+    """What to say of a database file that cannot be read."""
     return StorageError(
         f"The database file is missing or damaged: {reason}.",
         next_step="Put back a copy of it, or move it away to start empty and import your files again.",
@@ -173,25 +172,3 @@ def _explain(error: OperationalError) -> tuple[str, str]:
             "Wait for the other import or build to end, then try again.",
         )
     return f"The database does not answer: {reason}.", "Check TUNIX_RT_DATABASE_URL and that the server runs."
-
-
-def ping(engine: Engine) -> None:
-    """Really ask the database something.
-
-    Raises:
-        StorageError: it did not answer.
-    """
-    question = "SELECT count(*) FROM alembic_version"
-    if engine.dialect.name == "sqlite" and engine.url.database:
-        _ask_file(Path(engine.url.database), question)
-    with glancing(engine) as connection:
-        connection.execute(text(question))
-
-
-def _ask_file(path: Path, question: str) -> None:
-    # A pooled connection goes on reading a file that was deleted or replaced; a new one sees what is there.
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
-            connection.execute(question)
-    except sqlite3.DatabaseError as error:
-        raise _damaged(f"{path.name}: {error}") from error

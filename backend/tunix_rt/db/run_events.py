@@ -1,25 +1,27 @@
 """What queue and workers did with a run, one row an event."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
 from pydantic_core import from_json
-from sqlalchemy import Connection, Row, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from tunix_rt.core.runs.run import ServiceEvent, ServiceEventKind
 from tunix_rt.db.schema import run_events, runs
+from tunix_rt.db.schema.columns import as_moment
 
-# Made once: SQLAlchemy takes longer to make them than the database to run them.
+# Made once: SQLAlchemy takes longer to make it than the database to run it.
 _ADDING = insert(run_events)
-_LATER = (
+LATER = (
     select(*(column for column in run_events.c if column.name != "run_pk"))
     .join(runs, runs.c.pk == run_events.c.run_pk)
     .where(runs.c.id == bindparam("run_id"), run_events.c.sequence > bindparam("after"))
     .order_by(run_events.c.sequence)
 )
+"""Events of the run `run_id` with a higher sequence than `after`, in order."""
 
 
 def insert_event(
@@ -44,10 +46,15 @@ def insert_event(
     connection.execute(_ADDING, values)
 
 
-def events_of(connection: Connection, run_id: str, *, after: int) -> tuple[ServiceEvent, ...]:
-    """The events with a higher sequence than `after`, in order."""
-    return tuple(map(_event, connection.execute(_LATER, {"run_id": run_id, "after": after}).all()))
-
-
-def _event(row: Row[Any]) -> ServiceEvent:
-    return ServiceEvent.model_validate({**row._mapping, "details": from_json(row.details)})
+def event_of(row: Sequence[Any]) -> ServiceEvent:
+    """The event in a row of `LATER`."""
+    sequence, time, kind, message, details = row
+    return ServiceEvent.model_validate(
+        {
+            "sequence": sequence,
+            "time": as_moment(time),
+            "kind": kind,
+            "message": message,
+            "details": from_json(details),
+        }
+    )

@@ -1,32 +1,47 @@
 """Pages of runs: those that a filter chooses, newest first, and how many there are in all."""
 
-from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import Engine, FromClause, Integer, Select, bindparam, func, select
 
 from tunix_rt.core.runs.store_types import RunFilter, RunPage
-from tunix_rt.db.run_filters import run_conditions
-from tunix_rt.db.run_rows import SUMMARY_COLUMNS, TOTAL, run_of
+from tunix_rt.db.quick_reads import QuickRead
+from tunix_rt.db.run_filters import FilterShape, run_conditions, shape_of, values_of
+from tunix_rt.db.run_rows import SUMMARY_COLUMNS, run_of
 from tunix_rt.db.schema import runs
 
-_NEWEST_FIRST = (runs.c.created_at.desc(), runs.c.pk.desc())
-# Made once: so many columns take SQLAlchemy longer than the database takes to find a page.
-_SUMMARIES = select(*SUMMARY_COLUMNS).order_by(*_NEWEST_FIRST)
-_COUNTED_SUMMARIES = _SUMMARIES.add_columns(func.count().over().label(TOTAL))
+_NUM_SHAPES = 64
+_LIMIT = bindparam("limit", type_=Integer)
+_OFFSET = bindparam("offset", type_=Integer)
 
 
-def page_of_runs(connection: Connection, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
+def page_of_runs(engine: Engine, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
     """A page of runs, and the total."""
-    conditions = run_conditions(criteria, dialect=connection.dialect.name)
-    if criteria.text is None:
-        total = _count(connection, conditions)
-        rows = connection.execute(_SUMMARIES.where(*conditions).limit(limit).offset(offset)).all()
-        return RunPage(data=tuple(map(run_of, rows)), total=total)
-    # No index helps to find a word: the rows are read once, not once for the page and once for the total.
-    found = connection.execute(_COUNTED_SUMMARIES.where(*conditions).limit(limit).offset(offset)).all()
-    total = found[0]._mapping[TOTAL] if found else _count(connection, conditions)
-    return RunPage(data=tuple(map(run_of, found)), total=total)
+    shape, values = shape_of(criteria), values_of(criteria)
+    rows = _page(shape, engine.dialect.name).rows(engine, {**values, "limit": limit, "offset": offset})
+    if rows:
+        return RunPage(data=tuple(run_of(row[:-1]) for row in rows), total=rows[0][-1])
+    # Beyond the last page there is no row to carry the total.
+    ((total,),) = _total(shape, engine.dialect.name).rows(engine, values)
+    return RunPage(data=(), total=total)
 
 
-def _count(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> int:
-    return connection.execute(select(func.count()).select_from(runs).where(*conditions)).scalar_one()
+@lru_cache(_NUM_SHAPES)
+def _page(shape: FilterShape, dialect: str) -> QuickRead:
+    # Keys are counted and put in order, for which an index is enough; whole rows are read of the page alone.
+    found = select(runs.c.pk, runs.c.created_at).where(*run_conditions(shape, dialect=dialect))
+    # No index helps to find a word: a common table is made once, and serves the total and the page.
+    keys = found.cte("found") if shape.is_search else found.subquery("found")
+    total = select(func.count()).select_from(keys).scalar_subquery()
+    page = _newest_first(select(keys.c.pk), keys).limit(_LIMIT).offset(_OFFSET).subquery("page")
+    return QuickRead(_newest_first(select(*SUMMARY_COLUMNS, total).join(page, page.c.pk == runs.c.pk), runs))
+
+
+def _newest_first(chosen: Select[Any], table: FromClause) -> Select[Any]:
+    return chosen.order_by(table.c.created_at.desc(), table.c.pk.desc())
+
+
+@lru_cache(_NUM_SHAPES)
+def _total(shape: FilterShape, dialect: str) -> QuickRead:
+    return QuickRead(select(func.count()).select_from(runs).where(*run_conditions(shape, dialect=dialect)))

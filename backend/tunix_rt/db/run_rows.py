@@ -1,21 +1,25 @@
 """A run as a row of its table, both ways."""
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from pydantic_core import from_json
-from sqlalchemy import ColumnElement, Row
+from sqlalchemy import ColumnElement
 
 from tunix_rt.core.runs.run import Run, RunDetail
 from tunix_rt.core.runs.store_types import NewRun, OutsideRun, OutsideStanding
 from tunix_rt.db.schema import runs
+from tunix_rt.db.schema.columns import as_moment
 
 _OF_A_DETAIL = ("request", "recipe", "plan")
-TOTAL = "total"
-"""Of all rows that were chosen, beside each of a page of them."""
-_NOT_SHOWN = ("pk", "lease", "beats", "num_events", TOTAL)
+_NOT_SHOWN = ("pk", "lease", "beats", "num_events")
 _JSON = (*_OF_A_DETAIL, "failure", "figures")
+_MOMENTS = ("created_at", "not_before", "queued_at", "started_at", "finished_at")
+_NUM_REMEMBERED = 2_000
+"""Runs: a page that is looked at again and again has the same ones."""
 
 DETAIL_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
     column for column in runs.c if column.name not in _NOT_SHOWN
@@ -30,12 +34,13 @@ _DETAIL_FIELDS, _SUMMARY_FIELDS = (
 )
 
 
-def run_of(row: Row[Any]) -> Run:
-    """The run in a row that begins with `SUMMARY_COLUMNS`."""
+@lru_cache(_NUM_REMEMBERED)
+def run_of(row: tuple[Any, ...]) -> Run:
+    """The run in a row of `SUMMARY_COLUMNS`, as a driver gives it. The same row is always the same run."""
     return Run.model_validate(_values(_SUMMARY_FIELDS, row))
 
 
-def detail_of(row: Row[Any]) -> RunDetail:
+def detail_of(row: Sequence[Any]) -> RunDetail:
     """The run in a row that begins with `DETAIL_COLUMNS`."""
     return RunDetail.model_validate(_values(_DETAIL_FIELDS, row))
 
@@ -101,9 +106,11 @@ def _row_of_new(run: NewRun) -> dict[str, Any]:
     }
 
 
-def _values(names: tuple[str, ...], row: Row[Any]) -> dict[str, Any]:
+def _values(names: tuple[str, ...], row: Sequence[Any]) -> dict[str, Any]:
     values = dict(zip(names, row, strict=False))
     for name in _JSON:
         if values.get(name) is not None:
             values[name] = from_json(values[name])
+    for name in _MOMENTS:
+        values[name] = as_moment(values[name])
     return values

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine, bindparam, func, insert, or_, select
+from sqlalchemy import Connection, Engine, func, insert, or_, select
 
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
@@ -24,10 +24,11 @@ from tunix_rt.core.runs.store_types import (
 )
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db import run_control, run_imports, run_leases
-from tunix_rt.db.engine import glancing, reading, writing
-from tunix_rt.db.run_events import events_of, insert_event
+from tunix_rt.db.engine import reading, writing
+from tunix_rt.db.run_events import insert_event
 from tunix_rt.db.run_pages import page_of_runs
-from tunix_rt.db.run_rows import DETAIL_COLUMNS, SUMMARY_COLUMNS, detail_of, queued_row, run_of
+from tunix_rt.db.run_reads import DETAIL, read_detail, read_events, read_standing, read_summary
+from tunix_rt.db.run_rows import detail_of, queued_row
 from tunix_rt.db.run_transitions import Change, Note, unknown_run
 from tunix_rt.db.schema import runs
 
@@ -71,29 +72,19 @@ class RunRepository:
 
     def get(self, run_id: str) -> RunDetail:
         """The run with this id, or NotFoundError."""
-        with glancing(self._engine) as connection:
-            return _detail(connection, run_id)
+        return read_detail(self._engine, run_id)
 
     def summary(self, run_id: str) -> Run:
         """The run without its recipe and its plan, or NotFoundError."""
-        with glancing(self._engine) as connection:
-            row = connection.execute(_SUMMARY, {"run_id": run_id}).one_or_none()
-        if row is None:
-            raise unknown_run(run_id)
-        return run_of(row)
+        return read_summary(self._engine, run_id)
 
     def list(self, criteria: RunFilter, *, limit: int, offset: int) -> RunPage:
         """A page of runs, newest first, and how many fit in all."""
-        with glancing(self._engine) as connection:
-            return page_of_runs(connection, criteria, limit=limit, offset=offset)
+        return page_of_runs(self._engine, criteria, limit=limit, offset=offset)
 
     def status_of(self, run_id: str) -> RunStanding:
         """Where a run stands and how many events it has, cheaply; or NotFoundError."""
-        with glancing(self._engine) as connection:
-            row = connection.execute(_STANDING, {"run_id": run_id}).one_or_none()
-        if row is None:
-            raise unknown_run(run_id)
-        return RunStanding(*row)
+        return read_standing(self._engine, run_id)
 
     def counts(self) -> dict[RunStatus, int]:
         """How many runs there are of each status; those that there are none of are left out."""
@@ -117,11 +108,7 @@ class RunRepository:
 
     def events(self, run_id: str, *, after: int = -1) -> tuple[ServiceEvent, ...]:
         """What queue and workers did with a run, in order; or NotFoundError."""
-        with glancing(self._engine) as connection:
-            found = events_of(connection, run_id, after=after)
-        if not found:
-            self.status_of(run_id)
-        return found
+        return read_events(self._engine, run_id, after=after)
 
     def ids(self) -> set[str]:
         """The ids of all runs."""
@@ -284,15 +271,8 @@ def _require_free(connection: Connection, run_id: str) -> None:
         raise ConflictError(f"There is a run {run_id} already.", next_step="Submit it under another name.")
 
 
-# Made once: so many columns take SQLAlchemy longer than the database takes to find them.
-_THIS_RUN = runs.c.id == bindparam("run_id")
-_SUMMARY = select(*SUMMARY_COLUMNS).where(_THIS_RUN)
-_DETAIL = select(*DETAIL_COLUMNS).where(_THIS_RUN)
-_STANDING = select(runs.c.status, runs.c.num_events).where(_THIS_RUN)
-
-
 def _detail(connection: Connection, run_id: str) -> RunDetail:
-    row = connection.execute(_DETAIL, {"run_id": run_id}).one_or_none()
+    row = connection.execute(DETAIL, {"run_id": run_id}).one_or_none()
     if row is None:
         raise unknown_run(run_id)
     return detail_of(row)

@@ -68,6 +68,9 @@ class _Draft:
 
     def _read(self, column: Sequence[int], stop_ids: frozenset[int]) -> Written | None:
         """The result, if the row has ended."""
+        if self._goes_on(column, stop_ids):
+            self.token_ids.extend(column)
+            return None
         prompt = self.task.prompt
         for token_id in column:
             if token_id == NOT_FINITE:
@@ -80,6 +83,11 @@ class _Draft:
             if len(self.token_ids) == self.task.num_new_tokens:
                 return Written(prompt, tuple(self.token_ids))
         return None
+
+    def _goes_on(self, column: Sequence[int], stop_ids: frozenset[int]) -> bool:
+        """Whether nothing ends here, as in most looks. Devices wait for the answer: no loop over tokens."""
+        is_whole = len(self.token_ids) + len(column) < self.task.num_new_tokens
+        return is_whole and NOT_FINITE not in column and stop_ids.isdisjoint(column)
 
 
 class Batch:

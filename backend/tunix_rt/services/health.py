@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from tunix_rt import __version__
-from tunix_rt.db.engine import ping
+from tunix_rt.db.ping import ping
 from tunix_rt.services.store import Store
 
 

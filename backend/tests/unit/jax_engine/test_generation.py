@@ -11,7 +11,7 @@ from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Prompt
 from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.cache import empty_cache
-from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts
+from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts, rotations_at
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.params import Params
 
@@ -53,7 +53,9 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, archit
     cache = read_prompts(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]))
     step = jax.jit(next_logits, static_argnums=0)
     for position in range(10, 24):
-        scores, cache = step(model.decoder, model.weights, cache, tokens[:, position], jnp.array([position]))
+        places = jnp.array([position])
+        angles = rotations_at(model.decoder, places)
+        scores, cache = step(model.decoder, model.weights, cache, tokens[:, position], places, angles)
         np.testing.assert_allclose(scores[0], whole[0, position], atol=1e-4, rtol=1e-4)
 
 
@@ -61,12 +63,12 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, archit
 def test_a_text_does_not_depend_on_its_batch(
     model: LoadedModel, prompts: list[Prompt], decoding: dict[str, float]
 ) -> None:
-    together = write(model, prompts, num_rows=8, **decoding)
+    together = write(model, prompts, num_rows=32, **decoding)
     assert write(model, prompts[::-1], num_rows=1, **decoding) == together
 
 
 def test_rows_that_have_ended_are_given_the_next_prompts(model: LoadedModel, prompts: list[Prompt]) -> None:
-    assert write(model, prompts, num_rows=4, **GREEDY) == write(model, prompts, num_rows=8, **GREEDY)
+    assert write(model, prompts, num_rows=4, **GREEDY) == write(model, prompts, num_rows=32, **GREEDY)
 
 
 def test_a_loop_over_the_layers_writes_the_same(

@@ -20,20 +20,19 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """From the database, always aware."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return as_moment(value)
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
-        """SQLite's text becomes a moment in one step: a page of runs has eighty of them."""
-        return _moment if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None]:
+        """What a driver gives becomes a moment in one step: a page of runs has eighty of them."""
+        return as_moment
 
 
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
+def as_moment(value: str | datetime | None) -> datetime | None:
+    """A moment as a driver gives it, a text on SQLite, in UTC."""
+    if value is None:
         return None
-    moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 metadata = MetaData()

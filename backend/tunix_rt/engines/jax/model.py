@@ -126,6 +126,11 @@ def head_logits(params: Params, architecture: Architecture, hidden: Array) -> Ar
     """The logits of normed hidden states: [..., D] -> float32 [..., V]."""
     embedding = output_embedding(params, architecture).astype(hidden.dtype)
     scores = jnp.einsum("...d,vd->...v", hidden, embedding, preferred_element_type=jnp.float32)
+    return capped(scores, architecture)
+
+
+def capped(scores: Array, architecture: Architecture) -> Array:
+    """The logits that the model means by the products with its head."""
     cap = architecture.final_softcap
     return scores if cap is None else cap * jnp.tanh(scores / cap)
 

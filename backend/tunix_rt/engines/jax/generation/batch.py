@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh
 from numpy.typing import NDArray
 
 from tunix_rt.core.evaluation.protocol import Decoding
@@ -14,10 +14,10 @@ from tunix_rt.engines.generation_batch import IDLE, STEPS_PER_LOOK, Batch, Newco
 from tunix_rt.engines.generation_rows import Room, default_rows
 from tunix_rt.engines.jax.devices import DeviceChoice
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights
+from tunix_rt.engines.jax.generation.lanes import Lanes, num_lanes
 from tunix_rt.engines.jax.generation.sampling import Choice
 from tunix_rt.engines.jax.generation.writing import Begun, Rows, admit, empty_rows, write_on
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
-from tunix_rt.engines.jax.sharding import ROW_AXES
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +40,15 @@ class LoadedModel:
         """The stop tokens as the device reads them; a number that no token has stands for none."""
         return jax.numpy.asarray(sorted(self.stop_ids) or [IDLE], "int32")
 
+    @property
+    def weight_bytes(self) -> int:
+        """What the weights take on each device."""
+        return sum(leaf.nbytes for leaf in jax.tree.leaves(self.weights))
+
     def default_rows(self, num_slots: int) -> int:
         """Rows of a batch over all devices when nobody says how many."""
-        weight_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(self.weights))
         choice = self.choice
-        room = Room(choice.platform, self.num_devices, choice.memory_bytes, weight_bytes)
+        room = Room(choice.platform, self.num_devices, choice.memory_bytes, self.weight_bytes)
         bytes_per_number = np.dtype(self.decoder.dtype).itemsize
         return default_rows(
             room, self.decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
@@ -54,8 +58,14 @@ class LoadedModel:
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
     ) -> Batch:
         """An empty batch, with room for `num_slots` tokens a row."""
+        is_one_cpu = self.choice.platform == "cpu" and self.num_devices == 1
+        count = num_lanes(num_rows, self.weight_bytes) if is_one_cpu else 1
+        lanes = [
+            _JaxRows(self, Choice.of(decoding), num_rows // count, num_slots, steps_per_look)
+            for _ in range(count)
+        ]
         return Batch(
-            _JaxRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look),
+            Lanes(lanes) if count > 1 else lanes[0],
             num_rows=num_rows,
             stop_ids=self.stop_ids,
             num_devices=self.num_devices,
@@ -81,8 +91,7 @@ class _JaxRows:
     def admit(self, new: Newcomers, num_rows: int) -> None:
         """Give prompts to rows that are free."""
         model = self._model
-        by_row = NamedSharding(model.mesh, PartitionSpec(ROW_AXES))
-        begun = Begun(**jax.device_put(self._filled_up(new, num_rows), by_row))
+        begun = Begun(**self._filled_up(new, num_rows))
         self._rows = admit(model.decoder, model.mesh, model.weights, self._rows, begun)
 
     def advance(self) -> NDArray[Any]:
@@ -99,7 +108,7 @@ class _JaxRows:
         )
         return np.asarray(written)
 
-    def _filled_up(self, new: Newcomers, num_rows: int) -> dict[str, NDArray[Any]]:
+    def _filled_up(self, new: Newcomers, num_rows: int) -> dict[str, Any]:
         """The program has its own number of rows; those that are left over go nowhere."""
         num_missing = num_rows - len(new.rows)
         arrays = {

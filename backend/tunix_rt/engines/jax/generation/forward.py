@@ -21,7 +21,7 @@ from tunix_rt.engines.jax.generation.cache import (
     put_tokens,
 )
 from tunix_rt.engines.jax.layers import Layer, finish_layer, project_heads, rms_norm
-from tunix_rt.engines.jax.model import embed, head_logits, layer_kinds, rotations_by_kind
+from tunix_rt.engines.jax.model import capped, embed, head_logits, layer_kinds, rotations_by_kind
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.rope import Rotation
 
@@ -36,6 +36,8 @@ class Weights(NamedTuple):
     """`layers` is a list where layers are unrolled."""
     adapters: Any
     """Pairs beside the matrices, in the same form as `params["layers"]`; empty without an adapter."""
+    head: Array | None = None
+    """The output embedding as [D, V]: a CPU would turn it around for every token. None: as in `params`."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Decoder:
     unrolls_layers: bool = False
     """One program text per layer instead of a loop: faster on CPU and GPU, where a loop copies the cache of
     the layer that it visits; slower to compile on TPU, where a loop copies nothing."""
+    has_turned_keys: bool = False
+    """How keys lie in the cache; cache.py says why."""
 
 
 def read_prompts(decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array) -> Cache:
@@ -65,32 +69,42 @@ def read_prompts(decoder: Decoder, weights: Weights, cache: Cache, tokens: Array
         attended = attend(
             heads, segment_ids, architecture, windows=windows, kind=kind, kernel="dense", sharding=None
         )
-        return finish_layer(layer, x, attended), put_prompts(cache, place, heads[1], heads[2], rows)
+        cache = put_prompts(cache, place, *heads[1:], rows, has_turned_keys=decoder.has_turned_keys)
+        return finish_layer(layer, x, attended), cache
 
     return _through_layers(apply, decoder, weights, x, cache, kinds)[1]
 
 
+def rotations_at(decoder: Decoder, positions: Array) -> Rotation:
+    """Angles of one token a row, for each kind of layer: [B] -> [kinds, B, 1, H/2]."""
+    windows, _ = layer_kinds(decoder.architecture)
+    return rotations_by_kind(decoder.architecture, windows, positions[:, None])
+
+
 def next_logits(
-    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, positions: Array
+    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, positions: Array, rotations: Rotation
 ) -> tuple[Array, Cache]:
     """What may follow the newest token of every row, float32 [B, V], and the cache with that token in it."""
     architecture = decoder.architecture
     x = embed(weights.params["embedding"], architecture, tokens[:, None], decoder.dtype)
     windows, kinds = layer_kinds(architecture)
-    rotations = rotations_by_kind(architecture, windows, positions[:, None])
 
     def apply(
         x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
     ) -> tuple[Array, LayerCache]:
         q, k, v = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
-        cache = put_tokens(cache, place, k[:, 0], v[:, 0], positions)
-        window = window_of(windows, kind, cache.keys.shape[-2])
-        attended = attend_to_cache(q, cache, place, positions, window, architecture)
+        turned = decoder.has_turned_keys
+        cache = put_tokens(cache, place, k[:, 0], v[:, 0], positions, has_turned_keys=turned)
+        window = window_of(windows, kind, cache.values.shape[-2])
+        attended = attend_to_cache(q, cache, place, positions, window, architecture, has_turned_keys=turned)
         return finish_layer(layer, x, attended), cache
 
     x, cache = _through_layers(apply, decoder, weights, x, cache, kinds)
     hidden = rms_norm(x[:, 0], weights.params["final_norm"], architecture)
-    return head_logits(weights.params, architecture, hidden), cache
+    if weights.head is None:
+        return head_logits(weights.params, architecture, hidden), cache
+    scores = jnp.matmul(hidden, weights.head, preferred_element_type=jnp.float32)
+    return capped(scores, architecture), cache
 
 
 def _through_layers(

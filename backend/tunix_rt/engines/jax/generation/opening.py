@@ -5,9 +5,11 @@ from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 from jax.sharding import Mesh
 
 from tunix_rt.config.recipe import FloatFormat, ShardingSection
+from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import GeneratorRequest
 from tunix_rt.engines.generation_opening import encoder_of, precision_of
 from tunix_rt.engines.generation_writing import BatchGenerator
@@ -17,6 +19,7 @@ from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights
 from tunix_rt.engines.jax.layer_lists import unstacked
 from tunix_rt.engines.jax.lora import adapter_scale
+from tunix_rt.engines.jax.model import output_embedding
 from tunix_rt.engines.jax.params import Params, abstract_params, init_params
 from tunix_rt.engines.jax.random_keys import random_keys
 from tunix_rt.engines.jax.sharding import make_mesh, replicated
@@ -40,7 +43,12 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
     choice = choose_device(request.device)
     precision = precision_of(request, computes_bfloat16=choice.platform != "cpu")
     mesh = make_mesh(ShardingSection(data=len(choice.devices), fsdp=1), choice.devices)
-    decoder = Decoder(source.architecture, jnp.dtype(precision), unrolls_layers=choice.platform != "tpu")
+    decoder = Decoder(
+        source.architecture,
+        jnp.dtype(precision),
+        unrolls_layers=choice.platform != "tpu",
+        has_turned_keys=choice.platform == "cpu",
+    )
     decoder, weights = _with_adapter(request, decoder, load_weights(request, source, precision, mesh), mesh)
     model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), choice)
     return BatchGenerator(model, encoder, source, str(choice), precision)
@@ -73,7 +81,13 @@ def _with_adapter(
         decoder = replace(decoder, adapter_scale=adapter_scale(lora))
     if decoder.unrolls_layers:
         params = _in_lists(params, decoder.architecture.num_layers, mesh)
-    return decoder, Weights(params, adapters)
+    is_cpu = mesh.devices.flat[0].platform == "cpu"
+    return decoder, Weights(params, adapters, turned_head(params, decoder.architecture) if is_cpu else None)
+
+
+def turned_head(params: Params, architecture: Architecture) -> Array:
+    """A copy of the output embedding as [D, V]."""
+    return jnp.array(output_embedding(params, architecture).T)
 
 
 def _in_lists(params: Params, num_layers: int, mesh: Mesh) -> Params:

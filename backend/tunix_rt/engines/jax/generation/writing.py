@@ -14,9 +14,16 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tunix_rt.engines.generation_batch import IDLE, NOT_FINITE
 from tunix_rt.engines.jax.generation.cache import Cache, empty_cache
-from tunix_rt.engines.jax.generation.forward import Decoder, Weights, next_logits, read_prompts
+from tunix_rt.engines.jax.generation.forward import (
+    Decoder,
+    Weights,
+    next_logits,
+    read_prompts,
+    rotations_at,
+)
 from tunix_rt.engines.jax.generation.sampling import Choice, are_finite, choose_tokens
 from tunix_rt.engines.jax.precision import matrix_precision
+from tunix_rt.engines.jax.rope import Rotation
 from tunix_rt.engines.jax.sharding import ROW_AXES
 
 
@@ -51,8 +58,14 @@ class Begun(NamedTuple):
 @partial(jax.jit, static_argnames=("decoder", "mesh", "batch_size", "num_slots"))
 def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) -> Rows:
     """A batch in which nobody writes, split over the devices."""
-    is_list = decoder.unrolls_layers
-    cache = empty_cache(decoder.architecture, batch_size, num_slots, decoder.dtype, is_list=is_list)
+    cache = empty_cache(
+        decoder.architecture,
+        batch_size,
+        num_slots,
+        decoder.dtype,
+        is_list=decoder.unrolls_layers,
+        has_turned_keys=decoder.has_turned_keys,
+    )
     numbers, keys = jnp.zeros(batch_size, jnp.int32), jnp.zeros((batch_size, 2), jnp.uint32)
     return _by_row(decoder, mesh, Rows(cache, numbers, numbers, numbers, numbers > 0, keys))
 
@@ -60,6 +73,7 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
 def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun) -> Rows:
     """Give prompts to rows that are free."""
+    new = Begun(*jax.lax.with_sharding_constraint(tuple(new), _places(mesh)))
     with matrix_precision(decoder.dtype):
         cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows)
     where = new.rows
@@ -86,17 +100,22 @@ def write_on(
     num_steps: int,
 ) -> tuple[Rows, Array]:
     """Some more tokens of every row, int32 [num_steps, B], with IDLE or NOT_FINITE where there is none."""
-    rows, written = jax.lax.scan(
-        lambda rows, _: _write_one(decoder, weights, rows, stop_ids, choice), rows, length=num_steps
-    )
+
+    def write_one(carried: tuple[Rows, Rotation], _: None) -> tuple[tuple[Rows, Rotation], Array]:
+        rows, written = _write_one(decoder, weights, *carried, stop_ids, choice)
+        return (rows, rotations_at(decoder, rows.positions)), written
+
+    # Angles come from the turn before: else the compiler would compute the sines again in every layer.
+    first = (rows, rotations_at(decoder, rows.positions))
+    (rows, _), written = jax.lax.scan(write_one, first, length=num_steps)
     return _by_row(decoder, mesh, rows), written
 
 
 def _write_one(
-    decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, choice: Choice
+    decoder: Decoder, weights: Weights, rows: Rows, rotations: Rotation, stop_ids: Array, choice: Choice
 ) -> tuple[Rows, Array]:
     with matrix_precision(decoder.dtype):
-        logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions)
+        logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions, rotations)
     places = rows.positions + 1
     chosen = choose_tokens(choice, logits, rows.keys, places)
     is_finite = are_finite(logits)
@@ -115,7 +134,12 @@ def _write_one(
 
 def _by_row(decoder: Decoder, mesh: Mesh, rows: Rows) -> Rows:
     """The batch with its rows split over the devices."""
-    by_row = NamedSharding(mesh, PartitionSpec(ROW_AXES))
+    by_row = _places(mesh)
     of_cache = by_row if decoder.unrolls_layers else NamedSharding(mesh, PartitionSpec(None, ROW_AXES))
     places: Any = (of_cache, *[by_row] * (len(rows) - 1))
     return Rows(*jax.lax.with_sharding_constraint(tuple(rows), places))
+
+
+def _places(mesh: Mesh) -> NamedSharding:
+    """Where what has an entry for each row lives."""
+    return NamedSharding(mesh, PartitionSpec(ROW_AXES))

@@ -1,0 +1,65 @@
+"""The rows of a batch in lanes that the cores of a CPU write side by side.
+
+XLA computes a small product on one core. A small model therefore leaves the other cores idle, however many
+rows it writes; in lanes, each core has rows of its own. The products of a large model are split over the
+cores by XLA itself, and lanes would only read its weights from memory once for each of them.
+
+    row     0  1  2  3  4  5      Rows are dealt out in turn, so that prompts that come together
+    lane    0  1  0  1  0  1      are read by all cores.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunix_rt.engines.generation_batch import DeviceRows, Newcomers
+
+# With fewer rows, reading the weights takes longer than computing with them.
+_FEWEST_ROWS = 16
+# What the cache of one core can hold, more or less.
+_MOST_WEIGHT_BYTES = 8 * 2**20
+
+
+def num_lanes(num_rows: int, weight_bytes: int, num_cores: int | None = None) -> int:
+    """Lanes for the rows of a batch, all of the same size.
+
+    Example:
+        32 rows of a model of 2 MB -> 2, with 2 cores or more
+    """
+    if weight_bytes > _MOST_WEIGHT_BYTES:
+        return 1
+    most = min(num_cores or os.cpu_count() or 1, num_rows // _FEWEST_ROWS)
+    return next((number for number in range(most, 1, -1) if num_rows % number == 0), 1)
+
+
+class Lanes:
+    """`DeviceRows` made of several, each of the same number of rows."""
+
+    def __init__(self, lanes: Sequence[DeviceRows]) -> None:
+        self._lanes = lanes
+        # Threads: calls of one thread wait for each other. They end with this object.
+        self._threads = ThreadPoolExecutor(len(lanes))
+
+    def admit(self, new: Newcomers, num_rows: int) -> None:
+        """Give prompts to rows that are free, in each lane as many at a time as is its share."""
+        most = max(1, num_rows // len(self._lanes))
+
+        def admit_to(number: int, lane: DeviceRows) -> None:
+            [mine] = np.nonzero(new.rows % len(self._lanes) == number)
+            for start in range(0, len(mine), most):
+                part = Newcomers(*(array[mine[start : start + most]] for array in new))
+                lane.admit(part._replace(rows=part.rows // len(self._lanes)), most)
+
+        self._in_each(admit_to)
+
+    def advance(self) -> NDArray[Any]:
+        """Some more tokens of every row, [steps, B]."""
+        written = np.stack(self._in_each(lambda _, lane: lane.advance()), axis=-1)
+        return written.reshape(len(written), -1)
+
+    def _in_each(self, call: Callable[[int, DeviceRows], Any]) -> list[Any]:
+        return list(self._threads.map(call, range(len(self._lanes)), self._lanes))
