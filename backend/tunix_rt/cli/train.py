@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.cli.durations import parse_duration
 from tunix_rt.cli.engines import EngineOption
 from tunix_rt.cli.output import JsonFlag
 from tunix_rt.cli.train_request import TrainRequest, not_together, run_request
@@ -45,6 +46,13 @@ Force = Annotated[bool, typer.Option("--force", help="Run even though the plan s
 SmokeSteps = Annotated[
     int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
 ]
+StopAfter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION",
+        help="Stop in time, with a checkpoint, e.g. after 8h30m. Exit 7; --resume goes on from there.",
+    ),
+]
 # What a worker gives: its copy of a recipe has another name.
 RecipeName = Annotated[str | None, typer.Option(hidden=True)]
 # What `tunix-rt doctor --parity` gives to both engines.
@@ -62,6 +70,7 @@ def train(
     sets: Set = None,
     force: Force = False,
     smoke_steps: SmokeSteps = None,
+    stop_after: StopAfter = None,
     coordinator: Coordinator = None,
     num_processes: NumProcesses = None,
     process_id: ProcessId = None,
@@ -83,6 +92,7 @@ def train(
         resume_from=LATEST if resume else parse_resume_from(resume_from, "--resume-from"),
         processes=_processes(coordinator, num_processes, process_id),
         is_forced=force,
+        stop_after_s=None if stop_after is None else parse_duration(stop_after),
         initial_adapters=initial_adapters,
     )
     run_request(request, as_json=as_json)

@@ -33,6 +33,9 @@ EventKind = Literal[
     "failed",
 ]
 
+OUT_OF_TIME = 7
+"""Exit code of a run that stopped in time, with everything saved."""
+
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
 
