@@ -1,6 +1,6 @@
 # The same commands for people and for CI. Each works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-types check-code check-web check-leaks up web wheel e2e bench docs client data format clean
+.PHONY: help demo test check check-types check-code check-web check-leaks up web wheel e2e bench docs client data format lock clean
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -10,7 +10,8 @@ WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 NPM := cd frontend && $(WITH_NODE) npm
 NODE_WILL_DO := const [major, minor] = process.versions.node.split(".").map(Number); \
 	process.exit(Number(major === 20 ? minor < 19 : major === 22 ? minor < 13 : major < 24))
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := $(PIP) -c constraints.txt
 
 WEB := backend/tunix_rt/web/index.html
 WEB_SOURCES := frontend/index.html frontend/vite.config.ts $(shell find frontend/src frontend/public -type f -not -name '*.test.*' 2>/dev/null)
@@ -69,6 +70,11 @@ client: frontend/node_modules ## the TypeScript client, made from the API
 data: .venv/base ## the shipped datasets, eval sets and tokenizer, made from the code
 	$(BIN)/python -c 'from tunix_rt.services.shipped_data import regenerate_shipped_data; regenerate_shipped_data()'
 
+lock: .venv/bin/python ## requirements.lock: the hash of every file that the tests may install
+	$(PIP_INSTALL) uv packaging
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra dev -c constraints.txt -o requirements.lock
+	$(BIN)/python -m supply_chain.pinning
+
 format: .venv/dev ## put the code in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -88,11 +94,12 @@ clean: ## remove what make made, except the demo's home
 	$(PIP_INSTALL) -e '.[jax]'
 	touch $@
 
-# torch first and alone: pip then takes the build that this machine is set up for, and keeps it.
-.venv/dev: .venv/base
+# Every file by its hash. torch alone has none: pip takes the build that this machine is set up for.
+.venv/dev: .venv/bin/python pyproject.toml constraints.txt requirements.lock
+	$(PIP) --require-hashes --no-deps -r requirements.lock
 	$(PIP_INSTALL) torch==2.13.0
-	$(PIP_INSTALL) -e '.[dev]'
-	touch $@
+	$(PIP) --no-deps --no-build-isolation -e .
+	touch .venv/base .venv/jax $@
 
 .venv/node: .venv/base
 	@$(WITH_NODE); { node -e '$(NODE_WILL_DO)' && npm --version; } >/dev/null 2>&1 || { \
