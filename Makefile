@@ -38,8 +38,8 @@ test: .venv/dev frontend/node_modules $(WEB) ## all tests
 e2e: .venv/dev $(WEB) ## the web app in a real browser against the real server
 	$(NPM) run --silent e2e
 
-check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets
-	@$(MAKE) --no-print-directory -j 2 check-types check-code check-web check-leaks
+check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets, licences
+	@$(MAKE) --no-print-directory -j 2 check-types check-code check-web check-leaks licences
 
 check-types:
 	$(BIN)/mypy
@@ -54,6 +54,12 @@ check-web:
 
 check-leaks:
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline
+
+licences: .venv/dev ## every dependency has a licence that supply_chain/policy.toml allows
+	$(BIN)/python -m supply_chain.licences
+
+audit: .venv/dev .venv/node ## known vulnerabilities, yanked releases, signatures; says what could not be asked
+	$(WITH_NODE) $(BIN)/python -m supply_chain.audit $(AUDIT)
 
 bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (about four minutes)
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.store
