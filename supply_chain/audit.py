@@ -86,7 +86,10 @@ def installed_as_locked() -> Answer:
 
 
 def of_each(question: str, packages: list[LockedPackage], ask: Ask, accepted: Collection[str] = ()) -> Answer:
-    """Put one question for every package; one that cannot be put leaves the others to be asked."""
+    """Put one question for every package; one that cannot be put leaves the others to be asked.
+
+    An index that does not answer for the first is not asked about the rest.
+    """
 
     def one(package: LockedPackage) -> list[str] | NotAskedError:
         try:
@@ -94,8 +97,11 @@ def of_each(question: str, packages: list[LockedPackage], ask: Ask, accepted: Co
         except NotAskedError as error:
             return error
 
+    first = one(packages[0])
+    if isinstance(first, NotAskedError):
+        return Answer(question, not_asked=str(first))
     with ThreadPoolExecutor(_NUM_THREADS) as pool:
-        answers = list(zip(packages, pool.map(one, packages), strict=True))
+        answers = [(packages[0], first), *zip(packages[1:], pool.map(one, packages[1:]), strict=True)]
     failures = [answer for _, answer in answers if isinstance(answer, NotAskedError)]
     findings = [
         f"{package.name} {package.version}: {found}"
