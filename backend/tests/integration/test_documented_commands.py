@@ -33,12 +33,13 @@ ONLY_PARSED = {
     r"tunix-rt (chat|models export|models register .*--step)\b": "a model is loaded",
     r"tunix-rt data xray .*--model google/": "needs the hub",
     r"tunix-rt runs submit .*--wait": "waits for a worker",
+    r"tunix-rt kaggle (preflight|pull|push)\b": "needs a TPU or Kaggle; test_kaggle_client.py has a stand-in",
     r"tunix-rt tune (training|resume|best)": "trains, or needs a trial that did",
-    r"tunix-rt evidence verify .*--replay": "trains; both_engines/test_evidence.py runs it",
+    r"tunix-rt evidence verify submission_runs/(demo_cpu|gsm8k)": "test_submission_runs.py verifies them",
 }
 """What cannot run here in a moment, by how it begins, with the reason. The real parser still reads it."""
 
-CHEAPER = {r"tunix-rt plan ": "--fast"}
+CHEAPER = {r"tunix-rt plan ": "--fast", r"tunix-rt kaggle notebook ": "--fast"}
 """Flags that take the minutes out of a command: a plan is estimated, and not compiled for a TPU."""
 
 EXIT_CODES = {r"tunix-rt plan training/configs/seed_m38_tpu.yaml": 1}

@@ -12,7 +12,7 @@ from tunix_rt.services.evidence.verifying import verify_evidence
 SUBMISSION_RUNS = Path(__file__).parents[3] / "submission_runs"
 # Records that are no bundle: what a run wrote but its weights, with the figures that were made of it.
 RECORDS = sorted(path.parent for path in SUBMISSION_RUNS.glob("*/figures.json"))
-BUNDLES = sorted(path for path in SUBMISSION_RUNS.iterdir() if path.is_dir() and path not in RECORDS)
+BUNDLES = sorted(path for path in SUBMISSION_RUNS.iterdir() if path not in RECORDS and path.suffix != ".md")
 
 
 def test_there_is_evidence() -> None:

@@ -39,8 +39,6 @@ class ExportingEngine(WritingEngine):
 def write_files(work: Path, root: Path) -> None:
     """What lies in the directory of the reader."""
     (work / "training").symlink_to(root / "training")
-    (work / "submission_runs").mkdir()
-    (work / "submission_runs" / "demo_cpu").symlink_to(root / "submission_runs" / "demo_cpu")
     (work / "backups").mkdir()
     (work / "my.yaml").write_text(json.dumps(SMALL_RECIPE))
     _write_traces(work)
