@@ -76,7 +76,8 @@ bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (ab
 	$(BIN)/python -m benchmarks.packing_cpu
 
 docs: .venv/dev ## the reference pages, made from the code
-	$(BIN)/python -m pytest -q backend/tests/unit/test_docs.py backend/tests/unit/evidence/test_schemas.py --update-golden
+	$(BIN)/python -m pytest -q --update-golden backend/tests/unit/test_docs.py backend/tests/unit/evidence/test_schemas.py \
+		backend/tests/unit/kaggle/test_notebook.py backend/tests/unit/kaggle/test_training_modes.py
 
 client: frontend/node_modules ## the TypeScript client, made from the API
 	$(NPM) run --silent generate

@@ -1,6 +1,5 @@
 """`tunix-rt plan`: whether a recipe fits a target, how long it takes, and what would make it fit."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,6 +7,7 @@ import typer
 from tunix_rt.cli.durations import parse_duration
 from tunix_rt.cli.output import JsonFlag, err, out, print_json
 from tunix_rt.cli.plan_view import CompilingLine, print_estimate, print_plan
+from tunix_rt.cli.recipe_argument import RecipeFile, recipe_file
 from tunix_rt.config.recipe_loading import Flag, load_recipe
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.targets import TARGET_NAMES
@@ -15,9 +15,6 @@ from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
-RecipeFile = Annotated[
-    Path, typer.Argument(metavar="RECIPE", help="YAML file; docs/recipes.md lists its keys.")
-]
 On = Annotated[str, typer.Option("--on", metavar="TARGET", help=f"One of: {', '.join(TARGET_NAMES)}.")]
 Dataset = Annotated[str | None, typer.Option(help="Dataset to count the steps of. Default: the recipe's.")]
 Set = Annotated[
@@ -43,7 +40,7 @@ def plan(
 ) -> None:
     """Say whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not."""
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
-    resolved = load_recipe(recipe, sets=sets or [], flags=flags)
+    resolved = load_recipe(recipe_file(recipe), sets=sets or [], flags=flags)
     options = PlanOptions(
         engine=engine,
         is_fast=fast,

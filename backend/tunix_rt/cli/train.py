@@ -8,15 +8,13 @@ import typer
 from tunix_rt.cli.durations import parse_duration
 from tunix_rt.cli.engines import EngineOption
 from tunix_rt.cli.output import JsonFlag
+from tunix_rt.cli.recipe_argument import RecipeFile, recipe_file
 from tunix_rt.cli.train_request import TrainRequest, not_together, run_request
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.base import LATEST, DeviceName, DeviceRequest, ProcessGroup, ResumePoint
 from tunix_rt.services.training import smoke_flags
 
-RecipeFile = Annotated[
-    Path, typer.Argument(metavar="RECIPE", help="YAML file; docs/recipes.md lists its keys.")
-]
 Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the recipe's.")]
 Device = Annotated[DeviceName, typer.Option(help="auto takes a TPU, else a GPU, else the CPU, and says why.")]
 Output = Annotated[
@@ -81,6 +79,7 @@ def train(
     """Train a model. docs/training.md explains the run directory, resuming and the exit codes."""
     if resume and resume_from is not None:
         raise InvalidInputError("--resume and --resume-from are both given.", next_step="Keep one of them.")
+    recipe = recipe_file(recipe)
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
     request = TrainRequest(
         resolved=resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps"),
