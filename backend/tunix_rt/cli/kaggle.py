@@ -58,6 +58,10 @@ def notebook(
         str | None,
         typer.Option(metavar="kaggle:HANDLE", help="Where the recipe's model lies on Kaggle, if it does."),
     ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="File there with the dataset's rows, in an attached dataset."),
+    ] = None,
     package: Annotated[
         str | None,
         typer.Option(metavar="SPEC", help="What pip installs there, e.g. a wheel in an attached dataset."),
@@ -82,6 +86,7 @@ def notebook(
         sets=tuple(sets or ()),
         eval_set=eval_set,
         model=model,
+        data_file=data,
         package=package,
         goes_on_from=goes_on_from,
         is_smoke=smoke,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from support.datasets import build, sums
 from support.notebooks import code_cells, written_notebook
 
 from tunix_rt.core.errors import DoesNotFitError, InvalidInputError
@@ -74,6 +75,16 @@ def test_a_later_session_fetches_what_the_one_before_left(tmp_path: Path) -> Non
     assert json.loads(made.text)["metadata"]["tunix_rt"]["kernel_sources"] == ["me/my-training"]
 
 
+def test_rows_of_ones_own_become_the_dataset_that_the_recipe_names(tmp_path: Path) -> None:
+    build(tmp_path, sums(8), dataset_name="mine", dataset_version="v2")
+    changes = ("data.dataset=mine-v2", "eval.every_steps=null")
+    with pytest.raises(InvalidInputError, match="mine-v2 is on this machine only"):
+        written_notebook(tmp_path, sets=changes)
+    made = written_notebook(tmp_path, sets=changes, data_file="/kaggle/input/mine/rows.jsonl")
+    ingest = "%%bash\ntunix-rt data ingest /kaggle/input/mine/rows.jsonl --name mine --version v2"
+    assert ingest in code_cells(made.text)
+
+
 def test_no_notebook_is_written_for_what_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(DoesNotFitError, match="GiB") as refusal:
         written_notebook(tmp_path, "seed_m38_tpu")
@@ -81,10 +92,14 @@ def test_no_notebook_is_written_for_what_does_not_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"), [({"target": "h200"}, "no 'h200'"), ({"hours": 0.0}, "some hours")]
+    ("changes", "said"),
+    [
+        ({"target": "h200"}, "no 'h200'"),
+        ({"hours": 0.0}, "some hours"),
+        ({"goes_on_from": "my-training"}, "not the address"),
+        ({"sets": ("data.dataset=null",)}, "names no dataset"),
+    ],
 )
-def test_a_machine_or_a_session_that_kaggle_has_not_is_refused(
-    tmp_path: Path, changes: dict[str, object], said: str
-) -> None:
+def test_what_kaggle_cannot_do_is_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         written_notebook(tmp_path, **changes)

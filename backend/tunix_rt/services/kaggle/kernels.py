@@ -10,12 +10,12 @@ from typing import Any
 
 from tunix_rt.core.errors import InvalidInputError, KaggleError
 from tunix_rt.core.record import Record
+from tunix_rt.services.kaggle.addresses import slug_of
 from tunix_rt.services.kaggle.client import kaggle_errors, open_client
 from tunix_rt.services.kaggle.notebook import METADATA_KEY
 
 OUT_OF_TIME_LINE = "out of time: everything is saved"
 POLL_S = 30.0
-_KERNEL = re.compile(r"[\w-]+/[a-z0-9][a-z0-9-]{4,49}")
 _UNFINISHED = ("QUEUED", "RUNNING", "NEW_SCRIPT", "CANCEL_REQUESTED")
 _REASON = re.compile(r"error: (.*?)(?:\\n|\n|\")")
 _EVIDENCE = "evidence.json"
@@ -56,7 +56,6 @@ def push_kernel(request: PushRequest) -> Pushed:
         InvalidInputError: It is not a notebook of ours, the address is malformed, or Kaggle refuses.
         KaggleError: Kaggle cannot be reached, or does not take it.
     """
-    _require_address(request.kernel)
     asked = _metadata(request)
     client = open_client()
     with tempfile.TemporaryDirectory(prefix="tunix-rt-kaggle-") as directory:
@@ -75,30 +74,21 @@ def pull_kernel(kernel: str, to: Path | None, *, waits: bool, poll_s: float = PO
     Raises:
         KaggleError: It has not ended, or it failed. What a failed one left is fetched all the same.
     """
-    _require_address(kernel)
+    slug = slug_of(kernel)
+    directory = to or Path(slug)
     client = open_client()
     status, message = _end_of(client, kernel, waits=waits, poll_s=poll_s)
-    directory = to or Path(kernel.partition("/")[2])
     with kaggle_errors(kernel):
         files, _ = client.kernels_output(kernel, str(directory))
     if status != "COMPLETE":
-        raise _failed(kernel, status, message, directory)
+        raise _failed(kernel, message or status.lower(), directory, log=directory / f"{slug}.log")
     bundles = sorted(str(Path(file).parent) for file in files if Path(file).name == _EVIDENCE)
     return Pulled(kernel=kernel, directory=str(directory), files=tuple(files), evidence=tuple(bundles))
 
 
-def _require_address(kernel: str) -> None:
-    if not _KERNEL.fullmatch(kernel):
-        raise InvalidInputError(
-            f"{kernel!r} is not the address of a notebook.",
-            next_step="Write OWNER/SLUG: small letters, digits and dashes, five at least, as in its address.",
-        )
-
-
 def _metadata(request: PushRequest) -> dict[str, Any]:
     """What kernel-metadata.json says. The title is the slug in words: Kaggle makes slugs of titles."""
-    ours = _own_metadata(request.notebook)
-    slug = request.kernel.partition("/")[2]
+    slug, ours = slug_of(request.kernel), _own_metadata(request.notebook)
     shape = ours["machine_shape"]
     return {
         "id": request.kernel,
@@ -160,8 +150,7 @@ def _end_of(client: Any, kernel: str, *, waits: bool, poll_s: float) -> tuple[st
         time.sleep(poll_s)
 
 
-def _failed(kernel: str, status: str, message: str, directory: Path) -> KaggleError:
-    log = directory / f"{kernel.partition('/')[2]}.log"
+def _failed(kernel: str, message: str, directory: Path, *, log: Path) -> KaggleError:
     said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
     if OUT_OF_TIME_LINE in said:
         return KaggleError(
@@ -169,8 +158,7 @@ def _failed(kernel: str, status: str, message: str, directory: Path) -> KaggleEr
             next_step=f"Go on: tunix-rt kaggle notebook RECIPE --continue {kernel}, then push it.",
         )
     reasons = _REASON.findall(said)
-    why = reasons[-1] if reasons else message or status.lower()
     return KaggleError(
-        f"The notebook {kernel} failed on Kaggle: {why}",
+        f"The notebook {kernel} failed on Kaggle: {reasons[-1] if reasons else message}",
         next_step=f"{log.name} in {directory} has everything that it printed.",
     )

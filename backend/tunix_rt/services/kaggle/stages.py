@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from tunix_rt import __version__
 from tunix_rt.core.targets import LOCAL
+from tunix_rt.services.kaggle.addresses import slug_of
 from tunix_rt.services.kaggle.ipynb import Cell
 from tunix_rt.services.kaggle.machines import INPUT, WORKING, machine_of
 from tunix_rt.services.kaggle.session import SessionPlan
@@ -33,6 +34,8 @@ class NotebookRequest:
     """Where the recipe's model is taken from there. None: from where the recipe says."""
     package: str | None = None
     """What pip installs. None: this version."""
+    data_file: str | None = None
+    """File there with the rows of the recipe's dataset. None: the dataset is shipped."""
     goes_on_from: str | None = None
     """`owner/slug` of the notebook whose last session this one continues."""
     is_smoke: bool = False
@@ -54,11 +57,13 @@ class Stage:
         return heading, Cell(name, "code", self.code)
 
 
-def stages(request: NotebookRequest, session: SessionPlan) -> Iterator[Stage]:
-    """The stages of a session."""
+def stages(request: NotebookRequest, session: SessionPlan, dataset: str) -> Iterator[Stage]:
+    """The stages of a session that trains on a dataset."""
     build = _Commands(request, session)
     yield Stage("Install", "The package, with JAX for this accelerator.", build.install())
     yield Stage("Recipe", "What is trained. It travels with the notebook.", build.recipe())
+    if request.data_file is not None:
+        yield Stage("Data", "The rows, as the dataset that the recipe names.", build.data(dataset))
     if request.goes_on_from is not None:
         yield Stage("Go on", "The checkpoints of the session before.", build.fetch())
     yield Stage("Doctor", "Devices, engines, home and disk of this machine.", build.doctor())
@@ -91,10 +96,14 @@ class _Commands:
     def recipe(self) -> str:
         return f"%%writefile {self._recipe_file}\n{self.request.recipe_text.rstrip()}"
 
+    def data(self, dataset: str) -> str:
+        name, _, version = dataset.rpartition("-")
+        more = ["--name", name, "--version", version]
+        return _shell("tunix-rt", "data", "ingest", self.request.data_file or "", *more)
+
     def fetch(self) -> str:
-        assert self.request.goes_on_from is not None
-        slug = self.request.goes_on_from.partition("/")[2]
-        return _shell("cp", "--recursive", str(INPUT / slug / "runs"), str(self._directory))
+        before = INPUT / slug_of(self.request.goes_on_from or "")
+        return _shell("cp", "--recursive", str(before / "runs"), str(self._directory))
 
     def doctor(self) -> str:
         return _shell("tunix-rt", "doctor")
