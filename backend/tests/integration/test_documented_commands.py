@@ -140,6 +140,14 @@ def test_the_commands_of_a_page_work(page: Path, project: Project, monkeypatch: 
             check(filled_in(command, project.stand_ins), monkeypatch)
 
 
+def test_commands_in_workflows_are_understood() -> None:
+    yaml = [block.text for page in PAGES for block in blocks_of(page) if block.language == "yaml"]
+    commands = re.findall(r"^- run: (tunix-rt .*?)(?: >>.*)?$", "".join(yaml), re.M)
+    assert commands
+    for command in commands:
+        parse(command)
+
+
 def test_every_exception_is_that_of_a_documented_command() -> None:
     commands = [command for page in PAGES for block in blocks_of(page) for command in block.commands]
     for pattern in [*ONLY_PARSED, *CHEAPER, *EXIT_CODES]:

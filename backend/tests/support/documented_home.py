@@ -97,6 +97,7 @@ def write_home(template: Path, home: Path, work: Path) -> dict[str, str]:
         "/srv": str(work / "srv"),
         "RUN_DIR": str(home / "runs" / FINISHED),
         "output/demo": str(home / "runs" / FINISHED),
+        "OWNER/SLUG": "ann/gemma-shows-its-work",
         "DIR": "from-elsewhere",
         "RUN": FINISHED,
         "RECIPE": "training/configs/smoke_tiny.yaml",

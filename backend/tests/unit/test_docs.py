@@ -98,6 +98,19 @@ def test_targets_and_plans_are_those_of_the_code_and_of_the_compilers(assert_pag
     assert_page(page, text)
 
 
+def test_python_in_pages_imports_what_there_is() -> None:
+    blocks = [
+        block
+        for page in DOCS.glob("*.md")
+        for block in re.findall(r"(?ms)^```python\n(.*?)^```", page.read_text(encoding="utf-8"))
+    ]
+    statements = [line for block in blocks for line in block.splitlines() if re.match("from|import", line)]
+    assert len(statements) >= 5
+    for block in blocks:
+        compile(block, "page", "exec")
+    exec("\n".join(statements), {})
+
+
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 
 
