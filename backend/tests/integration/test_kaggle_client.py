@@ -12,6 +12,7 @@ from support.kaggle_api import KaggleStandIn, kaggle_stand_in
 from support.notebooks import written_notebook
 
 from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.core.run_record import OUT_OF_TIME_TEXT
 from tunix_rt.services.kaggle.kernels import PushRequest, push_kernel
 
 Kaggle = Callable[..., "CompletedProcess[str]"]
@@ -100,7 +101,7 @@ def test_a_session_that_ran_out_of_time_says_how_to_go_on(
     kaggle: Kaggle, stand_in: KaggleStandIn, tmp_path: Path
 ) -> None:
     stand_in.statuses = ["ERROR"]
-    stand_in.log = "out of time: everything is saved; the same command with --resume goes on from there"
+    stand_in.log = f"{OUT_OF_TIME_TEXT}; the same command with --resume goes on from there"
     done = kaggle("pull", "me/my-training", "--to", tmp_path / "back")
     assert done.returncode == 1
     assert "--continue me/my-training" in done.stderr

@@ -12,7 +12,7 @@ from tunix_rt.cli.train_view import TrainingView, summary
 from tunix_rt.config.recipe_loading import ResolvedRecipe
 from tunix_rt.config.settings import Settings, load_settings
 from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.run_record import OUT_OF_TIME, RunManifest
+from tunix_rt.core.run_record import OUT_OF_TIME, OUT_OF_TIME_TEXT, RunManifest
 from tunix_rt.engines.base import DeviceRequest, ProcessGroup, ResumePoint, TrainingJob
 from tunix_rt.engines.choice import AskedEngine, EngineChoice
 from tunix_rt.engines.process_groups import processes_of_torchrun
@@ -57,7 +57,7 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
         manifest = run(load_engine(engine), job, view)
     _print(manifest, job.run_dir.path, as_json=as_json)
     if manifest.exit_code == OUT_OF_TIME:
-        note("out of time: everything is saved; the same command with --resume goes on from there")
+        note(f"{OUT_OF_TIME_TEXT}; the same command with --resume goes on from there")
     if manifest.exit_code:
         raise typer.Exit(manifest.exit_code)
 

@@ -25,7 +25,9 @@ def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / "jupyter"))
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return environment(Settings(home=tmp_path / "home"), PATH=programs, OMP_NUM_THREADS="1")
+    # What the first cell installs is here: nothing is asked of any index.
+    alone = {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return environment(Settings(home=tmp_path / "home"), PATH=programs, OMP_NUM_THREADS="1", **alone)
 
 
 def run_notebook(notebook: Any, directory: Path, environ: dict[str, str]) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 
 from tunix_rt.core.errors import InvalidInputError, KaggleError
 from tunix_rt.core.record import Record
+from tunix_rt.core.run_record import OUT_OF_TIME_TEXT
 from tunix_rt.services.kaggle.addresses import slug_of
 from tunix_rt.services.kaggle.client import kaggle_errors, open_client
 from tunix_rt.services.kaggle.notebook import METADATA_KEY
 
-OUT_OF_TIME_LINE = "out of time: everything is saved"
 POLL_S = 30.0
 _UNFINISHED = ("QUEUED", "RUNNING", "NEW_SCRIPT", "CANCEL_REQUESTED")
 _REASON = re.compile(r"error: (.*?)(?:\\n|\n|\")")
@@ -152,7 +152,7 @@ def _end_of(client: Any, kernel: str, *, waits: bool, poll_s: float) -> tuple[st
 
 def _failed(kernel: str, message: str, directory: Path, *, log: Path) -> KaggleError:
     said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    if OUT_OF_TIME_LINE in said:
+    if OUT_OF_TIME_TEXT in said:
         return KaggleError(
             f"The session of {kernel} ran out of time; its checkpoints are in {directory}.",
             next_step=f"Go on: tunix-rt kaggle notebook RECIPE --continue {kernel}, then push it.",
