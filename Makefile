@@ -1,6 +1,7 @@
 # The same commands for people and for CI. Each works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-types check-code check-web check-leaks up web wheel e2e bench docs client data format lock clean
+.PHONY: help demo test check check-types check-code check-web check-leaks up web wheel reproducible wheel-check e2e \
+	licences audit sbom bench docs client data lock format clean
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -17,7 +18,7 @@ WEB := backend/tunix_rt/web/index.html
 WEB_SOURCES := frontend/index.html frontend/vite.config.ts $(shell find frontend/src frontend/public -type f -not -name '*.test.*' 2>/dev/null)
 
 help: ## list the commands
-	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1	/' | expand -t 16
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1	/' | expand -t 20
 
 demo: .venv/jax ## traces to a checked dataset to a trained model, on this machine, in about four minutes
 	TUNIX_RT_HOME="$(CURDIR)/.demo" $(BIN)/tunix-rt demo
@@ -27,8 +28,18 @@ up: .venv/jax $(WEB) ## start the server, a worker and the web app on this machi
 
 web: $(WEB) ## build the web app into the Python package
 
-wheel: .venv/base $(WEB) ## the installable package, web app included, into dist/
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+wheel: .venv/build $(WEB) ## the installable package, web app included, into dist/
+	$(BIN)/python -m supply_chain.wheel dist
+
+reproducible: wheel ## build web app and wheel once more: the same commit must give the same bytes
+	$(NPM) run --silent build -- --logLevel warn --emptyOutDir --outDir ../dist/web-again
+	$(BIN)/python -m supply_chain.wheel dist/again --web dist/web-again --same-as dist
+
+wheel-check: wheel ## install the wheel into an empty environment and run the demo from it (about six minutes)
+	rm -rf dist/check && $(PYTHON) -m venv dist/check
+	dist/check/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		"$$(ls dist/tunix_rt-*.whl)[jax]"
+	cd dist/check && TUNIX_RT_HOME="$$PWD/home" bin/tunix-rt demo
 
 test: .venv/dev frontend/node_modules $(WEB) ## all tests
 	$(BIN)/python -m pytest -n 2 -q
@@ -105,6 +116,10 @@ clean: ## remove what make made, except the demo's home
 	$(PIP_INSTALL) -e .
 	touch $@
 
+.venv/build: .venv/bin/python constraints.txt
+	$(PIP_INSTALL) setuptools packaging
+	touch $@
+
 .venv/jax: .venv/base
 	$(PIP_INSTALL) -e '.[jax]'
 	touch $@
@@ -114,7 +129,7 @@ clean: ## remove what make made, except the demo's home
 	$(PIP) --require-hashes --no-deps -r requirements.lock
 	$(PIP_INSTALL) torch==2.13.0
 	$(PIP) --no-deps --no-build-isolation -e .
-	touch .venv/base .venv/jax $@
+	touch .venv/base .venv/jax .venv/build $@
 
 .venv/node: .venv/base
 	@$(WITH_NODE); { node -e '$(NODE_WILL_DO)' && npm --version; } >/dev/null 2>&1 || { \
