@@ -8,7 +8,7 @@ import urllib.request
 from html.parser import HTMLParser
 
 DEFAULT_INDEX = "https://pypi.org/simple"
-_TIMEOUT_S = 20.0
+_TIMEOUT_S = 10.0
 _JSON_PAGE = "application/vnd.pypi.simple.v1+json"
 _LINK = re.compile(r"<a\s[^>]*>")
 _YANKED = "data-yanked"
