@@ -5,6 +5,7 @@ from pathlib import Path
 from tunix_rt.cli.output import print_json, print_table, say
 from tunix_rt.cli.plan_view import duration
 from tunix_rt.core.preflight import Preflight
+from tunix_rt.core.targets import LOCAL
 from tunix_rt.services.kaggle.kernels import Pulled, Pushed
 from tunix_rt.services.kaggle.notebook import WrittenNotebook
 
@@ -28,7 +29,9 @@ def print_written(file: Path, made: WrittenNotebook, *, as_json: bool) -> None:
     total = "" if made.plan.total_seconds is None else f"about {duration(made.plan.total_seconds)}, "
     sessions = "one session" if session.num_sessions == 1 else f"{session.num_sessions} sessions"
     say(f"training {total}{sessions}; stops in time after {duration(session.stop_after_s)}")
-    say(f"run in   {session.directory} (a checkpoint has about {session.checkpoint_bytes / 1e9:.2f} GB)")
+    if made.plan.target != LOCAL:
+        size = f"{session.checkpoint_bytes / 1e9:.2f} GB"
+        say(f"run in   {session.directory}, with checkpoints of about {size}")
 
 
 def print_preflight(found: Preflight) -> None:

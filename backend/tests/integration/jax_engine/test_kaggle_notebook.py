@@ -19,6 +19,10 @@ from tunix_rt.files.assets import shipped_recipe_path
 TIMEOUT_S = 600
 
 
+def home_of(directory: Path) -> Settings:
+    return Settings(home=directory / "home")
+
+
 @pytest.fixture
 def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The environment of a kernel that finds our commands and writes nothing outside."""
@@ -27,7 +31,7 @@ def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # What the first cell installs is here: nothing is asked of any index.
     alone = {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    return environment(Settings(home=tmp_path / "home"), PATH=programs, OMP_NUM_THREADS="1", **alone)
+    return environment(home_of(tmp_path), PATH=programs, OMP_NUM_THREADS="1", **alone)
 
 
 def run_notebook(notebook: Any, directory: Path, environ: dict[str, str]) -> None:
@@ -63,7 +67,7 @@ def test_a_passing_run_goes_through_every_cell_and_leaves_evidence_that_holds(
     manifest = json.loads((tmp_path / "runs" / "full" / "run_manifest.json").read_bytes())
     assert (manifest["status"], manifest["recipe"]) == ("succeeded", "smoke_tiny")
     assert (tmp_path / "evidence" / "model" / "model.safetensors").is_file()
-    verified = run_program("evidence", "verify", tmp_path / "evidence")
+    verified = run_program("evidence", "verify", tmp_path / "evidence", settings=home_of(tmp_path))
     assert verified.returncode == 0, verified.stdout
 
 
@@ -88,3 +92,7 @@ def test_a_failing_run_stops_the_notebook_at_its_cell_with_the_reason(
     failure = json.loads((tmp_path / "runs" / "full" / "run_manifest.json").read_bytes())["failure"]
     assert failure["code"] == "diverged"
     assert failure["detail"] in said
+    report = ("evidence", "pack", tmp_path / "runs" / "full", "--failure-report", "--to", tmp_path / "report")
+    packed = run_program(*report, settings=home_of(tmp_path))
+    assert packed.returncode == 0, packed.stderr
+    assert json.loads((tmp_path / "report" / "evidence.json").read_bytes())["kind"] == "failure-report"

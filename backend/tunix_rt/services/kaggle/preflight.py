@@ -7,7 +7,7 @@ from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.doctor import DeviceReport, Platform
 from tunix_rt.core.plan import Plan
-from tunix_rt.core.preflight import Preflight, PreflightCheck
+from tunix_rt.core.preflight import CheckName, Preflight, PreflightCheck
 from tunix_rt.core.targets import GIB, LOCAL, Target, target_of_device_kind
 from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.does_not_fit import advice_of
@@ -119,7 +119,5 @@ def _as_it_is(target: Target, device: DeviceReport) -> Target:
     return replace(target, memory_bytes=device.memory_bytes, memory_source="what the device reports")
 
 
-def _failed(name: str, detail: str, next_step: str) -> PreflightCheck:
-    return PreflightCheck.model_validate(
-        {"name": name, "passed": False, "detail": detail, "next_step": next_step}
-    )
+def _failed(name: CheckName, detail: str, next_step: str) -> PreflightCheck:
+    return PreflightCheck(name=name, passed=False, detail=detail, next_step=next_step)
