@@ -1,6 +1,7 @@
 # The same commands for people and for CI. Each works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-types check-code check-web check-leaks up web wheel e2e bench docs client data format clean
+.PHONY: help demo test check check-types check-code check-web check-leaks up web wheel reproducible wheel-check e2e \
+	licences audit sbom bench docs client data lock format clean
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -10,13 +11,14 @@ WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 NPM := cd frontend && $(WITH_NODE) npm
 NODE_WILL_DO := const [major, minor] = process.versions.node.split(".").map(Number); \
 	process.exit(Number(major === 20 ? minor < 19 : major === 22 ? minor < 13 : major < 24))
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := $(PIP) -c constraints.txt
 
 WEB := backend/tunix_rt/web/index.html
 WEB_SOURCES := frontend/index.html frontend/vite.config.ts $(shell find frontend/src frontend/public -type f -not -name '*.test.*' 2>/dev/null)
 
 help: ## list the commands
-	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1	/' | expand -t 16
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1	/' | expand -t 20
 
 demo: .venv/jax ## traces to a checked dataset to a trained model, on this machine, in about four minutes
 	TUNIX_RT_HOME="$(CURDIR)/.demo" $(BIN)/tunix-rt demo
@@ -26,8 +28,18 @@ up: .venv/jax $(WEB) ## start the server, a worker and the web app on this machi
 
 web: $(WEB) ## build the web app into the Python package
 
-wheel: .venv/base $(WEB) ## the installable package, web app included, into dist/
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+wheel: .venv/build $(WEB) ## the installable package, web app included, into dist/
+	$(BIN)/python -m supply_chain.wheel dist
+
+reproducible: wheel ## build web app and wheel once more: the same commit must give the same bytes
+	$(NPM) run --silent build -- --logLevel warn --emptyOutDir --outDir ../dist/web-again
+	$(BIN)/python -m supply_chain.wheel dist/again --web dist/web-again --same-as dist
+
+wheel-check: wheel ## install the wheel into an empty environment and run the demo from it (about six minutes)
+	rm -rf dist/check && $(PYTHON) -m venv dist/check
+	dist/check/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		"$$(ls dist/tunix_rt-*.whl)[jax]"
+	cd dist/check && TUNIX_RT_HOME="$$PWD/home" bin/tunix-rt demo
 
 test: .venv/dev frontend/node_modules $(WEB) ## all tests
 	$(BIN)/python -m pytest -n 2 -q
@@ -37,8 +49,8 @@ test: .venv/dev frontend/node_modules $(WEB) ## all tests
 e2e: .venv/dev $(WEB) ## the web app in a real browser against the real server
 	$(NPM) run --silent e2e
 
-check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets
-	@$(MAKE) --no-print-directory -j 2 check-types check-code check-web check-leaks
+check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets, licences
+	@$(MAKE) --no-print-directory -j 2 check-types check-code check-web check-leaks licences
 
 check-types:
 	$(BIN)/mypy
@@ -54,6 +66,20 @@ check-web:
 check-leaks:
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline
 
+licences: .venv/dev ## every dependency has a licence that supply_chain/policy.toml allows
+	$(BIN)/python -m supply_chain.licences
+
+audit: .venv/dev .venv/node ## known vulnerabilities, yanked releases, signatures; says what could not be asked
+	$(WITH_NODE) $(BIN)/python -m supply_chain.audit $(AUDIT)
+
+sbom: .venv/dev .venv/node ## bills of materials (CycloneDX) of the Python and the npm packages, into dist/sbom/
+	mkdir -p dist/sbom
+	@# Checked by supply_chain.sbom in a hundredth of the time.
+	$(BIN)/cyclonedx-py environment --no-validate --output-reproducible --pyproject pyproject.toml \
+		-o dist/sbom/python.cdx.json $(BIN)/python 2>/dev/null
+	$(NPM) sbom --sbom-format cyclonedx --package-lock-only --loglevel=error > ../dist/sbom/web.cdx.json
+	$(BIN)/python -m supply_chain.sbom dist/sbom
+
 bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (about four minutes)
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.store
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.linter_gsm8k
@@ -61,13 +87,19 @@ bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (ab
 	$(BIN)/python -m benchmarks.packing_cpu
 
 docs: .venv/dev ## the reference pages, made from the code
-	$(BIN)/python -m pytest -q backend/tests/unit/test_docs.py backend/tests/unit/evidence/test_schemas.py --update-golden
+	$(BIN)/python -m pytest -q --update-golden backend/tests/unit/test_docs.py backend/tests/unit/evidence/test_schemas.py \
+		backend/tests/unit/kaggle/test_notebook.py backend/tests/unit/kaggle/test_training_modes.py
 
 client: frontend/node_modules ## the TypeScript client, made from the API
 	$(NPM) run --silent generate
 
 data: .venv/base ## the shipped datasets, eval sets and tokenizer, made from the code
 	$(BIN)/python -c 'from tunix_rt.services.shipped_data import regenerate_shipped_data; regenerate_shipped_data()'
+
+lock: .venv/bin/python ## requirements.lock: the hash of every file that the tests may install
+	$(PIP_INSTALL) uv packaging
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra dev -c constraints.txt -o requirements.lock
+	$(BIN)/python -m supply_chain.pinning
 
 format: .venv/dev ## put the code in the one format
 	$(BIN)/ruff check --fix .
@@ -84,15 +116,20 @@ clean: ## remove what make made, except the demo's home
 	$(PIP_INSTALL) -e .
 	touch $@
 
+.venv/build: .venv/bin/python constraints.txt
+	$(PIP_INSTALL) setuptools packaging
+	touch $@
+
 .venv/jax: .venv/base
 	$(PIP_INSTALL) -e '.[jax]'
 	touch $@
 
-# torch first and alone: pip then takes the build that this machine is set up for, and keeps it.
-.venv/dev: .venv/base
+# Every file by its hash. torch alone has none: pip takes the build that this machine is set up for.
+.venv/dev: .venv/bin/python pyproject.toml constraints.txt requirements.lock
+	$(PIP) --require-hashes --no-deps -r requirements.lock
 	$(PIP_INSTALL) torch==2.13.0
-	$(PIP_INSTALL) -e '.[dev]'
-	touch $@
+	$(PIP) --no-deps --no-build-isolation -e .
+	touch .venv/base .venv/jax .venv/build $@
 
 .venv/node: .venv/base
 	@$(WITH_NODE); { node -e '$(NODE_WILL_DO)' && npm --version; } >/dev/null 2>&1 || { \

@@ -64,6 +64,10 @@ def test_a_bundle_that_does_not_hold_ends_with_exit_code_1(home: Path, tmp_path:
 
     assert "NOT VERIFIED" in said
     assert "log.txt is truncated" in said
+    assert "Do not believe this bundle." in said
+    assert "answers 50.0%" not in said
+    assert said.count("next: Take another copy") == 1
+    assert said.count("next: Move what was not packed") == 1
     assert "<script>" not in (tmp_path / "verdict.html").read_text(encoding="utf-8")
 
 

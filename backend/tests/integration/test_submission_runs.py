@@ -1,5 +1,8 @@
 """The evidence in this repository holds: whoever changes the code that reads it, or a byte of it, is told."""
 
+import gzip
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +10,9 @@ import pytest
 from tunix_rt.services.evidence.verifying import verify_evidence
 
 SUBMISSION_RUNS = Path(__file__).parents[3] / "submission_runs"
-BUNDLES = sorted(path for path in SUBMISSION_RUNS.iterdir() if path.is_dir())
+# Records that are no bundle: what a run wrote but its weights, with the figures that were made of it.
+RECORDS = sorted(path.parent for path in SUBMISSION_RUNS.glob("*/figures.json"))
+BUNDLES = sorted(path for path in SUBMISSION_RUNS.iterdir() if path not in RECORDS and path.suffix != ".md")
 
 
 def test_there_is_evidence() -> None:
@@ -20,3 +25,24 @@ def test_committed_evidence_verifies(bundle: Path) -> None:
 
     assert verdict.passed, verdict.problems
     assert {check.name for check in verdict.checks if check.status == "skipped"} <= {"signature"}
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda path: path.name)
+def test_committed_records_are_what_their_run_and_their_evaluations_wrote(record: Path) -> None:
+    manifest = json.loads((record / "run" / "run_manifest.json").read_bytes())
+    kept = [path for path in (record / "run").iterdir() if path.name != "run_manifest.json"]
+    assert {path.name.removesuffix(".gz") for path in kept} >= {"metrics.jsonl", "recipe.resolved.json"}
+    for path in kept:
+        assert sha256_of(path) == manifest["files"][path.name.removesuffix(".gz")], path.name
+
+    evaluations = list(record.glob("*/evaluation.json"))
+    assert len(evaluations) == 4
+    for path in evaluations:
+        evaluation = json.loads(path.read_bytes())
+        assert sha256_of(path.with_name("predictions.jsonl.gz")) == evaluation["predictions_hash"], path
+
+
+def sha256_of(path: Path) -> str:
+    """Of what was written, before it was gzipped."""
+    content = path.read_bytes()
+    return hashlib.sha256(gzip.decompress(content) if path.suffix == ".gz" else content).hexdigest()

@@ -151,7 +151,9 @@ def _validation(step: int, loss: float) -> ValidationLine:
     return ValidationLine(step=step, epoch=1.0, validation_loss=loss, validation_tokens=4, time=NOON)
 
 
-def trained_run(home: Path, *, fails: bool = False) -> RunDir:
+def trained_run(
+    home: Path, *, run_id: str = RUN, fails: bool = False, engine: WritingEngine | None = None
+) -> RunDir:
     """A run of `WritingEngine` on four sums, through the shell that every engine runs in."""
     settings = Settings(home=home)
     build(home, sums(4))
@@ -161,11 +163,11 @@ def trained_run(home: Path, *, fails: bool = False) -> RunDir:
     job = TrainingJob(
         resolved=resolved,
         data=dataset_rows(settings, resolved.recipe),
-        run_dir=RunDir(settings.runs_dir / RUN),
+        run_dir=RunDir(settings.runs_dir / run_id),
         recipe_name="tiny",
     )
     try:
-        run(WritingEngine(fails), job, Silence())
+        run(engine or WritingEngine(fails), job, Silence())
     except DivergedError:
         assert fails
     return job.run_dir

@@ -71,7 +71,7 @@ def targets_table() -> str:
         "nvidia-smi lists known ones, else `cpu`. Speeds are those of Google's and NVIDIA's data sheets,\n"
         "per device, dense bfloat16 (a T4 has none: float32)."
     )
-    return f"{_table(headings, rows)}\n{own}\n"
+    return f"{table_text(headings, rows)}\n{own}\n"
 
 
 def plans_table() -> str:
@@ -84,7 +84,7 @@ def plans_table() -> str:
         if name in PLANNED_ELSEWHERE
     ]
     headings = ("step", "target", "GiB a device", "limit", "verdict", "source", "step time, estimated")
-    return _table(headings, [_plan_row(name, plan) for name, plan in plans])
+    return table_text(headings, [_plan_row(name, plan) for name, plan in plans])
 
 
 def measured_table() -> str:
@@ -96,7 +96,7 @@ def measured_table() -> str:
         memory = (f"{plan.per_device_bytes / GIB:.2f}", f"{step['peak_gib']:.2f}")
         rows.append((name, plan.target, *memory, f"{predicted:,.0f}", measured))
     headings = ("step", "target", "GiB, estimated", "measured", "tokens/s, estimated", "measured")
-    return _table(headings, rows)
+    return table_text(headings, rows)
 
 
 def torch_table() -> str:
@@ -110,7 +110,7 @@ def torch_table() -> str:
         if name in PLANNED_ELSEWHERE and target != "t4"
     ]
     headings = ("step", "target", "GiB a device", "limit", "verdict", "source", "step time, estimated")
-    table = _table(headings, [_plan_row(name, plan) for name, plan in plans])
+    table = table_text(headings, [_plan_row(name, plan) for name, plan in plans])
     return table + _torch_measured_table()
 
 
@@ -134,7 +134,7 @@ def _torch_measured_table() -> str:
         figures = (f"{estimated / GIB:.2f}", f"{measured / GIB:.2f}", f"{estimated / measured - 1:+.1%}")
         rows.append((name, step["target"], *figures, "held out" if index % 4 == 3 else ""))
     headings = ("step", "target", "GiB, estimated", "measured", "off by", "")
-    return "\n" + _table(headings, rows)
+    return "\n" + table_text(headings, rows)
 
 
 def _plan_row(name: str, plan: Plan) -> Sequence[str]:
@@ -149,6 +149,7 @@ def _plan_row(name: str, plan: Plan) -> Sequence[str]:
     )
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table_text(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -6,6 +6,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from tunix_rt.api.errors import STATUS_OF
 from tunix_rt.config.recipe_keys import RecipeKey, recipe_keys
 from tunix_rt.config.settings import Settings
 
@@ -71,6 +72,15 @@ def settings_reference() -> str:
     for name, info in Settings.model_fields.items():
         default = "" if info.default is None else info.default
         lines.append(f"| `TUNIX_RT_{name.upper()}` | {info.description} | `{default}` |")
+    return "\n".join(lines) + "\n"
+
+
+def errors_reference() -> str:
+    """Every error with its exit code, its HTTP status and what it means, most general last."""
+    lines = ["| code | exit | HTTP | means |", "|---|---|---|---|"]
+    for kind, status in STATUS_OF.items():
+        means = (kind.__doc__ or "").splitlines()[0]
+        lines.append(f"| [`{kind.code}`](#{kind.code}) | {kind.exit_code} | {status} | {means} |")
     return "\n".join(lines) + "\n"
 
 

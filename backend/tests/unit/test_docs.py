@@ -3,11 +3,20 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.planning_page import measured_table, plans_table, targets_table, torch_table
-from support.references import cli_reference, http_reference, recipe_reference, settings_reference
+from support.references import (
+    cli_reference,
+    errors_reference,
+    http_reference,
+    recipe_reference,
+    settings_reference,
+)
+from typer.main import get_command
 
+from tunix_rt.api.errors import STATUS_OF
 from tunix_rt.api.openapi import openapi_document
 from tunix_rt.cli.main import app as cli
 
@@ -49,6 +58,32 @@ def test_every_key_of_the_recipe_is_documented(assert_page: AssertPage) -> None:
     assert "None" not in table
 
 
+def test_every_error_has_its_code_its_cause_and_its_next_step(assert_page: AssertPage) -> None:
+    page = DOCS / "troubleshooting.md"
+    text = page.read_text(encoding="utf-8")
+    table = errors_reference()
+    assert_page(page, re.sub(r"(?s)(<!-- codes -->\n).*?(?=\n## )", lambda found: found[1] + table, text))
+    for kind in STATUS_OF:
+        assert len(section(text, f"`{kind.code}`").split()) > 3, f"{kind.code} has no next step"
+
+
+def section(text: str, title: str) -> str:
+    """What stands under a heading of the second level."""
+    found = re.search(rf"(?ms)^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text)
+    assert found, f"there is no section {title}"
+    return found[1]
+
+
+def test_codes_that_only_http_has_are_those_of_the_api() -> None:
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "backend/tunix_rt/api").glob("*.py")
+    )
+    table = section((DOCS / "troubleshooting.md").read_text(encoding="utf-8"), "Over HTTP only")
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    codes = [code for row in rows for code in re.findall(r"`([a-z-]+)`", row)]
+    assert [code for code in codes if f'"{code}"' not in sources] == []
+
+
 def test_targets_and_plans_are_those_of_the_code_and_of_the_compilers(assert_page: AssertPage) -> None:
     page = DOCS / "planning.md"
     text = page.read_text(encoding="utf-8")
@@ -63,21 +98,31 @@ def test_targets_and_plans_are_those_of_the_code_and_of_the_compilers(assert_pag
     assert_page(page, text)
 
 
-def documents() -> list[Path]:
-    return [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+def test_python_in_pages_imports_what_there_is() -> None:
+    blocks = [
+        block
+        for page in DOCS.glob("*.md")
+        for block in re.findall(r"(?ms)^```python\n(.*?)^```", page.read_text(encoding="utf-8"))
+    ]
+    statements = [line for block in blocks for line in block.splitlines() if re.match("from|import", line)]
+    assert len(statements) >= 5
+    for block in blocks:
+        compile(block, "page", "exec")
+    exec("\n".join(statements), {})
 
 
-@pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
-def test_links_between_documents_lead_somewhere(document: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text(encoding="utf-8")):
-        assert (document.parent / target).exists(), target
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 
 
-@pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
-def test_commands_in_documents_exist(document: Path) -> None:
-    known = set(re.findall(r"^## `(tunix-rt[^`]*)`", cli_reference(cli), re.M))
-    text = document.read_text(encoding="utf-8")
-    for line in re.findall(r"^\s*(?:\$ )?(tunix-rt [^#\n]*)", text, re.M):
-        words = line.split()
-        names = {" ".join(words[:count]) for count in (2, 3)}
-        assert names & known or words[1].startswith("-"), line
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_within_sentences_exist_with_their_flags(document: Path) -> None:
+    text = re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
+    for words in map(str.split, re.findall(r"`(tunix-rt [^`]*)`", text)):
+        command: Any = get_command(cli)
+        assert words[1] in command.commands or not words[1].islower() or words[1].startswith("-"), words
+        for word in words[1:]:
+            command = getattr(command, "commands", {}).get(word) or command
+        command = getattr(command, "commands", {}).get(getattr(command, "default_command", None)) or command
+        known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+        flags = {word.strip(",.;") for word in words if word.startswith("--")}
+        assert flags <= known | {"--help"}, " ".join(words)

@@ -46,7 +46,8 @@ def print_verdict(verdict: EvidenceVerdict) -> None:
         if check.status == "failed":
             _print_problems(check)
     if verdict.manifest is not None:
-        say(f"\n{verdict.manifest.headline}")
+        # A claim that does not hold is not printed: somebody would quote it.
+        say(f"\n{verdict.manifest.headline if verdict.passed else 'Do not believe this bundle.'}")
         say(f"content hash {verdict.manifest.content_hash}")
     word, style = ("VERIFIED", _STYLES["passed"]) if verdict.passed else ("NOT VERIFIED", _STYLES["failed"])
     out.print(word, style=style)
@@ -56,7 +57,7 @@ def _print_problems(check: Check) -> None:
     out.print(f"\nfailed: {check.title}", style=_STYLES["failed"], markup=False, highlight=False)
     for problem in check.problems:
         say(f"- {problem.detail}")
-        if problem.next_step is not None:
-            say(f"  next: {problem.next_step}")
     if check.num_problems > len(check.problems):
         say(f"- and {check.num_problems - len(check.problems):,} more")
+    for next_step in dict.fromkeys(filter(None, (problem.next_step for problem in check.problems))):
+        say(f"  next: {next_step}")

@@ -31,6 +31,7 @@ COMMANDS = {
     "models": "models:app",
     "chat": "chat:chat",
     "evidence": "evidence:app",
+    "kaggle": "kaggle:app",
     "demo": "demo:demo",
     "doctor": "doctor:doctor",
     "up": "server:up",

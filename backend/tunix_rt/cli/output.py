@@ -28,6 +28,11 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs 
 
 
 class _Console(Console):
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks. Notebooks set FORCE_COLOR, and would keep every frame of a moving bar."""
+        return self.file.isatty()
+
     def on_broken_pipe(self) -> None:
         """Leave it to the command line, which ends in peace; rich would exit with 1."""
         raise  # what rich is handling: the BrokenPipeError

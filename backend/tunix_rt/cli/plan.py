@@ -1,24 +1,20 @@
 """`tunix-rt plan`: whether a recipe fits a target, how long it takes, and what would make it fit."""
 
-import re
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tunix_rt.cli.durations import parse_duration
 from tunix_rt.cli.output import JsonFlag, err, out, print_json
 from tunix_rt.cli.plan_view import CompilingLine, print_estimate, print_plan
+from tunix_rt.cli.recipe_argument import RecipeFile, recipe_file
 from tunix_rt.config.recipe_loading import Flag, load_recipe
 from tunix_rt.config.settings import load_settings
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.targets import TARGET_NAMES
 from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
-RecipeFile = Annotated[
-    Path, typer.Argument(metavar="RECIPE", help="YAML file; docs/recipes.md lists its keys.")
-]
 On = Annotated[str, typer.Option("--on", metavar="TARGET", help=f"One of: {', '.join(TARGET_NAMES)}.")]
 Dataset = Annotated[str | None, typer.Option(help="Dataset to count the steps of. Default: the recipe's.")]
 Set = Annotated[
@@ -29,8 +25,6 @@ Session = Annotated[str | None, typer.Option(help="Time that the run may take, e
 Fast = Annotated[bool, typer.Option("--fast", help="Stop at the estimate; ask no compiler.")]
 Engine = Annotated[EngineName, typer.Option(help="The engine that will run it.")]
 Verify = Annotated[bool, typer.Option("--verify", help="Compile the suggested changes too.")]
-
-_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def plan(
@@ -46,7 +40,7 @@ def plan(
 ) -> None:
     """Say whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not."""
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
-    resolved = load_recipe(recipe, sets=sets or [], flags=flags)
+    resolved = load_recipe(recipe_file(recipe), sets=sets or [], flags=flags)
     options = PlanOptions(
         engine=engine,
         is_fast=fast,
@@ -59,15 +53,3 @@ def plan(
     print_json(made) if as_json else print_plan(made, out)
     if not made.fits or made.fits_session is False:
         raise typer.Exit(1)
-
-
-def parse_duration(text: str) -> float:
-    """Seconds of a duration.
-
-    Example:
-        "9h" -> 32400.0, "1h30m" -> 5400.0
-    """
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise InvalidInputError(f"{text!r} is not a duration.", next_step="Write it as 9h, 90m or 1h30m.")
-    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts)

@@ -5,17 +5,16 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.cli.durations import parse_duration
 from tunix_rt.cli.engines import EngineOption
 from tunix_rt.cli.output import JsonFlag
+from tunix_rt.cli.recipe_argument import RecipeFile, recipe_file
 from tunix_rt.cli.train_request import TrainRequest, not_together, run_request
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.base import LATEST, DeviceName, DeviceRequest, ProcessGroup, ResumePoint
 from tunix_rt.services.training import smoke_flags
 
-RecipeFile = Annotated[
-    Path, typer.Argument(metavar="RECIPE", help="YAML file; docs/recipes.md lists its keys.")
-]
 Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the recipe's.")]
 Device = Annotated[DeviceName, typer.Option(help="auto takes a TPU, else a GPU, else the CPU, and says why.")]
 Output = Annotated[
@@ -45,6 +44,13 @@ Force = Annotated[bool, typer.Option("--force", help="Run even though the plan s
 SmokeSteps = Annotated[
     int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
 ]
+StopAfter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION",
+        help="Stop in time, with a checkpoint, e.g. after 8h30m. Exit 7; --resume goes on from there.",
+    ),
+]
 # What a worker gives: its copy of a recipe has another name.
 RecipeName = Annotated[str | None, typer.Option(hidden=True)]
 # What `tunix-rt doctor --parity` gives to both engines.
@@ -62,6 +68,7 @@ def train(
     sets: Set = None,
     force: Force = False,
     smoke_steps: SmokeSteps = None,
+    stop_after: StopAfter = None,
     coordinator: Coordinator = None,
     num_processes: NumProcesses = None,
     process_id: ProcessId = None,
@@ -72,6 +79,7 @@ def train(
     """Train a model. docs/training.md explains the run directory, resuming and the exit codes."""
     if resume and resume_from is not None:
         raise InvalidInputError("--resume and --resume-from are both given.", next_step="Keep one of them.")
+    recipe = recipe_file(recipe)
     flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
     request = TrainRequest(
         resolved=resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps"),
@@ -83,6 +91,7 @@ def train(
         resume_from=LATEST if resume else parse_resume_from(resume_from, "--resume-from"),
         processes=_processes(coordinator, num_processes, process_id),
         is_forced=force,
+        stop_after_s=None if stop_after is None else parse_duration(stop_after),
         initial_adapters=initial_adapters,
     )
     run_request(request, as_json=as_json)

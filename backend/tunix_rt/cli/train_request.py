@@ -7,12 +7,12 @@ from pathlib import Path
 import typer
 
 from tunix_rt.cli.engines import chosen_engine, load_engine
-from tunix_rt.cli.output import err, print_json, say
+from tunix_rt.cli.output import err, note, print_json, say
 from tunix_rt.cli.train_view import TrainingView, summary
 from tunix_rt.config.recipe_loading import ResolvedRecipe
 from tunix_rt.config.settings import Settings, load_settings
 from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.run_record import RunManifest
+from tunix_rt.core.run_record import OUT_OF_TIME, OUT_OF_TIME_TEXT, RunManifest
 from tunix_rt.engines.base import DeviceRequest, ProcessGroup, ResumePoint, TrainingJob
 from tunix_rt.engines.choice import AskedEngine, EngineChoice
 from tunix_rt.engines.process_groups import processes_of_torchrun
@@ -38,6 +38,7 @@ class TrainRequest:
     checkpoint_dir: Path | None = None
     processes: ProcessGroup | None = None
     is_forced: bool = False
+    stop_after_s: float | None = None
     initial_adapters: Path | None = None
 
 
@@ -55,6 +56,8 @@ def run_request(request: TrainRequest, *, as_json: bool) -> None:
     with TrainingView(err) as view:
         manifest = run(load_engine(engine), job, view)
     _print(manifest, job.run_dir.path, as_json=as_json)
+    if manifest.exit_code == OUT_OF_TIME:
+        note(f"{OUT_OF_TIME_TEXT}; the same command with --resume goes on from there")
     if manifest.exit_code:
         raise typer.Exit(manifest.exit_code)
 
@@ -80,6 +83,11 @@ def _who_trains(request: TrainRequest, run_dir: RunDir) -> tuple[EngineChoice, P
     processes = request.processes or (by_torchrun if engine.name == "torch" else None)
     if processes is not None and request.output is None:
         raise not_together()
+    if processes is not None and request.stop_after_s is not None:
+        raise InvalidInputError(
+            "--stop-after is for one process: several would not stop after the same step.",
+            next_step="Leave it out, and choose output.save_every_steps so that little is lost at the end.",
+        )
     return engine, processes
 
 
@@ -105,6 +113,7 @@ def _job(
         checkpoint_dir=checkpoint_dir,
         processes=processes,
         is_forced=request.is_forced,
+        stop_after_s=request.stop_after_s,
         recipe_name=request.recipe_name or request.recipe_path.stem,
         engine_choice=str(engine),
         initial_adapters=request.initial_adapters,

@@ -15,6 +15,7 @@ The CLI prints `detail` and `next_step` without a traceback and exits with `exit
     ├── StorageError            1  the disk or the database did not do its part
     ├── JudgeError              1  the endpoint that judges did not do its part
     ├── ServingError            1  the process of a model did not do its part, or none is free
+    ├── KaggleError             1  Kaggle did not do its part, or a notebook there failed
     └── MissingExtraError       2  an optional dependency is not installed
 """
 
@@ -116,6 +117,13 @@ class ServingError(TunixRTError):
     """The process that holds a model has died, or no process is free to load one."""
 
     code = "serving"
+    exit_code = 1
+
+
+class KaggleError(TunixRTError):
+    """Kaggle cannot be reached or refuses, or a notebook there has failed or does not end."""
+
+    code = "kaggle"
     exit_code = 1
 
 

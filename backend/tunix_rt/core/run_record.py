@@ -33,6 +33,11 @@ EventKind = Literal[
     "failed",
 ]
 
+OUT_OF_TIME = 7
+"""Exit code of a run that stopped in time, with everything saved."""
+OUT_OF_TIME_TEXT = "out of time: everything is saved"
+"""What it says last, and what is looked for in the log of a machine elsewhere."""
+
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
 

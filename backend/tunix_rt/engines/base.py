@@ -75,6 +75,8 @@ class TrainingJob:
     """None: this process trains alone."""
     is_forced: bool = False
     """Run although the plan says that it does not fit."""
+    stop_after_s: float | None = None
+    """Stop in peace, with a checkpoint, after this time. None: train to the end."""
     recipe_name: str | None = None
     """Of the recipe's file, without its ending."""
     engine_choice: str | None = None
@@ -95,7 +97,9 @@ class TrainingResult:
 
     figures: RunFigures
     stop_signal: int | None = None
-    """The signal that ended it early, with everything saved. None: it ran to its end."""
+    """The signal that ended it early, with everything saved. None: there was none."""
+    is_out_of_time: bool = False
+    """Whether `stop_after_s` ended it early, with everything saved."""
 
 
 class Engine(Protocol):
@@ -106,4 +110,4 @@ class Engine(Protocol):
         """As the manifest names it."""
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        """Run the recipe to its end, or to a signal."""
+        """Run the recipe to its end, to a signal, or to the end of its time."""

@@ -19,7 +19,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "cuda": ("jax-cuda13-plugin",),
     "tpu-plan": ("libtpu",),
     "gpu-plan": ("jax-cuda12-plugin", "nvidia-cuda-nvcc-cu12"),
-    "kaggle": ("kagglehub",),
+    "kaggle": ("kagglehub", "kaggle"),
     "gym": ("reasoning-gym",),
     "math": ("math-verify",),
     "parquet": ("pyarrow",),

@@ -1,7 +1,8 @@
-"""Ctrl-C and SIGTERM: once to stop in peace, twice to stop at once."""
+"""What ends a run early: Ctrl-C and SIGTERM, once to stop in peace and twice to stop at once, or its time."""
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -18,11 +19,30 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StopRequest:
-    """Whether the run was asked to stop."""
+    """Whether the run was asked to stop, by a signal or by the time that it was given."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop_after_s: float | None = None) -> None:
         self.signal_number: int | None = None
+        self.is_out_of_time = False
+        """Set by `look_at_the_clock` alone: nothing changes between two looks of the loop."""
         self._is_patient = False
+        self._deadline_s = None if stop_after_s is None else time.monotonic() + stop_after_s
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the run should end now."""
+        return self.signal_number is not None or self.is_out_of_time
+
+    @property
+    def reason(self) -> str:
+        """Why, in a word or two."""
+        if self.signal_number is not None:
+            return signal.Signals(self.signal_number).name
+        return "out of time"
+
+    def look_at_the_clock(self) -> None:
+        """Notice that the time is up."""
+        self.is_out_of_time |= self._deadline_s is not None and time.monotonic() >= self._deadline_s
 
     @contextmanager
     def finishing_steps(self) -> Iterator[None]:
@@ -43,9 +63,9 @@ class StopRequest:
 
 
 @contextmanager
-def stop_requests(*, is_listening: bool = True) -> Iterator[StopRequest]:
-    """Listen for the signals; only the main thread of a process can."""
-    request = StopRequest()
+def stop_requests(*, is_listening: bool = True, stop_after_s: float | None = None) -> Iterator[StopRequest]:
+    """Listen for the signals, which only the main thread of a process can; the time counts from here."""
+    request = StopRequest(stop_after_s)
     if not is_listening or threading.current_thread() is not threading.main_thread():
         yield request
         return

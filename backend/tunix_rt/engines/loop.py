@@ -1,6 +1,5 @@
-"""The loop: steps, validations and checkpoints, until the last step, an early stop or a signal."""
+"""The loop: steps, validations and checkpoints, until the last step, an early stop or a request to stop."""
 
-import signal
 from dataclasses import dataclass, replace
 
 from tunix_rt.engines.checkpoint_record import ValidationHistory
@@ -43,6 +42,7 @@ def run_steps(parts: LoopParts, position: Position) -> Position:
     """
     learner = parts.learner
     indices = range(position.step, parts.prepared.num_steps)
+    _look_at_the_clock(parts, position)
     with parts.stop.finishing_steps(), prefetched(parts.prepared.batches, learner.send, indices) as sent:
         try:
             while not _is_over(parts, position):
@@ -62,6 +62,7 @@ def _between_steps(parts: LoopParts, position: Position) -> Position:
     if is_validation_due(parts.prepared, position.step):
         position = _validated(parts, position)
         is_best = position.history.best_step == position.step
+    _look_at_the_clock(parts, position)
     every_steps = parts.prepared.recipe.output.save_every_steps
     is_due = every_steps is not None and position.step % every_steps == 0
     if is_due or is_best or _is_over(parts, position):
@@ -78,10 +79,16 @@ def _validated(parts: LoopParts, position: Position) -> Position:
     return replace(position, history=position.history.after(line.validation_loss, position.step))
 
 
+def _look_at_the_clock(parts: LoopParts, position: Position) -> None:
+    # A run with its last step behind it is exported, however late it is.
+    if not _is_over(parts, position):
+        parts.stop.look_at_the_clock()
+
+
 def _is_over(parts: LoopParts, position: Position) -> bool:
     return (
         position.step >= parts.prepared.num_steps
-        or parts.stop.signal_number is not None
+        or parts.stop.is_made
         or is_stopped_early(parts.prepared, position.history)
     )
 
@@ -93,9 +100,9 @@ def is_stopped_early(prepared: Prepared, history: ValidationHistory) -> bool:
 
 
 def _save(parts: LoopParts, position: Position) -> None:
-    if parts.stop.signal_number is not None:
-        name = signal.Signals(parts.stop.signal_number).name
-        parts.records.event("stopping", f"{name}: saving step {position.step}; again to stop at once")
+    if parts.stop.is_made:
+        again = "; again to stop at once" if parts.stop.signal_number is not None else ""
+        parts.records.event("stopping", f"{parts.stop.reason}: saving step {position.step}{again}")
     # A checkpoint never knows more steps than the metrics do, whenever the process dies.
     parts.meter.settle()
     parts.records.sync()

@@ -1,4 +1,4 @@
-"""The runs of a parity: each engine trains in a process of its own, by the command that people use."""
+"""Runs to be compared: each trains in a process of its own, by the command that people use."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tunix_rt.core.parity import ParityRun
-from tunix_rt.engines.base import EngineName
+from tunix_rt.engines.base import DeviceName, EngineName
 from tunix_rt.engines.child_errors import child_error
 from tunix_rt.files.run_dirs import RunDir, read_json_lines
 
@@ -38,14 +38,20 @@ def write_start(recipe: Path, directory: Path, *, home: Path) -> None:
 
 
 def train_in_child(
-    engine: EngineName, recipe: Path, directory: Path, *, home: Path, adapters: Path | None
+    engine: EngineName,
+    recipe: Path,
+    directory: Path,
+    *,
+    home: Path,
+    device: DeviceName = "cpu",
+    adapters: Path | None = None,
 ) -> FinishedRun:
-    """Train a recipe on the CPU with `tunix-rt train`.
+    """Train a recipe with `tunix-rt train`.
 
     Raises:
         TunixRTError: The run failed, for a reason of the kind that its exit code says.
     """
-    command = ["tunix_rt.cli", "train", str(recipe), "--engine", engine, "--device", "cpu", "--json"]
+    command = ["tunix_rt.cli", "train", str(recipe), "--engine", engine, "--device", device, "--json"]
     command += ["--output", str(directory)]
     command += [] if adapters is None else ["--initial-adapters", str(adapters)]
     _run(f"Training with the {engine} engine", command, home)

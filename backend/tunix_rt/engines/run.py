@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from tunix_rt import __version__
 from tunix_rt.core.errors import ConflictError, TunixRTError
 from tunix_rt.core.redaction import redacted
-from tunix_rt.core.run_record import RunFailure, RunFigures, RunManifest, RunStatus
+from tunix_rt.core.run_record import OUT_OF_TIME, RunFailure, RunFigures, RunManifest, RunStatus
 from tunix_rt.engines.base import Engine, TrainingJob
 from tunix_rt.engines.checkpoint_record import begun_by_another_engine, require_checkpoints_of
 from tunix_rt.engines.interrupts import Interrupted
@@ -76,6 +76,8 @@ def _trained(engine: Engine, job: TrainingJob, records: RunRecords) -> _Outcome:
         return _Outcome("cancelled", _SIGNAL_EXIT_BASE + interrupt.signal_number)
     if result.stop_signal is not None:
         return _Outcome("cancelled", _SIGNAL_EXIT_BASE + result.stop_signal, result.figures)
+    if result.is_out_of_time:
+        return _Outcome("cancelled", OUT_OF_TIME, result.figures)
     return _Outcome("succeeded", 0, result.figures)
 
 

@@ -31,7 +31,7 @@ from tunix_rt.services.doctor_service import examine_service, home_problems, hub
 from tunix_rt.services.health import check_health
 from tunix_rt.services.store import open_store
 
-_ENGINES: tuple[EngineName, ...] = ("jax", "torch")
+ENGINES: tuple[EngineName, ...] = ("jax", "torch")
 _JAX_ABILITIES = {
     "training (full, LoRA, QLoRA) and generating": "jax",
     "plans from the TPU compiler": "libtpu",
@@ -70,7 +70,7 @@ def examine(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagno
         num_cpus=os.cpu_count() or 1,
         available_memory_bytes=available_memory_bytes(),
         driver=nvidia_driver(),
-        engines=tuple(_engine_report(engine, machine, answers) for engine in _ENGINES),
+        engines=tuple(_engine_report(engine, machine, answers) for engine in ENGINES),
         auto_engine=_auto_engine(machine),
         extras=tuple(map(_extra_report, EXTRAS)),
         home=str(settings.home_dir),
@@ -87,13 +87,14 @@ _Probes = dict[tuple[EngineName, Platform], ProbeAnswer]
 
 def _probed(machine: Machine, timeout_s: float) -> _Probes:
     """Every engine that is installed, on every platform that shows a sign of life."""
-    questions = [(engine, device) for engine in _ENGINES for device in _platforms(engine, machine)]
+    questions = [(engine, device) for engine in ENGINES for device in platforms(engine, machine)]
     with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
         answers = pool.map(lambda question: probe(*question, timeout_s=timeout_s), questions)
         return dict(zip(questions, answers, strict=True))
 
 
-def _platforms(engine: EngineName, machine: Machine) -> Iterator[Platform]:
+def platforms(engine: EngineName, machine: Machine) -> Iterator[Platform]:
+    """Where an engine that is installed could run, by the signs that the machine gives."""
     if not machine.has(engine):
         return
     is_built_for_gpu = machine.has_jax_cuda if engine == "jax" else machine.torch_cuda is not None

@@ -38,6 +38,19 @@ def _parity_flags(recipe: Recipe, num_steps: int) -> dict[str, Flag]:
         "sharding.data": 1,
         "sharding.fsdp": "auto",
         "sharding.tensor": 1,
+    }
+    if recipe.lora is not None:
+        values |= {"lora.dropout": 0.0}  # each engine draws its own
+    if recipe.quantization is not None:
+        # Each engine rounds blocks of its own layout; everything else of QLoRA is LoRA.
+        values |= {"training.mode": "lora", "quantization": None}
+    flags = {key: Flag(value, _REASON) for key, value in values.items()}
+    return flags | short_run_flags(recipe, num_steps, _REASON)
+
+
+def short_run_flags(recipe: Recipe, num_steps: int, reason: str) -> dict[str, Flag]:
+    """So many steps, each of them logged; no validation, and no checkpoint but the last."""
+    values: dict[str, JsonValue] = {
         "eval.every_steps": None,
         "eval.split": VALIDATION,
         "eval.max_batches": None,
@@ -46,15 +59,10 @@ def _parity_flags(recipe: Recipe, num_steps: int) -> dict[str, Flag]:
         "output.save_every_steps": None,
         "output.model": "final",
     }
-    if recipe.lora is not None:
-        values |= {"lora.dropout": 0.0}  # each engine draws its own
-    if recipe.quantization is not None:
-        # Each engine rounds blocks of its own layout; everything else of QLoRA is LoRA.
-        values |= {"training.mode": "lora", "quantization": None}
     length: dict[str, JsonValue] = {
         "training.num_steps": num_steps,
         "training.num_epochs": None,
         "training.warmup_steps": min(recipe.training.warmup_steps, num_steps),
     }
-    flags = {key: Flag(value, _REASON) for key, value in values.items()}
+    flags = {key: Flag(value, reason) for key, value in values.items()}
     return flags | {key: Flag(value, "--steps") for key, value in length.items()}

@@ -1,7 +1,8 @@
-"""Ctrl-C and SIGTERM: the step is finished, the state saved, and the run goes on later as if unbroken."""
+"""Ctrl-C, SIGTERM, out of time: the step is finished, the state saved, and the run goes on as if unbroken."""
 
 import os
 import signal
+import time
 
 import pytest
 from support.training import Listener, Workshop
@@ -24,6 +25,19 @@ class Interrupting(Listener):
 
     def show_progress(self, progress: Progress, *, is_due: bool) -> None:
         self.show_line(str(progress))
+
+
+class Dawdling(Listener):
+    """Looks at the third step until the time is up."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def show_progress(self, progress: Progress, *, is_due: bool) -> None:
+        super().show_progress(progress, is_due=is_due)
+        if progress.step == 3:
+            time.sleep(self._seconds)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +68,34 @@ def test_a_signal_before_the_first_step_ends_the_run_at_once(workshop: Workshop)
     assert (manifest.status, manifest.exit_code) == ("cancelled", 130)
     assert workshop.metrics("early") == []
     assert workshop.train("early", resume_from="latest").status == "succeeded"
+
+
+def test_a_run_that_is_out_of_time_saves_says_so_and_can_be_resumed(
+    workshop: Workshop, unbroken: str
+) -> None:
+    # However slow the machine is: the time is up before the last step.
+    manifest = workshop.train("late", view=(view := Dawdling(3.0)), stop_after_s=3.0)
+    assert (manifest.status, manifest.exit_code) == ("cancelled", 7)
+    assert manifest.figures is not None
+    last_step = manifest.figures.num_steps
+    assert last_step < 12
+    if last_step:
+        assert workshop.kept_steps("late")[-1] == last_step == workshop.metrics("late")[-1]["step"]
+        assert f"out of time: saving step {last_step}" in view.lines
+    assert workshop.train("late", resume_from="latest", stop_after_s=3600.0).status == "succeeded"
+    assert workshop.weights("late") == workshop.weights(unbroken)
+
+
+def test_a_run_without_any_time_can_be_resumed_from_the_start(workshop: Workshop) -> None:
+    manifest = workshop.train("no-time", stop_after_s=0.0)
+    assert (manifest.status, manifest.exit_code) == ("cancelled", 7)
+    assert workshop.metrics("no-time") == []
+    assert workshop.train("no-time", resume_from="latest").status == "succeeded"
+
+
+def test_a_finished_run_is_exported_however_late_it_is(workshop: Workshop) -> None:
+    workshop.train("finished")
+    assert workshop.train("finished", resume_from="latest", stop_after_s=0.0).status == "succeeded"
 
 
 def test_the_handlers_of_before_are_back_after_a_run(workshop: Workshop) -> None:

@@ -7,8 +7,8 @@ import pytest
 from support.recipes import SEED_KEYS, make_recipe
 from typer.testing import CliRunner, Result
 
+from tunix_rt.cli.durations import parse_duration
 from tunix_rt.cli.main import app
-from tunix_rt.cli.plan import parse_duration
 from tunix_rt.cli.plan_view import duration
 from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
 

@@ -55,10 +55,10 @@ class JaxEngine:
         merge_adapter(request, directory, dtype)
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        """Run the recipe to its end, or to a signal."""
+        """Run the recipe to its end, to a signal, or to the end of its time."""
         recipe = job.resolved.recipe
         # A signal reaches one of several processes; if it alone stopped, the others would wait for it.
-        with stop_requests(is_listening=job.processes is None) as stop:
+        with stop_requests(is_listening=job.processes is None, stop_after_s=job.stop_after_s) as stop:
             with records.timed("prepare"):
                 if job.processes is not None:
                     join(job.processes, job.device)
@@ -145,8 +145,8 @@ class _Training:
         with self.records.timed("train"):
             end = run_steps(parts, Position(start.step, start.history))
         figures = partial(run_figures, self.prepared, self.choice, plan, meter, end)
-        if self.stop.signal_number is not None:
-            return TrainingResult(figures(None), self.stop.signal_number)
+        if self.stop.is_made:
+            return TrainingResult(figures(None), self.stop.signal_number, self.stop.is_out_of_time)
         if is_stopped_early(self.prepared, end.history):
             self.records.event("early-stop", f"no better validation loss since step {end.history.best_step}")
         with self.records.timed("export"):

@@ -57,12 +57,12 @@ class TorchEngine:
         merge_adapter(request, directory, dtype)
 
     def train(self, job: TrainingJob, records: RunRecords) -> TrainingResult:
-        """Run the recipe to its end, or to a signal."""
+        """Run the recipe to its end, to a signal, or to the end of its time."""
         recipe, processes = job.resolved.recipe, job.processes
         require_torch_buffers(recipe)
         num_processes = 1 if processes is None else processes.num_processes
         # A signal reaches one of several processes; if it alone stopped, the others would wait for it.
-        with stop_requests(is_listening=processes is None) as stop:
+        with stop_requests(is_listening=processes is None, stop_after_s=job.stop_after_s) as stop:
             with records.timed("prepare"):
                 device = choose_device(own_device(job.device, processes), count=num_processes)
                 require_format(recipe.training.precision.compute, device)
@@ -139,8 +139,8 @@ class _Training:
         with self.records.timed("train"):
             end = run_steps(parts, Position(start.step, start.history))
         figures = partial(run_figures, self.prepared, self.device, plan, meter, end)
-        if self.stop.signal_number is not None:
-            return TrainingResult(figures(None), self.stop.signal_number)
+        if self.stop.is_made:
+            return TrainingResult(figures(None), self.stop.signal_number, self.stop.is_out_of_time)
         if is_stopped_early(self.prepared, end.history):
             self.records.event("early-stop", f"no better validation loss since step {end.history.best_step}")
         with self.records.timed("export"):

@@ -106,7 +106,8 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
         archive = zipfile.ZipFile(path)
     except _UNREADABLE as error:
         raise DataError(
-            f"{path.name} is no zip file: {error}.", next_step="Name the directory of a bundle, or its zip."
+            f"{path.name} is no zip file, or only a part of one: {str(error).lower().rstrip('.')}.",
+            next_step="Take another copy of it, or name the directory of a bundle.",
         ) from error
     with archive:
         yield ZipBundle(path, archive, read_entries(archive, path.stat().st_size, max_files=MAX_FILES))

@@ -20,6 +20,7 @@ from tunix_rt.files.evidence.bundle import Bundle, Digest, digest_of, read_whole
 from tunix_rt.services.evidence.reading import MAX_JSON_BYTES, first_problem, strict_json
 
 _AGAIN = "Take another copy of the bundle from where it was published."
+_TIDY = "Move what was not packed out of the bundle, or take another copy of it."
 
 
 def check_container(bundle: Bundle) -> Check:
@@ -42,7 +43,8 @@ def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
 
 def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Check:
     """Every listed file is there with its bytes, and nothing else is."""
-    problems = [
+    problems = [Problem(detail=problem, next_step=_TIDY) for problem in _extra_files(bundle, manifest)]
+    problems += [
         Problem(detail=problem, next_step=_AGAIN)
         for problem in (*_listing_problems(bundle, manifest), *_byte_problems(bundle, manifest))
     ]
@@ -103,15 +105,23 @@ def _refuse_other_version(value: object) -> None:
     )
 
 
+def _extra_files(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[str]:
+    listed = {file.path for file in manifest.files}
+    missing = _missing_files(bundle, manifest)
+    for path in sorted(bundle.sizes.keys() - listed - set(UNLISTED_FILES)):
+        former = _same_bytes(bundle, path, missing)
+        yield f"{path} is not listed" + (f"; it has the bytes of {former}" if former else "")
+
+
 def _listing_problems(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[str]:
     listed = Counter(file.path for file in manifest.files)
     yield from (f"{path} is listed {count} times" for path, count in listed.items() if count > 1)
     yield from (f"{path} must not be listed" for path in UNLISTED_FILES if path in listed)
-    missing = [file for file in manifest.files if file.path not in bundle.sizes]
-    for path in sorted(bundle.sizes.keys() - listed.keys() - set(UNLISTED_FILES)):
-        former = _same_bytes(bundle, path, missing)
-        yield f"{path} is not listed" + (f"; it has the bytes of {former}" if former else "")
-    yield from (f"{file.path} is missing" for file in missing)
+    yield from (f"{file.path} is missing" for file in _missing_files(bundle, manifest))
+
+
+def _missing_files(bundle: Bundle, manifest: EvidenceManifest) -> list[EvidenceFile]:
+    return [file for file in manifest.files if file.path not in bundle.sizes]
 
 
 def _byte_problems(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[str]:

@@ -58,8 +58,8 @@ class Replay:
             (abs(line.loss - again[line.step].loss) for line in stated if line.step in again), default=0
         )
         detail = (
-            f"{max(again, default=0)} steps trained again, {len(stated)} compared; largest difference of a "
-            f"loss {largest:.2g}, {tolerance:g} allowed"
+            f"{max(again, default=0)} steps trained again, {len(stated)} of them logged and compared; "
+            f"largest difference of a loss {largest:.2g}, {tolerance:g} allowed"
         )
         return check_of("replay", detail, problems)
 

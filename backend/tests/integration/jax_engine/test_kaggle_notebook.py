@@ -1,0 +1,98 @@
+"""The notebook itself, run by Jupyter on this machine in smoke mode: to its end, and to a failure."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from support.children import environment, run_program
+from support.notebooks import written_notebook
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.files.assets import shipped_recipe_path
+
+TIMEOUT_S = 600
+
+
+def home_of(directory: Path) -> Settings:
+    return Settings(home=directory / "home")
+
+
+@pytest.fixture
+def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The environment of a kernel that finds our commands and writes nothing outside."""
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / "jupyter"))
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # What the first cell installs is here: nothing is asked of any index.
+    alone = {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return environment(home_of(tmp_path), PATH=programs, OMP_NUM_THREADS="1", **alone)
+
+
+def run_notebook(notebook: Any, directory: Path, environ: dict[str, str]) -> None:
+    client = NotebookClient(
+        notebook,
+        timeout=TIMEOUT_S,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(directory)}},
+    )
+    client.execute(env=environ)
+
+
+def has_run(notebook: Any) -> list[str]:
+    """The first words of the cells that were started."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count]
+    return [" ".join(cell.source.split()[1:3]) for cell in code]
+
+
+def test_a_passing_run_goes_through_every_cell_and_leaves_evidence_that_holds(
+    tmp_path: Path, jupyter: dict[str, str]
+) -> None:
+    made = written_notebook(tmp_path / "home", "smoke_tiny", target="local", is_smoke=True)
+    notebook = nbformat.reads(made.text, as_version=4)
+    run_notebook(notebook, tmp_path, jupyter)
+    assert has_run(notebook)[2:] == [
+        "tunix-rt doctor",
+        "tunix-rt kaggle",
+        "tunix-rt train",
+        "tunix-rt train",
+        "tunix-rt eval",
+        "tunix-rt evidence",
+    ]
+    manifest = json.loads((tmp_path / "runs" / "full" / "run_manifest.json").read_bytes())
+    assert (manifest["status"], manifest["recipe"]) == ("succeeded", "smoke_tiny")
+    assert (tmp_path / "evidence" / "model" / "model.safetensors").is_file()
+    verified = run_program("evidence", "verify", tmp_path / "evidence", settings=home_of(tmp_path))
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_a_failing_run_stops_the_notebook_at_its_cell_with_the_reason(
+    tmp_path: Path, jupyter: dict[str, str]
+) -> None:
+    recipe = tmp_path / "diverging.yaml"
+    smoke = shipped_recipe_path("smoke_tiny").read_text(encoding="utf-8")
+    recipe.write_text(smoke.replace("learning_rate: 1e-3", "learning_rate: 1e30"), encoding="utf-8")
+    made = written_notebook(tmp_path / "home", file=recipe, target="local", is_smoke=True)
+    notebook = nbformat.reads(made.text, as_version=4)
+    # The other test has run what comes before.
+    before = ("pip ", "doctor", "preflight", "smoke_tiny")
+    notebook.cells = [cell for cell in notebook.cells if not any(word in cell.source for word in before)]
+    with pytest.raises(CellExecutionError, match="exit status 6"):
+        run_notebook(notebook, tmp_path, jupyter)
+    assert has_run(notebook)[-1] == "tunix-rt train"
+    training = next(cell for cell in notebook.cells if "runs/full" in cell.source)
+    said = "".join(output.get("text", "") for output in training.outputs)
+    assert "error: " in said
+    assert "next:  " in said
+    failure = json.loads((tmp_path / "runs" / "full" / "run_manifest.json").read_bytes())["failure"]
+    assert failure["code"] == "diverged"
+    assert failure["detail"] in said
+    report = ("evidence", "pack", tmp_path / "runs" / "full", "--failure-report", "--to", tmp_path / "report")
+    packed = run_program(*report, settings=home_of(tmp_path))
+    assert packed.returncode == 0, packed.stderr
+    assert json.loads((tmp_path / "report" / "evidence.json").read_bytes())["kind"] == "failure-report"

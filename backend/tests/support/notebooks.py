@@ -1,0 +1,34 @@
+"""Notebooks for tests: written for a recipe, and read as cells."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.config.settings import Settings
+from tunix_rt.files.assets import shipped_recipe_path
+from tunix_rt.services.kaggle.machines import DEFAULT_HOURS
+from tunix_rt.services.kaggle.notebook import WrittenNotebook, write_notebook
+from tunix_rt.services.kaggle.stages import NotebookRequest
+
+
+def written_notebook(
+    home: Path, recipe: str = "submission_tpu", *, file: Path | None = None, **changes: Any
+) -> WrittenNotebook:
+    """The notebook of a shipped recipe, or of a file."""
+    path = file or shipped_recipe_path(recipe)
+    request = NotebookRequest(
+        **{
+            "recipe_name": path.stem,
+            "recipe_text": path.read_text(encoding="utf-8"),
+            "target": "v5e-8",
+            "hours": DEFAULT_HOURS,
+            **changes,
+        }
+    )
+    return write_notebook(Settings(home=home), path, request, is_fast=True)
+
+
+def code_cells(notebook: str) -> list[str]:
+    """The text of the code cells, in order."""
+    cells = json.loads(notebook)["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]

@@ -1,0 +1,74 @@
+"""The wheel: one commit, one hash; and everything that the program needs is in it."""
+
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from supply_chain.locked import ROOT
+from supply_chain.wheel import PACKAGE, build_wheel, sha256
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A web app of two files, in the place of the built one."""
+    directory = tmp_path_factory.mktemp("web")
+    (directory / "assets").mkdir()
+    (directory / "assets" / "index-1a2b3c.js").write_text("start()")
+    (directory / "index.html").write_text("<title>Tunix RT</title>")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def wheel(web: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("first"), web=web)
+
+
+def test_two_builds_of_a_commit_have_one_hash(wheel: Path, web: Path, tmp_path: Path) -> None:
+    (web / "index.html").chmod(0o600)
+    os.utime(web / "index.html", (1, 1))
+    again = build_wheel(tmp_path / "again", web=web)
+    assert again.name == wheel.name
+    assert sha256(again) == sha256(wheel)
+
+
+def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "--", PACKAGE], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    tracked = {
+        name.removeprefix("backend/") for name in listed.stdout.splitlines() if (ROOT / name).is_file()
+    }
+    assert len(tracked) > 300
+    with zipfile.ZipFile(wheel) as archive:
+        assert tracked - set(archive.namelist()) == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "web/index.html",
+        "web/assets/index-1a2b3c.js",
+        "files/assets/recipes/demo.yaml",
+        "files/assets/evalsets/eval_v2.jsonl",
+        "files/assets/datasets/demo-arithmetic-v1/traces.jsonl",
+        "files/assets/tokenizers/tiny/tokenizer.json",
+        "db/migrations/script.py.mako",
+        "py.typed",
+    ],
+)
+def test_the_wheel_holds_web_app_recipes_eval_sets_and_demo_data(wheel: Path, name: str) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        assert f"tunix_rt/{name}" in archive.namelist()
+
+
+def test_nothing_but_the_package_is_in_the_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        roots = {name.split("/")[0] for name in archive.namelist()}
+    assert {root for root in roots if not root.endswith(".dist-info")} == {"tunix_rt"}
+
+
+def test_a_wheel_without_a_web_app_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="make web"):
+        build_wheel(tmp_path, web=tmp_path / "nothing")

@@ -1,0 +1,86 @@
+"""The pages are ready for a site: the navigation names each, every link and anchor leads somewhere."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *PAGES, *ROOT.glob("benchmarks/*.md"), *ROOT.glob("submission_runs/*.md")]
+)
+
+
+class _Names(yaml.SafeLoader):
+    """Reads MkDocs' own tags as text: they name Python objects of packages that need not be installed."""
+
+
+_Names.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda _loader, suffix, _node: suffix)
+
+
+def pages_in(entry: Any) -> Iterator[str]:
+    """Every page of the navigation, however deep."""
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for child in entry if isinstance(entry, list) else entry.values():
+            yield from pages_in(child)
+
+
+def test_the_navigation_names_every_page_once() -> None:
+    site = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), _Names)
+    assert sorted(pages_in(site["nav"])) == [page.relative_to(DOCS).as_posix() for page in PAGES]
+
+
+def anchors_of(document: Path) -> set[str]:
+    """What GitHub and MkDocs call the headings of a page.
+
+    Example:
+        "## `bad-data` and so on" -> bad-data-and-so-on
+    """
+    text = re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_and_anchor_leads_somewhere(document: Path) -> None:
+    text = re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", text):
+        target = (document.parent / path) if path else document
+        assert target.exists(), f"{document.name} links to {path}"
+        if anchor:
+            assert anchor in anchors_of(target), f"{document.name} links to {path}#{anchor}"
+
+
+def test_the_picture_of_the_layers_is_what_import_linter_enforces() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = config["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    picture = re.search(r"(?s)```mermaid\n(.*?)```", page)
+    assert picture
+    drawn = [re.findall(r"^    (\w+)\[", part, re.M) for part in re.split(r"\n  subgraph ", picture[1])[1:]]
+    assert drawn == [layer.split(" | ") for layer in layers]
+
+
+def test_the_speeds_in_the_readme_are_those_that_were_measured() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    measured = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|[^|]*\| \**(\d[\d.]*)\**[^|]*\| ([\d.]+) \| [–\d] \|$", readme, re.M)
+    assert len(rows) == 9
+    for speed, gib in rows:
+        assert re.search(rf"^\|.*\| {speed} \|.*\| {gib} \|$", measured, re.M), (speed, gib)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_a_page_has_one_title_and_it_comes_first(page: Path) -> None:
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+    assert text.startswith("# ")
+    assert len(re.findall(r"^# ", text, re.M)) == 1

@@ -1,0 +1,174 @@
+"""`tunix-rt kaggle`: a recipe as a notebook, the checks before a session, and the way there and back."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunix_rt.cli.kaggle_view import print_preflight, print_pulled, print_pushed, print_written
+from tunix_rt.cli.output import JsonFlag, err, print_json
+from tunix_rt.cli.plan_view import CompilingLine
+from tunix_rt.cli.recipe_argument import RecipeFile, recipe_file
+from tunix_rt.cli.train import SmokeSteps, resolve
+from tunix_rt.config.settings import load_settings
+from tunix_rt.core.errors import DeviceError, DoesNotFitError, TunixRTError
+from tunix_rt.core.preflight import CheckName, Preflight
+from tunix_rt.core.targets import LOCAL
+from tunix_rt.files.atomic import write_atomically
+from tunix_rt.services.kaggle.kernels import PushRequest, pull_kernel, push_kernel
+from tunix_rt.services.kaggle.machines import DEFAULT_HOURS, MACHINES
+from tunix_rt.services.kaggle.notebook import write_notebook
+from tunix_rt.services.kaggle.preflight import PreflightRequest, run_preflight
+from tunix_rt.services.kaggle.stages import NotebookRequest
+from tunix_rt.services.planning import PlanProgress
+
+app = typer.Typer(
+    help="Train in a session on Kaggle: notebook, preflight, push and pull.", no_args_is_help=True
+)
+
+On = Annotated[
+    str, typer.Option("--on", metavar="TARGET", help=f"Accelerator; one of: {', '.join(MACHINES)}.")
+]
+Hours = Annotated[float, typer.Option(help="Hours of a session.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
+]
+Fast = Annotated[bool, typer.Option("--fast", help="Trust the estimate; ask no compiler.")]
+Kernel = Annotated[str, typer.Argument(metavar="OWNER/SLUG", help="The notebook's address on Kaggle.")]
+
+_ERRORS: dict[CheckName, type[TunixRTError]] = {
+    "devices": DeviceError,
+    "memory": DoesNotFitError,
+    "session": TunixRTError,
+}
+
+
+@app.command()
+def notebook(
+    recipe: RecipeFile,
+    on: On = "v5e-8",
+    hours: Hours = DEFAULT_HOURS,
+    sets: Set = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Two steps of everything, on whatever machine it runs.")
+    ] = False,
+    eval_set: Annotated[str, typer.Option(help="Eval set that the model answers.")] = "eval_v2",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="kaggle:HANDLE", help="Where the recipe's model lies on Kaggle, if it does."),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="File there with the dataset's rows, in an attached dataset."),
+    ] = None,
+    package: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC", help="What pip installs there, e.g. a wheel in an attached dataset."),
+    ] = None,
+    goes_on_from: Annotated[
+        str | None,
+        typer.Option("--continue", metavar="OWNER/SLUG", help="Notebook that this one goes on from."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Default: the recipe's name.ipynb, here.")
+    ] = None,
+    fast: Fast = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a notebook that trains a recipe in one session, unattended. docs/kaggle.md explains it."""
+    path = recipe_file(recipe)
+    request = NotebookRequest(
+        recipe_name=path.stem,
+        recipe_text=path.read_text(encoding="utf-8") if path.is_file() else "",
+        target=LOCAL if smoke else on,
+        hours=hours,
+        sets=tuple(sets or ()),
+        eval_set=eval_set,
+        model=model,
+        data_file=data,
+        package=package,
+        goes_on_from=goes_on_from,
+        is_smoke=smoke,
+    )
+    with CompilingLine(err) as line:
+        progress = PlanProgress(on_compiling=line.update)
+        made = write_notebook(load_settings(), path, request, is_fast=fast or smoke, progress=progress)
+    file = to or Path(f"{path.stem}.ipynb")
+    with write_atomically(file, what="writing the notebook") as stream:
+        stream.write(made.text.encode())
+    print_written(file, made, as_json=as_json)
+
+
+@app.command()
+def preflight(
+    recipe: RecipeFile,
+    on: On = "v5e-8",
+    hours: Hours = DEFAULT_HOURS,
+    sessions: Annotated[int, typer.Option(min=1, help="Sessions that the training was planned to take.")] = 1,
+    sets: Set = None,
+    smoke_steps: SmokeSteps = None,
+    fast: Fast = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check that this machine is the one that was planned for, and that the recipe fits it and the session.
+
+    Exit 4: not the devices that were promised; 5: it does not fit them; 1: it takes more sessions.
+    """
+    path = recipe_file(recipe)
+    resolved = resolve(path, sets or [], {}, smoke_steps, smoke_reason="--smoke-steps")
+    request = PreflightRequest(
+        recipe_name=path.stem,
+        recipe=resolved.recipe,
+        target=on,
+        session_s=hours * 3600,
+        num_sessions=sessions,
+        is_fast=fast,
+    )
+    with CompilingLine(err) as line:
+        found = run_preflight(load_settings(), request, progress=PlanProgress(on_compiling=line.update))
+    print_json(found.to_json()) if as_json else print_preflight(found)
+    _raise_what_failed(found)
+
+
+def _raise_what_failed(found: Preflight) -> None:
+    for check in found.checks:
+        if not check.passed:
+            raise _ERRORS[check.name](check.detail, next_step=check.next_step or "")
+
+
+@app.command()
+def push(
+    notebook: Annotated[Path, typer.Argument(metavar="NOTEBOOK", help="File that `kaggle notebook` wrote.")],
+    kernel: Annotated[
+        str, typer.Option("--to", metavar="OWNER/SLUG", help="Address that the notebook gets on Kaggle.")
+    ],
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", metavar="OWNER/SLUG", help="To attach; repeatable."),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="HANDLE", help="owner/model/framework/variation/version to attach."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Send a notebook to Kaggle, privately, which runs it there."""
+    request = PushRequest(notebook, kernel, tuple(datasets or ()), tuple(models or ()))
+    print_pushed(push_kernel(request), as_json=as_json)
+
+
+@app.command()
+def pull(
+    kernel: Kernel,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="DIR", help="For its output. Default: the slug, here."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the notebook has ended.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Fetch what a notebook left on Kaggle. Exit 1 when it failed; its log and output are fetched first."""
+    with err.status(f"asking Kaggle for {kernel}"):
+        pulled = pull_kernel(kernel, to, waits=wait)
+    print_pulled(pulled, as_json=as_json)

@@ -1,0 +1,164 @@
+"""The use cases behind `tunix-rt kaggle push` and `pull`: a notebook there, and what it left."""
+
+import json
+import re
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.core.errors import InvalidInputError, KaggleError
+from tunix_rt.core.record import Record
+from tunix_rt.core.run_record import OUT_OF_TIME_TEXT
+from tunix_rt.services.kaggle.addresses import slug_of
+from tunix_rt.services.kaggle.client import kaggle_errors, open_client
+from tunix_rt.services.kaggle.notebook import METADATA_KEY
+
+POLL_S = 30.0
+_UNFINISHED = ("QUEUED", "RUNNING", "NEW_SCRIPT", "CANCEL_REQUESTED")
+_REASON = re.compile(r"error: (.*?)(?:\\n|\n|\")")
+_EVIDENCE = "evidence.json"
+
+
+@dataclass(frozen=True)
+class PushRequest:
+    """A notebook and where it goes."""
+
+    notebook: Path
+    kernel: str
+    datasets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+
+class Pushed(Record):
+    """A notebook that Kaggle took."""
+
+    kernel: str
+    url: str
+    version: int | None = None
+
+
+class Pulled(Record):
+    """What a notebook left."""
+
+    kernel: str
+    directory: str
+    files: tuple[str, ...]
+    evidence: tuple[str, ...]
+    """Directories of bundles among them."""
+
+
+def push_kernel(request: PushRequest) -> Pushed:
+    """Send a notebook; Kaggle runs it.
+
+    Raises:
+        InvalidInputError: It is not a notebook of ours, the address is malformed, or Kaggle refuses.
+        KaggleError: Kaggle cannot be reached, or does not take it.
+    """
+    asked = _metadata(request)
+    client = open_client()
+    with tempfile.TemporaryDirectory(prefix="tunix-rt-kaggle-") as directory:
+        folder = Path(directory)
+        (folder / asked["code_file"]).write_bytes(request.notebook.read_bytes())
+        (folder / "kernel-metadata.json").write_text(json.dumps(asked, indent=1), encoding="utf-8")
+        with kaggle_errors(request.kernel):
+            answer = client.kernels_push(directory)
+    _refuse_what_kaggle_refused(request.kernel, answer)
+    return Pushed(kernel=request.kernel, url=answer.url, version=answer.version_number)
+
+
+def pull_kernel(kernel: str, to: Path | None, *, waits: bool, poll_s: float = POLL_S) -> Pulled:
+    """Fetch the output and the log of the last session of a notebook.
+
+    Raises:
+        KaggleError: It has not ended, or it failed. What a failed one left is fetched all the same.
+    """
+    slug = slug_of(kernel)
+    directory = to or Path(slug)
+    client = open_client()
+    status, message = _end_of(client, kernel, waits=waits, poll_s=poll_s)
+    with kaggle_errors(kernel):
+        files, _ = client.kernels_output(kernel, str(directory))
+    if status != "COMPLETE":
+        raise _failed(kernel, message or status.lower(), directory, log=directory / f"{slug}.log")
+    bundles = sorted(str(Path(file).parent) for file in files if Path(file).name == _EVIDENCE)
+    return Pulled(kernel=kernel, directory=str(directory), files=tuple(files), evidence=tuple(bundles))
+
+
+def _metadata(request: PushRequest) -> dict[str, Any]:
+    """What kernel-metadata.json says. The title is the slug in words: Kaggle makes slugs of titles."""
+    slug, ours = slug_of(request.kernel), _own_metadata(request.notebook)
+    shape = ours["machine_shape"]
+    return {
+        "id": request.kernel,
+        "title": slug.replace("-", " "),
+        "code_file": "notebook.ipynb",
+        "language": "python",
+        "kernel_type": "notebook",
+        "is_private": True,
+        "enable_gpu": shape.startswith("Nvidia"),
+        "enable_tpu": shape.startswith("Tpu"),
+        "enable_internet": True,
+        "dataset_sources": list(request.datasets),
+        "competition_sources": [],
+        "kernel_sources": ours["kernel_sources"],
+        "model_sources": list(request.models),
+        "machine_shape": shape or None,
+    }
+
+
+def _own_metadata(notebook: Path) -> dict[str, Any]:
+    try:
+        ours: dict[str, Any] = json.loads(notebook.read_bytes())["metadata"][METADATA_KEY]
+    except FileNotFoundError as error:
+        raise InvalidInputError(
+            f"There is no notebook {notebook}.", next_step="Write it with tunix-rt kaggle notebook RECIPE."
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f"{notebook} is not a notebook that tunix-rt wrote.",
+            next_step="Write it with tunix-rt kaggle notebook RECIPE.",
+        ) from error
+    return ours
+
+
+def _refuse_what_kaggle_refused(kernel: str, answer: Any) -> None:
+    kinds = ("dataset", "competition", "kernel", "model")
+    refused = [source for kind in kinds for source in getattr(answer, f"invalid_{kind}_sources") or ()]
+    if answer.error or refused:
+        said = answer.error or f"not found: {', '.join(refused)}"
+        raise KaggleError(
+            f"Kaggle did not take {kernel}: {said}",
+            next_step="Check the slug, and the datasets, models and notebooks that it asks for.",
+        )
+
+
+def _end_of(client: Any, kernel: str, *, waits: bool, poll_s: float) -> tuple[str, str]:
+    """How the last session ended, and Kaggle's message."""
+    while True:
+        with kaggle_errors(kernel):
+            answer = client.kernels_status(kernel)
+        status: str = answer.status.name
+        if status not in _UNFINISHED:
+            return status, answer.failure_message or ""
+        if not waits:
+            raise KaggleError(
+                f"The notebook {kernel} has not ended: {status.lower()}.",
+                next_step="Add --wait, or pull again later.",
+            )
+        time.sleep(poll_s)
+
+
+def _failed(kernel: str, message: str, directory: Path, *, log: Path) -> KaggleError:
+    said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    if OUT_OF_TIME_TEXT in said:
+        return KaggleError(
+            f"The session of {kernel} ran out of time; its checkpoints are in {directory}.",
+            next_step=f"Go on: tunix-rt kaggle notebook RECIPE --continue {kernel}, then push it.",
+        )
+    reasons = _REASON.findall(said)
+    return KaggleError(
+        f"The notebook {kernel} failed on Kaggle: {reasons[-1] if reasons else message}",
+        next_step=f"{log.name} in {directory} has everything that it printed.",
+    )

@@ -1,0 +1,123 @@
+"""The use case behind `tunix-rt kaggle preflight`: before a session is spent, is it what was planned for?"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.settings import Settings
+from tunix_rt.core.doctor import DeviceReport, Platform
+from tunix_rt.core.plan import Plan
+from tunix_rt.core.preflight import CheckName, Preflight, PreflightCheck
+from tunix_rt.core.targets import GIB, LOCAL, Target, target_of_device_kind
+from tunix_rt.engines.base import EngineName
+from tunix_rt.engines.does_not_fit import advice_of
+from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.probing import ProbeAnswer, probe
+from tunix_rt.services.kaggle.session import sessions_needed, training_seconds
+from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
+
+Probe = Callable[[EngineName, Platform], ProbeAnswer]
+
+_SILENT = PlanProgress()
+_WRONG_MACHINE = (
+    "Choose the accelerator in the settings of the notebook (Session options), or make the notebook again "
+    "for the machine that is there, with --on."
+)
+
+
+@dataclass(frozen=True)
+class PreflightRequest:
+    """What was promised."""
+
+    recipe_name: str
+    recipe: Recipe
+    target: str
+    session_s: float
+    num_sessions: int = 1
+    """Sessions that the training was planned to take."""
+    is_fast: bool = False
+    """Trust the estimate; ask no compiler."""
+
+
+def run_preflight(
+    settings: Settings,
+    request: PreflightRequest,
+    *,
+    probe_devices: Probe = probe,
+    progress: PlanProgress = _SILENT,
+) -> Preflight:
+    """Look at the devices, then plan the recipe for what they are."""
+    checks = tuple(_checks(settings, request, probe_devices, progress))
+    return Preflight(
+        recipe=request.recipe_name,
+        target=request.target,
+        passed=all(check.passed for check in checks),
+        checks=checks,
+    )
+
+
+def _checks(
+    settings: Settings, request: PreflightRequest, probe_devices: Probe, progress: PlanProgress
+) -> Iterator[PreflightCheck]:
+    target = find_target(request.target)
+    answer = probe_devices("jax", target.platform)
+    yield (devices := device_check(target, answer))
+    if not devices.passed or answer.device is None:
+        return
+    options = PlanOptions(is_fast=request.is_fast, session_seconds=request.session_s)
+    plan = plan_recipe(settings, request.recipe, _as_it_is(target, answer.device), options, progress)
+    yield memory_check(plan)
+    yield session_check(plan, request.session_s, request.num_sessions)
+
+
+def device_check(target: Target, answer: ProbeAnswer) -> PreflightCheck:
+    """Whether the devices are there, of the promised kind, and as many as promised."""
+    device = answer.device
+    promised = f"{target.num_devices} x {target.device_kind}"
+    if device is None:
+        problem = answer.problem.detail if answer.problem is not None else "nothing answered"
+        return _failed("devices", f"{promised} promised, none is here: {problem}", _WRONG_MACHINE)
+    found = f"{device.num_devices} x {device.kind}"
+    if target.name == LOCAL:
+        return PreflightCheck(name="devices", passed=True, detail=f"{found}, whatever is here")
+    known = target_of_device_kind(device.kind)
+    is_kind = known is not None and known.device_kind == target.device_kind
+    if not is_kind or device.num_devices < target.num_devices:
+        return _failed("devices", f"{promised} promised, {found} found", _WRONG_MACHINE)
+    return PreflightCheck(name="devices", passed=True, detail=f"{found}, as promised")
+
+
+def memory_check(plan: Plan) -> PreflightCheck:
+    """Whether the step fits the memory of the devices that are here."""
+    figures = f"{plan.per_device_bytes / GIB:.2f} of {plan.limit_bytes / GIB:.2f} GiB a device, {plan.source}"
+    if plan.fits:
+        return PreflightCheck(name="memory", passed=True, detail=figures)
+    return _failed("memory", figures, advice_of(plan).strip() or "Use a smaller model or a larger machine.")
+
+
+def session_check(plan: Plan, session_s: float, num_sessions: int) -> PreflightCheck:
+    """Whether the training takes no more sessions than it was planned to."""
+    if plan.total_seconds is None:
+        detail = "how long it takes is not known; it stops in time and can be resumed"
+        return PreflightCheck(name="session", passed=True, detail=detail)
+    hours = plan.total_seconds / 3600
+    detail = f"about {hours:.2f} h of training, {training_seconds(session_s) / 3600:.2f} h of it in a session"
+    needed = sessions_needed(plan, session_s)
+    if needed <= num_sessions:
+        return PreflightCheck(name="session", passed=True, detail=detail)
+    return _failed(
+        "session",
+        f"{detail}: {needed} sessions, {num_sessions} planned",
+        f"Add --sessions {needed} if that is meant, or train less: fewer steps or a smaller model.",
+    )
+
+
+def _as_it_is(target: Target, device: DeviceReport) -> Target:
+    """The target with the memory that its devices really offer, where that is less."""
+    if target.name == LOCAL or device.memory_bytes is None or device.memory_bytes >= target.memory_bytes:
+        return target
+    return replace(target, memory_bytes=device.memory_bytes, memory_source="what the device reports")
+
+
+def _failed(name: CheckName, detail: str, next_step: str) -> PreflightCheck:
+    return PreflightCheck(name=name, passed=False, detail=detail, next_step=next_step)

@@ -1,0 +1,93 @@
+"""How the hours of a session are divided, and what that means for a training."""
+
+import math
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.core.plan import Plan
+from tunix_rt.services.kaggle.machines import KEPT_BYTES, TEMPORARY, WORKING
+
+SAVE_EVERY_S = 15 * 60
+"""A session that dies loses a quarter of an hour at most."""
+# Installing, preflight, smoke run, fetching the weights; and the evaluation and packing after the training.
+_BEFORE_S, _BEFORE_SHARE = 15 * 60, 1 / 12
+_AFTER_S, _AFTER_SHARE = 30 * 60, 1 / 6
+# Beside the newest ones: that of the best validation, and the one that is being written.
+_MORE_CHECKPOINTS = 2
+
+
+@dataclass(frozen=True)
+class SessionPlan:
+    """What a session means for a training."""
+
+    session_s: float
+    stop_after_s: int
+    """Time that the training may take."""
+    num_sessions: int
+    save_every_steps: int | None
+    """None: as the recipe says."""
+    checkpoint_bytes: int
+    directory: PurePosixPath
+    """Where the run goes: kept after the session if there is room for its checkpoints."""
+
+
+def plan_session(recipe: Recipe, plan: Plan, session_s: float) -> SessionPlan:
+    """Divide a session.
+
+    Raises:
+        InvalidInputError: The training needs several sessions, and its checkpoints do not outlive one.
+
+    Example:
+        9 hours -> 15 minutes before, 8 h 15 min of training at most, 30 minutes after
+    """
+    stop_after_s = training_seconds(session_s)
+    checkpoint_bytes = estimated_checkpoint_bytes(recipe, plan)
+    num_kept = recipe.output.keep_checkpoints + _MORE_CHECKPOINTS
+    is_kept = num_kept * checkpoint_bytes <= KEPT_BYTES
+    num_sessions = sessions_needed(plan, session_s)
+    if num_sessions > 1 and not is_kept:
+        raise InvalidInputError(
+            f"The training takes {num_sessions} sessions, and {num_kept} checkpoints of "
+            f"{checkpoint_bytes / 1e9:.1f} GB do not fit the {KEPT_BYTES / 1e9:.0f} GB that Kaggle keeps.",
+            next_step="Train adapters (--set training.mode=lora), fewer steps, or a smaller model.",
+        )
+    return SessionPlan(
+        session_s=session_s,
+        stop_after_s=stop_after_s,
+        num_sessions=num_sessions,
+        save_every_steps=_save_every_steps(recipe, plan),
+        checkpoint_bytes=checkpoint_bytes,
+        directory=WORKING if is_kept else TEMPORARY,
+    )
+
+
+def training_seconds(session_s: float) -> int:
+    """What is left of a session for the training: less the time before it and after it."""
+    before_s = min(_BEFORE_S, session_s * _BEFORE_SHARE)
+    after_s = min(_AFTER_S, session_s * _AFTER_SHARE)
+    return int(session_s - before_s - after_s)
+
+
+def sessions_needed(plan: Plan, session_s: float) -> int:
+    """How many sessions a training takes; 1 where its length is not known."""
+    return max(1, math.ceil((plan.total_seconds or 0.0) / training_seconds(session_s)))
+
+
+def estimated_checkpoint_bytes(recipe: Recipe, plan: Plan) -> int:
+    """About what one checkpoint takes on the disk: trained weights and the state of their optimizer."""
+    num_shards = plan.mesh["fsdp"] * plan.mesh["tensor"]
+    state = plan.components["optimizer_state"]
+    if recipe.training.mode == "full":
+        return num_shards * (plan.components["weights"] + state)
+    # Adapters are half as large as their two moments.
+    return num_shards * state * 3 // 2
+
+
+def _save_every_steps(recipe: Recipe, plan: Plan) -> int | None:
+    """The spacing that loses little, where the recipe's own would lose more."""
+    most = max(1, int(SAVE_EVERY_S / plan.step_seconds))
+    own = recipe.output.save_every_steps
+    is_short = plan.num_steps is not None and plan.num_steps <= most
+    return None if is_short or (own is not None and own <= most) else most

@@ -1,0 +1,180 @@
+"""What happens in a session, in order. Every stage is one command; a command that fails ends the notebook."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from tunix_rt import __version__
+from tunix_rt.core.targets import LOCAL
+from tunix_rt.services.kaggle.addresses import slug_of
+from tunix_rt.services.kaggle.ipynb import Cell
+from tunix_rt.services.kaggle.machines import INPUT, WORKING, machine_of
+from tunix_rt.services.kaggle.session import SessionPlan
+
+# IPython raises when a script of this magic does not end with 0, and the notebook stops there.
+_SHELL = "%%bash"
+_LINE_CHARS = 100
+_SMOKE_STEPS = 2
+_SMOKE_ROWS = 8
+"""Divisible among the devices of every machine there."""
+
+
+@dataclass(frozen=True)
+class NotebookRequest:
+    """What a notebook is for."""
+
+    recipe_name: str
+    recipe_text: str
+    target: str
+    hours: float
+    sets: tuple[str, ...] = ()
+    eval_set: str = "eval_v2"
+    model: str | None = None
+    """Where the recipe's model is taken from there. None: from where the recipe says."""
+    package: str | None = None
+    """What pip installs. None: this version."""
+    data_file: str | None = None
+    """File there with the rows of the recipe's dataset. None: the dataset is shipped."""
+    goes_on_from: str | None = None
+    """`owner/slug` of the notebook whose last session this one continues."""
+    is_smoke: bool = False
+    """Two steps of everything, on whatever machine it runs."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the session."""
+
+    title: str
+    why: str
+    code: str
+
+    def cells(self) -> tuple[Cell, Cell]:
+        """A heading and the command."""
+        name = self.title.lower().replace(" ", "-")
+        heading = Cell(f"{name}-heading", "markdown", f"## {self.title}\n\n{self.why}")
+        return heading, Cell(name, "code", self.code)
+
+
+def stages(request: NotebookRequest, session: SessionPlan, dataset: str) -> Iterator[Stage]:
+    """The stages of a session that trains on a dataset."""
+    build = _Commands(request, session)
+    yield Stage("Install", "The package, with JAX for this accelerator.", build.install())
+    yield Stage("Recipe", "What is trained. It travels with the notebook.", build.recipe())
+    if request.data_file is not None:
+        yield Stage("Data", "The rows, as the dataset that the recipe names.", build.data(dataset))
+    if request.goes_on_from is not None:
+        yield Stage("Go on", "The checkpoints of the session before.", build.fetch())
+    yield Stage("Doctor", "Devices, engines, home and disk of this machine.", build.doctor())
+    yield Stage("Preflight", "Is it what was planned for, and does the recipe still fit?", build.preflight())
+    yield Stage("Smoke", "Two steps of a tiny model: everything works here.", build.smoke())
+    yield Stage("Training", _training_text(session), build.training())
+    yield Stage("Evaluation", "What the model is worth, with every text.", build.evaluation())
+    yield Stage("Evidence", "Packed, checked, and kept with the weights.", build.evidence())
+
+
+def _training_text(session: SessionPlan) -> str:
+    return (
+        f"Ends by itself within {_duration(session.stop_after_s)}. Exit code 7 means out of time: everything "
+        "is saved, and the next session goes on from there."
+    )
+
+
+@dataclass(frozen=True)
+class _Commands:
+    """The command of each stage."""
+
+    request: NotebookRequest
+    session: SessionPlan
+
+    def install(self) -> str:
+        extras = machine_of(self.request.target).extra + (",kaggle" if self.request.model else "")
+        package = self.request.package or f"tunix-rt[{extras}]=={__version__}"
+        return _shell("pip", "install", "--quiet", package)
+
+    def recipe(self) -> str:
+        return f"%%writefile {self._recipe_file}\n{self.request.recipe_text.rstrip()}"
+
+    def data(self, dataset: str) -> str:
+        name, _, version = dataset.rpartition("-")
+        more = ["--name", name, "--version", version]
+        return _shell("tunix-rt", "data", "ingest", self.request.data_file or "", *more)
+
+    def fetch(self) -> str:
+        before = INPUT / slug_of(self.request.goes_on_from or "")
+        return _shell("cp", "--recursive", str(before / "runs"), str(self._directory))
+
+    def doctor(self) -> str:
+        return _shell("tunix-rt", "doctor")
+
+    def preflight(self) -> str:
+        more = ["--on", self.request.target, "--hours", f"{self.request.hours:g}"]
+        more += ["--sessions", str(self.session.num_sessions), *self._limits, *self._sets]
+        more += ["--fast"] if self.request.is_smoke else []
+        return _shell("tunix-rt", "kaggle", "preflight", self._recipe_file, *more)
+
+    def smoke(self) -> str:
+        more = ["--smoke-steps", str(_SMOKE_STEPS), "--set", f"training.batch_size={_SMOKE_ROWS}"]
+        return _shell("tunix-rt", "train", "smoke_tiny", *self._device, *more)
+
+    def training(self) -> str:
+        more = ["--resume", "--stop-after", _duration(self.session.stop_after_s), *self._limits, *self._sets]
+        if self.session.save_every_steps is not None:
+            more += ["--set", f"output.save_every_steps={self.session.save_every_steps}"]
+        return _shell(
+            "tunix-rt", "train", self._recipe_file, *self._device, "--output", self._run("full"), *more
+        )
+
+    def evaluation(self) -> str:
+        more = ["--limit", "4", "--max-new-tokens", "32"] if self.request.is_smoke else []
+        asked = ["--eval-set", self.request.eval_set]
+        return _shell("tunix-rt", "eval", self._run("full"), *asked, *self._device, *more)
+
+    def evidence(self) -> str:
+        to = str(self._kept / "evidence")
+        return _shell("tunix-rt", "evidence", "pack", self._run("full"), "--with-model", "--to", to)
+
+    @property
+    def _recipe_file(self) -> str:
+        return f"{self.request.recipe_name}.yaml"
+
+    @property
+    def _directory(self) -> PurePosixPath:
+        return PurePosixPath() if self.request.target == LOCAL else self.session.directory
+
+    @property
+    def _kept(self) -> PurePosixPath:
+        return PurePosixPath() if self.request.target == LOCAL else WORKING
+
+    def _run(self, name: str) -> str:
+        return str(self._directory / "runs" / name)
+
+    @property
+    def _device(self) -> list[str]:
+        return ["--engine", "jax", "--device", machine_of(self.request.target).device]
+
+    @property
+    def _limits(self) -> list[str]:
+        return ["--smoke-steps", str(_SMOKE_STEPS)] if self.request.is_smoke else []
+
+    @property
+    def _sets(self) -> list[str]:
+        model = (f"model.name={self.request.model}",) if self.request.model else ()
+        return [word for change in (*self.request.sets, *model) for word in ("--set", change)]
+
+
+def _shell(*words: str) -> str:
+    """A cell that runs one command: on one line where it fits, else an option a line."""
+    line = shlex.join(words)
+    return f"{_SHELL}\n" + (line if len(line) <= _LINE_CHARS else line.replace(" --", " \\\n    --"))
+
+
+def _duration(seconds: int) -> str:
+    """As `--stop-after` takes it.
+
+    Example:
+        29700 -> "8h15m"
+    """
+    units = (("h", seconds // 3600), ("m", seconds % 3600 // 60), ("s", seconds % 60))
+    return "".join(f"{count}{unit}" for unit, count in units if count) or "0s"
