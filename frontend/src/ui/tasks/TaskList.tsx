@@ -8,6 +8,7 @@ import { ErrorNotice } from "../feedback/ErrorNotice";
 import { showError } from "../feedback/toasts";
 import { Button } from "../forms/Button";
 import { formatAgo, formatNumber, formatTime } from "../text/format";
+import { shortRunName } from "../text/names";
 import { StatusBadge } from "../text/StatusBadge";
 import { ExportVerdict } from "./ExportVerdict";
 import styles from "./tasks.module.css";
@@ -28,20 +29,27 @@ export function TaskList({ query, mayWrite }: TaskListProps): ReactElement | nul
     <ul className={styles.tasks} aria-label="Tasks">
       {found.map((task) => (
         <li key={task.task_id} className={styles.task}>
-          <TaskItem task={task} mayWrite={mayWrite} />
+          <TaskItem task={task} isModelKnown={query.model !== undefined} mayWrite={mayWrite} />
         </li>
       ))}
     </ul>
   );
 }
 
-function TaskItem({ task, mayWrite }: { task: Task; mayWrite: boolean }): ReactElement {
+interface TaskItemProps {
+  task: Task;
+  /** The page is about its model: the name is left out. */
+  isModelKnown: boolean;
+  mayWrite: boolean;
+}
+
+function TaskItem({ task, isModelKnown, mayWrite }: TaskItemProps): ReactElement {
   return (
     <>
       <div className={styles.head}>
         <StatusBadge status={task.status} />
         <span className={styles.what}>
-          <TaskName task={task} />{" "}
+          <TaskName task={task} isModelKnown={isModelKnown} />{" "}
           <time className={styles.muted} title={formatTime(task.created_at)}>
             {formatAgo(task.created_at)}
           </time>
@@ -60,11 +68,12 @@ function TaskItem({ task, mayWrite }: { task: Task; mayWrite: boolean }): ReactE
   );
 }
 
-function TaskName({ task }: { task: Task }): ReactElement {
+function TaskName({ task, isModelKnown }: Pick<TaskItemProps, "task" | "isModelKnown">): ReactElement {
   const { request, model, result } = task;
   if (request.kind === "export") return <>{EXPORTS[request.form]}</>;
   const limit = request.limit == null ? "" : `, the first ${request.limit}`;
-  const words = `${model} on ${request.eval_set}${limit}`;
+  const name = isModelKnown ? "Evaluation" : shortRunName(model);
+  const words = `${name} on ${request.eval_set}${limit}`;
   if (result?.evaluation_id == null) return <>{words}</>;
   return (
     <Link to="/evaluations/$evaluationId" params={{ evaluationId: result.evaluation_id }}>

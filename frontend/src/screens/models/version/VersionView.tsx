@@ -43,7 +43,11 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
         <>
           <CopyAs snippets={copied} />
           {session?.scope === "admin" ? <DeleteVersion version={version} /> : null}
-          <Link to="/chat" search={{ model: reference }} className={buttonClass("primary")}>
+          <Link
+            to="/chat"
+            search={{ model: reference }}
+            className={buttonClass(tab === "export" ? "plain" : "primary")}
+          >
             Talk to it
           </Link>
         </>
