@@ -5,6 +5,8 @@ export default defineConfig({
   plugins: [react()],
   test: {
     testTimeout: 60_000,
+    // On two cores Vitest would take one of them.
+    maxWorkers: "100%",
     coverage: {
       include: ["src/**/*.{ts,tsx}"],
       exclude: ["src/testing/**", "src/api/schema.gen.ts", "src/app/main.tsx", "src/**/*.d.ts"],
@@ -18,6 +20,7 @@ export default defineConfig({
           name: "client against a real server",
           include: ["src/api/**/*.test.ts", "scripts/**/*.test.ts"],
           globalSetup: "src/testing/server.ts",
+          setupFiles: "src/testing/realServer.ts",
         },
       },
       {
@@ -26,6 +29,8 @@ export default defineConfig({
           name: "components",
           include: ["src/{ui,screens,app}/**/*.test.{ts,tsx}"],
           environment: "happy-dom",
+          // Screens are loaded once, not once a file: the tests leave nothing behind (see setup.ts).
+          isolate: false,
           setupFiles: "src/testing/setup.ts",
         },
       },

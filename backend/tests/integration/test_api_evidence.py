@@ -1,6 +1,7 @@
 """Evidence over HTTP."""
 
 import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -37,6 +38,11 @@ def test_a_run_is_packed_listed_verified_and_downloaded(
     assert detail == packed.json()
     assert all(file["proves"] for file in detail["files"])
     assert client.post(f"{EVIDENCE}/{RUN}/verify").json()["passed"]
+    *steps, verdict = map(json.loads, client.post(f"{EVIDENCE}/{RUN}/verify/live").text.splitlines())
+    assert verdict["passed"]
+    assert [len(step["checks"]) for step in steps] == sorted(len(step["checks"]) for step in steps)
+    assert steps[-1]["checks"] == verdict["checks"]
+    assert 0 < steps[-1]["num_bytes"] <= steps[-1]["total_bytes"]
     answer = client.get(f"{EVIDENCE}/{RUN}/download")
     (tmp_path / "bundle.zip").write_bytes(answer.content)
     assert verify_evidence(tmp_path / "bundle.zip").passed
@@ -72,6 +78,7 @@ def test_what_does_not_exist_is_not_found(client: TestClient) -> None:
     error_of(client.get(f"{EVIDENCE}/nothing"), 404)
     error_of(client.get(f"{EVIDENCE}/nothing/download"), 404)
     error_of(client.post(f"{EVIDENCE}/nothing/verify"), 404)
+    error_of(client.post(f"{EVIDENCE}/nothing/verify/live"), 404)
     error_of(client.post(f"{EVIDENCE}/pack", json={"run_id": "../x"}), 422)
 
 

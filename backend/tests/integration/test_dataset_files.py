@@ -72,6 +72,14 @@ def test_a_damaged_dataset_does_not_hide_the_others(tmp_path: Path) -> None:
     assert dataset_keys(tmp_path / "datasets") == ["demo-v2"]
 
 
+def test_datasets_are_found_by_a_part_of_their_key(tmp_path: Path) -> None:
+    build(tmp_path, sums(3))
+    build(tmp_path, sums(3), dataset_version="v2")
+    page = list_datasets(tmp_path / "datasets", limit=10, offset=0, text="O-V2")
+    assert [summary.dataset_key for summary in page.data] == ["demo-v2"]
+    assert page.pagination.total == 1
+
+
 def test_a_copied_directory_does_not_pass_for_another_dataset(tmp_path: Path) -> None:
     build(tmp_path, sums(3))
     shutil.copytree(tmp_path / "datasets/demo-v1", tmp_path / "datasets/other-v1")

@@ -20,8 +20,10 @@ from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.engine import open_engine, reading
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.flags import FlagRepository
+from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.db.migrate import alembic_config, current_revision, ensure_schema
 from tunix_rt.db.models import ModelRepository
+from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.schema import SCHEMA_HEAD
 from tunix_rt.db.sweeps import SweepRepository
@@ -29,7 +31,7 @@ from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.db.workers import WorkerRepository
 
-RELEASED = ("0001", "0002", "0003")
+RELEASED = ("0001", "0002", "0003", "0004", "0005")
 
 
 MakeEmpty = Callable[[], Engine]
@@ -121,6 +123,10 @@ def _check_what_is_found(old: Engine, revision: str) -> None:
         assert [baseline.name for baseline in BaselineRepository(old).list()] == ["main"]
     if revision >= "0003":
         _check_the_service(old)
+    if revision >= "0004":
+        assert GateCheckRepository(old).list(limit=10, offset=0).total == 1
+    if revision >= "0005":
+        assert PreferenceRepository(old).list(limit=10, offset=0)[1] == 1
 
 
 def _check_the_service(old: Engine) -> None:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 from sqlalchemy import Engine, text
@@ -23,7 +24,8 @@ from support.queued_runs import claimed, make_worker, queued
 from support.sweeps import make_sweep
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.access import ApiToken
-from tunix_rt.core.evaluation.comparison import Baseline
+from tunix_rt.core.chat.preference import Preference
+from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule
 from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.core.models.version import NewModel
 from tunix_rt.core.sweeps.sweep import Trial
@@ -34,6 +36,28 @@ from tunix_rt.services.linting import score_trace
 from tunix_rt.services.store import Store, store_over
 
 DUMPS = Path(__file__).parents[1] / "golden" / "schemas"
+_ID = UUID("01234567-89ab-8def-8123-456789abcdef")
+_GATE_CHECK = GateCheck(
+    checked_at=NOON,
+    baseline_name="main",
+    baseline_evaluation_id=_ID,
+    evaluation_id=_ID,
+    model_name="sums:1",
+    evalset="eval_v2",
+    passed=True,
+    reasons=(),
+    rule=GateRule(),
+)
+_VOTE = Preference.model_validate(
+    {
+        "id": _ID,
+        "created_at": NOON,
+        "messages": [{"role": "user", "content": "What is 2 + 3?"}],
+        "a": {"model": "sums:1", "content": "5"},
+        "b": {"model": "sums:2", "content": "6"},
+        "choice": "a",
+    }
+)
 _NOISE = ("--", "SET ", "SELECT pg_catalog.set_config", "\\")
 _DATABASE = "dumped"
 
@@ -75,6 +99,10 @@ def fill(store: Store, revision: str) -> None:
         _fill_registry(store)
         _fill_sweeps(store)
         store.tokens.add(ApiToken(token_id="ci", name="CI", scope="read", created_at=NOON), "0" * 64)
+    if revision >= "0004":
+        store.gate_checks.add(_GATE_CHECK)
+    if revision >= "0005":
+        store.preferences.add(_VOTE)
 
 
 def _fill_queue(store: Store) -> None:

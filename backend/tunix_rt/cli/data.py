@@ -145,9 +145,14 @@ def ingest(
 
 
 @app.command("list")
-def list_datasets(limit: PageLimit = 100, offset: PageOffset = 0, as_json: JsonFlag = False) -> None:
+def list_datasets(
+    text: Annotated[str | None, typer.Option(help="Only those whose key has this in it.")] = None,
+    limit: PageLimit = 100,
+    offset: PageOffset = 0,
+    as_json: JsonFlag = False,
+) -> None:
     """Show the datasets."""
-    page = dataset_service.list_datasets(load_settings().datasets_dir, limit=limit, offset=offset)
+    page = dataset_service.list_datasets(load_settings().datasets_dir, limit=limit, offset=offset, text=text)
     print_json(page) if as_json else data_view.print_list(page)
 
 

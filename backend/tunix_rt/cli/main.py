@@ -23,6 +23,7 @@ COMMANDS = {
     "runs": "runs_commands:app",
     "queue": "queue:app",
     "worker": "worker:worker",
+    "tasks": "tasks:app",
     "tune": "tune:app",
     "eval": "eval_commands:app",
     "compare": "compare:compare",

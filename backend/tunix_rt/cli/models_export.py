@@ -23,6 +23,7 @@ from tunix_rt.services.registry.exporting import (
     export_zip,
     require_possible,
 )
+from tunix_rt.services.registry.parity import OnStage
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.run_manifests import JOIN_WAIT_S
 from tunix_rt.services.store import Store
@@ -60,19 +61,20 @@ def export(
     with open_store() as store:
         version = resolve(store, model)
         request = ExportRequest(version, form, output.absolute(), dtype, DeviceRequest(device))
-        report = _exported(store, request, engine)
+        report = exported(store, request, engine, note)
     print_json(report.to_json()) if as_json else print_report(report, str(output))
     if not report.passed:
         note("the export is not the registered model: see the report in it; --dtype float32 rounds nothing")
         raise typer.Exit(1)
 
 
-def _exported(store: Store, request: ExportRequest, asked: AskedEngine) -> ExportReport:
+def exported(store: Store, request: ExportRequest, asked: AskedEngine, on_stage: OnStage) -> ExportReport:
+    """Export with the engine that can, or the one that was asked for."""
     require_possible(request)
     if request.form == "zip":
         return export_zip(store, request)
     choice = chosen_engine(asked, request.device.name, resumed=_drawn_by(request.version))
-    return export_directory(store, load_engine(choice), request, note)
+    return export_directory(store, load_engine(choice), request, on_stage)
 
 
 def _drawn_by(version: ModelVersion) -> EngineName | None:

@@ -108,6 +108,11 @@ class Settings(BaseSettings):
         return self.home_dir / "jobs"
 
     @property
+    def tasks_dir(self) -> Path:
+        """Where workers keep what belongs to a task: its output, its progress, what it exported."""
+        return self.home_dir / "tasks"
+
+    @property
     def models_dir(self) -> Path:
         """Where the weights of registered models live."""
         return self.home_dir / "models"

@@ -60,9 +60,10 @@ class RowPage(BaseModel):
     pagination: Pagination
 
 
-def list_datasets(datasets_dir: Path, *, limit: int, offset: int) -> DatasetList:
-    """A page of the complete datasets, by key."""
-    keys = dataset_keys(datasets_dir)
+def list_datasets(datasets_dir: Path, *, limit: int, offset: int, text: str | None = None) -> DatasetList:
+    """A page of the complete datasets by key; of those whose key has `text` in it when it is given."""
+    wanted = (text or "").strip().lower()
+    keys = [key for key in dataset_keys(datasets_dir) if wanted in key.lower()]
     page = keys[offset : offset + limit]
     manifests = {key: _manifest_or_none(datasets_dir, key) for key in page}
     return DatasetList(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.config.settings import Settings
@@ -58,6 +58,8 @@ class EvaluationRequest:
     """Only the first items."""
     output: Path | None = None
     """Directory of the evaluation. None: one in the home directory."""
+    evaluation_id: UUID | None = None
+    """Of a new evaluation. None: any."""
 
 
 def evaluate(
@@ -112,7 +114,7 @@ def _start(
         versions=protocol_versions(evalset.items),
     )
     return EvaluationStart(
-        evaluation_id=uuid4(),
+        evaluation_id=request.evaluation_id or uuid4(),
         created_at=datetime.now(UTC),
         model=found.identified(source, view.show_hashing),
         evalset=evalset.name,

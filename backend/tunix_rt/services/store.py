@@ -15,6 +15,7 @@ from tunix_rt.db.models import ModelRepository
 from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.db.workers import WorkerRepository
@@ -36,6 +37,7 @@ class Store:
     preferences: PreferenceRepository
     runs: RunRepository
     outside: OutsideRuns
+    tasks: TaskRepository
     workers: WorkerRepository
     flags: FlagRepository
     tokens: TokenRepository
@@ -72,6 +74,7 @@ def store_over(engine: Engine, settings: Settings) -> Store:
         preferences=PreferenceRepository(engine),
         runs=(runs := RunRepository(engine)),
         outside=OutsideRuns(settings.runs_dir, runs),
+        tasks=TaskRepository(engine),
         workers=WorkerRepository(engine),
         flags=FlagRepository(engine),
         tokens=TokenRepository(engine),

@@ -16,7 +16,8 @@ from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.store import Store
 from tunix_rt.worker.children import evaluation_command, training_job
 from tunix_rt.worker.diary import Diary
-from tunix_rt.worker.executors.base import Child, ChildExit, Executor, Job
+from tunix_rt.worker.executors.base import ChildExit, Executor, Job
+from tunix_rt.worker.executors.local import LocalExecutor
 from tunix_rt.worker.heartbeat import Heartbeat
 from tunix_rt.worker.outcome import (
     AttemptEnd,
@@ -30,9 +31,8 @@ from tunix_rt.worker.outcome import (
     what_happened,
 )
 from tunix_rt.worker.processes import wait_until
+from tunix_rt.worker.steering import Steering
 
-_POLL_S = 0.2
-_NOT_STARTED = ChildExit(None, detail="It was stopped before it began.")
 _LOST_TOO_OFTEN = ChildExit(None, detail="Its worker was lost.", is_infrastructure=True)
 _STOPPING: dict[StopReason, str] = {
     "cancel": "Asked to save and stop.",
@@ -50,6 +50,8 @@ class Workplace:
     executor: Executor
     evaluator: Executor
     """Evaluates what was trained. Its results go into the database, so that it is always this machine."""
+    task_executor: LocalExecutor
+    """Carries tasks out, on this machine for the same reason."""
     heartbeat: Heartbeat
     must_leave: threading.Event
     """No patience is left with a database that is away."""
@@ -64,10 +66,7 @@ class Attempt:
         self._claim = claim
         self._diary = Diary(workplace.store.runs, claim.lease)
         self.slot = slot
-        self._stop_reason: StopReason | None = None
-        self._is_stopping = False
-        self._must_die = False
-        self._changed = threading.Event()
+        self._steering = Steering(workplace.heartbeat, lease_s=self._settings.worker_lease_s)
 
     @property
     def lease(self) -> Lease:
@@ -82,9 +81,8 @@ class Attempt:
             self.ask("pause")
 
     def ask(self, reason: StopReason) -> None:
-        """Stop with a checkpoint. The first reason counts; the queue knows of a later cancel by itself."""
-        self._stop_reason = self._stop_reason or reason
-        self._changed.set()
+        """Stop with a checkpoint."""
+        self._steering.ask(reason)
 
     def lose(self) -> None:
         """The run is another worker's now: end everything, write nothing more."""
@@ -93,8 +91,7 @@ class Attempt:
 
     def kill(self) -> None:
         """End the child at once."""
-        self._must_die = True
-        self._changed.set()
+        self._steering.kill()
 
     def write_notes(self) -> None:
         """Write down what has happened so far."""
@@ -166,7 +163,8 @@ class Attempt:
         if how.code == 0:
             self._note("evaluated", f"Evaluated on {eval_set}.", eval_set=eval_set)
             return trained
-        is_interrupted = how.code is None if self._stop_reason is None else self._stop_reason != "cancel"
+        reason = self._steering.reason
+        is_interrupted = how.code is None if reason is None else reason != "cancel"
         outcome = (
             self._decided(self._end(replace(how, code=None), num_failures)) if is_interrupted else trained
         )
@@ -177,30 +175,12 @@ class Attempt:
         return trained
 
     def _watched(self, executor: Executor, job: Job) -> ChildExit:
-        if self._stop_reason is not None or self._must_die:
-            return _NOT_STARTED
-        child = executor.start(job)
-        try:
-            while (how := child.poll()) is None:
-                self._steer(child)
-                self._changed.wait(_POLL_S)
-                self._changed.clear()
-        finally:
-            child.close()
+        how = self._steering.watch(
+            lambda: executor.start(job), lambda reason: self._note("stopping", _STOPPING[reason])
+        )
         if how.was_killed:
             self._note("killed", "Killed: it did not stop when it was asked to.")
         return how
-
-    def _steer(self, child: Child) -> None:
-        # On our own clock: when others may take the run, nothing of it runs here any more.
-        if self._workplace.heartbeat.silence_s() > self._settings.worker_lease_s:
-            self.ask("silence")
-        if self._must_die:
-            child.kill()
-        elif self._stop_reason is not None and not self._is_stopping:
-            self._is_stopping = True
-            child.stop()
-            self._note("stopping", _STOPPING[self._stop_reason])
 
     def _note(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
         self._diary.note(kind, message, **details)
@@ -215,7 +195,7 @@ class Attempt:
         return self._decided(replace(end, failure=failure))
 
     def _end(self, how: ChildExit, num_failures: int) -> AttemptEnd:
-        return AttemptEnd(self.lease.run_id, how, self._stop_reason, num_failures)
+        return AttemptEnd(self.lease.run_id, how, self._steering.reason, num_failures)
 
     def _decided(self, end: AttemptEnd) -> Outcome:
         return outcome_of(end, max_failures=self._settings.run_max_failures)

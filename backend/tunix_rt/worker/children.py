@@ -1,4 +1,4 @@
-"""What an attempt runs: the training, then the evaluation, as commands with their environment."""
+"""What an attempt runs: a training, then its evaluation, or a task, as commands with their environment."""
 
 import os
 from collections.abc import Mapping
@@ -7,9 +7,11 @@ from tunix_rt.config.recipe_loading import resolve_recipe
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.runs.run import Claim
 from tunix_rt.core.runs.worker import Slot
+from tunix_rt.core.tasks.task import Task
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.worker.executors.base import Job
+from tunix_rt.files.task_dirs import TaskDir
+from tunix_rt.worker.executors.base import ChildJob, Job
 
 _PROGRAM = ("-m", "tunix_rt.cli")
 _VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
@@ -40,6 +42,19 @@ def evaluation_command(claim: Claim, eval_set: str, slot: Slot) -> tuple[str, ..
     device = _device(claim.run.device, slot)
     how = ("--engine", claim.run.engine, "--device", device)
     return (*_PROGRAM, "eval", "run", claim.run.run_id, "--eval-set", eval_set, *how)
+
+
+def task_job(settings: Settings, task: Task, slot: Slot) -> ChildJob:
+    """Carry a task out; the same command goes on where an evaluation stopped."""
+    device = _device(task.request.device, slot)
+    return ChildJob(
+        run_id=str(task.task_id),
+        attempt=task.num_attempts,
+        command=(*_PROGRAM, "tasks", "carry-out", str(task.task_id), "--device", device),
+        environment=_environment(settings, slot),
+        job_dir=TaskDir(settings.tasks_dir / str(task.task_id)).job_dir,
+        grace_s=settings.cancel_grace_s,
+    )
 
 
 def _device(asked: str, slot: Slot) -> str:

@@ -33,7 +33,7 @@ class Beating(Protocol):
 
 
 class Heartbeat:
-    """Keeps the leases of a worker, in one statement each time, whatever the number of its runs.
+    """Keeps the leases of a worker, in one statement a queue each time, whatever the number of its runs.
 
     The database is asked from here only: while it is away, or a connection hangs, nobody but this waits.
     """
@@ -90,7 +90,9 @@ class Heartbeat:
             attempts = list(self._attempts.values())
         began_s = self._clock()
         try:
-            answers = self._store.runs.beat([attempt.lease for attempt in attempts])
+            leases = [attempt.lease for attempt in attempts]
+            # A token is of a run or of a task: the other queue does not know it.
+            answers = (*self._store.runs.beat(leases), *self._store.tasks.beat(leases))
             if not self._store.workers.beat(self._worker.worker_id):
                 self._store.workers.register(self._worker)
             self._last_answer_s = began_s

@@ -1,4 +1,4 @@
-"""The worker: takes runs from the queue and sees to it that each comes to a right end."""
+"""The worker: takes runs and tasks from the queue and sees to it that each comes to a right end."""
 
 import logging
 import os
@@ -15,7 +15,6 @@ from tunix_rt import __version__
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import StorageError
 from tunix_rt.core.runs.request import ExecutorName
-from tunix_rt.core.runs.run import Claim
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Slot, Worker, WorkerStatus
 from tunix_rt.services.store import Store, open_store
@@ -25,6 +24,7 @@ from tunix_rt.worker.executors.local import LocalExecutor
 from tunix_rt.worker.heartbeat import Heartbeat
 from tunix_rt.worker.maintenance import Maintenance
 from tunix_rt.worker.processes import process_start, wait_until
+from tunix_rt.worker.task_attempt import TaskAttempt
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +46,13 @@ class WorkerLoop:
         self._executor_name: ExecutorName = "ray" if executor.name == "ray" else "local"
         self._heartbeat = Heartbeat(store, self.worker)
         self._must_leave = threading.Event()
-        local = evaluator or LocalExecutor(grace_s=self._settings.cancel_grace_s)
-        self._workplace = Workplace(store, executor, local, self._heartbeat, self._must_leave)
+        local = LocalExecutor(grace_s=self._settings.cancel_grace_s)
+        self._workplace = Workplace(
+            store, executor, evaluator or local, local, self._heartbeat, self._must_leave
+        )
         # A slot for one device is used before one for any.
         self._free = sorted(slots, key=lambda slot: slot.device == "auto")
-        self._attempts: dict[Attempt, threading.Thread] = {}
+        self._attempts: dict[Attempt | TaskAttempt, threading.Thread] = {}
         self._claiming = threading.Lock()
         self._must_stop = threading.Event()
         self._something_ended = threading.Event()
@@ -90,28 +92,40 @@ class WorkerLoop:
         self._bury_the_ended()
         while self._free and not self._must_stop.is_set():
             try:
-                claim = self._claimed()
+                attempt = self._claimed()
             except StorageError as error:
                 logger.debug("no run can be taken while the database is away: %s", error)
                 return
-            if claim is None:
+            if attempt is None:
                 return
+            logger.info("%s is taken on %s", attempt.lease.run_id, attempt.slot)
+            self._attempts[attempt] = _started(self._work, attempt)
 
-    def _claimed(self) -> Claim | None:
+    def _claimed(self) -> Attempt | TaskAttempt | None:
         # Under a lock: whoever looks at the leases of this worker must find each of them in good hands.
         with self._claiming:
-            claim = self._store.runs.claim(self.worker.worker_id, self._free, self._executor_name)
-            if claim is None:
-                return None
-            slot = next(slot for slot in self._free if slot.takes(claim.run.device))
-            self._free.remove(slot)
-            attempt = Attempt(self._workplace, claim, slot)
-            self._heartbeat.add(attempt)
-        logger.info("%s: attempt %d on %s", claim.run.run_id, claim.attempt, slot)
-        self._attempts[attempt] = _started(self._work, attempt)
-        return claim
+            # First the tasks: they are short, and somebody waits for them.
+            attempt = self._claimed_task() or self._claimed_run()
+            if attempt is not None:
+                self._heartbeat.add(attempt)
+        return attempt
 
-    def _work(self, attempt: Attempt) -> None:
+    def _claimed_task(self) -> TaskAttempt | None:
+        claim = self._store.tasks.claim(self.worker.worker_id, self._free)
+        if claim is None:
+            return None
+        return TaskAttempt(self._workplace, claim, self._taken_slot(claim.task.request.device))
+
+    def _claimed_run(self) -> Attempt | None:
+        claim = self._store.runs.claim(self.worker.worker_id, self._free, self._executor_name)
+        return None if claim is None else Attempt(self._workplace, claim, self._taken_slot(claim.run.device))
+
+    def _taken_slot(self, device: str) -> Slot:
+        slot = next(slot for slot in self._free if slot.takes(device))
+        self._free.remove(slot)
+        return slot
+
+    def _work(self, attempt: Attempt | TaskAttempt) -> None:
         try:
             attempt.run()
         finally:
@@ -126,7 +140,8 @@ class WorkerLoop:
     def _leases(self) -> tuple[tuple[LeaseBeat, ...], frozenset[str]]:
         """Every lease there is, and which of them are kept here."""
         with self._claiming:
-            return self._store.runs.leases(), self._heartbeat.tokens()
+            leases = (*self._store.runs.leases(), *self._store.tasks.leases())
+            return leases, self._heartbeat.tokens()
 
     def _drain(self) -> None:
         logger.info("worker %s stops %d runs", self.worker.worker_id, len(self._attempts))

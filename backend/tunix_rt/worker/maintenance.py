@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from tunix_rt.core.errors import StorageError
 from tunix_rt.core.runs.backoff import backoff_s
+from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Worker
 from tunix_rt.services.store import Store
@@ -98,8 +99,11 @@ class Maintenance:
         # Whether there was progress in between is seen by whoever takes it next, from the checkpoints.
         num_failures = lease.num_failures + 1
         not_before = datetime.now(UTC) + timedelta(seconds=backoff_s(num_failures))
+        # A token is of a run or of a task: the other queue does not know it.
         if self._store.runs.lose(
             lease.run_id, lease.token, reason, not_before=not_before, num_failures=num_failures
+        ) or self._store.tasks.requeue(
+            Lease(run_id=lease.run_id, token=lease.token), not_before=not_before, num_failures=num_failures
         ):
             logger.warning("%s goes back into the queue: %s", lease.run_id, reason)
 

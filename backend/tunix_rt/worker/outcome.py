@@ -163,13 +163,14 @@ def _failure(end: AttemptEnd) -> RunFailure:
     if said is not None:
         return RunFailure(code=said.code, detail=redacted(said.detail), next_step=redacted(said.next_step))
     kind = _OWN_FAULT.get(code, TunixRTError).code
-    if (printed := _last_error(end.output_tail)) is not None and end.exit.signal is None:
+    if (printed := last_error(end.output_tail)) is not None and end.exit.signal is None:
         detail, next_step = printed
         return RunFailure(code=kind, detail=redacted(detail), next_step=redacted(next_step))
     return RunFailure(code=kind, detail=redacted(what_happened(end.exit)), next_step=_advice(end))
 
 
-def _last_error(tail: str) -> tuple[str, str] | None:
+def last_error(tail: str) -> tuple[str, str] | None:
+    """The last error that a command line printed, with its next step."""
     found = [*_ERROR.finditer(tail)]
     return (found[-1]["detail"][:_SHOWN_CHARS], found[-1]["next_step"][:_SHOWN_CHARS]) if found else None
 

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "./client";
-import type { EvidenceManifest, EvidenceVerdict, PackBody } from "./schema.gen";
+import type { Check, EvidenceManifest, EvidenceVerdict, PackBody } from "./schema.gen";
 
 /** Which runs are offered to pack: as many as one page may have. */
 const NUM_RUNS_OFFERED = 100;
@@ -35,9 +35,37 @@ export function packEvidence(body: PackBody): Promise<EvidenceManifest> {
   return unwrap(api.POST("/api/evidence/pack", { body }));
 }
 
-/** Hash, read, recompute and score all of it again. */
-export function verifyEvidence(evidenceId: string): Promise<EvidenceVerdict> {
-  return unwrap(api.POST("/api/evidence/{evidence_id}/verify", of(evidenceId)));
+/** How far a verification is. OpenAPI describes whole answers only, not the lines of one. */
+export interface VerifyProgress {
+  checks: Check[];
+  num_bytes: number;
+  total_bytes: number;
+}
+
+/** Hash, read, recompute and score all of it again; `onProgress` is told on the way. */
+export async function verifyEvidence(
+  evidenceId: string,
+  onProgress: (progress: VerifyProgress) => void,
+): Promise<EvidenceVerdict> {
+  const request = api.POST("/api/evidence/{evidence_id}/verify/live", { ...of(evidenceId), parseAs: "stream" });
+  const body = (await unwrap(request)) as ReadableStream<Uint8Array>;
+  let last: VerifyProgress | EvidenceVerdict | undefined;
+  for await (const line of linesOf(body)) {
+    last = JSON.parse(line) as VerifyProgress | EvidenceVerdict;
+    if ("num_bytes" in last) onProgress(last);
+  }
+  if (last === undefined || "num_bytes" in last) throw new Error("The server broke off before the verdict.");
+  return last;
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
+  let text = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const lines = (text + piece.value).split("\n");
+    text = lines.pop() ?? "";
+    yield* lines;
+  }
 }
 
 /** Where a file of a bundle is looked at. */

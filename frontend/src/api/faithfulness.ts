@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "./client";
-import type { FaithfulnessList, FaithfulnessReport } from "./schema.gen";
+import type { EvaluatedModel, FaithfulnessList, FaithfulnessReport, FaithfulnessSummary } from "./schema.gen";
 
 /** Every report, newest first; of the model of one evaluation where its id is given. */
 export const faithfulnessListQuery = (evaluationId?: string) =>
@@ -12,6 +12,18 @@ export const faithfulnessListQuery = (evaluationId?: string) =>
       return unwrap(api.GET("/api/evaluations/{evaluation_id}/faithfulness", { params }));
     },
   });
+
+/** The newest report about a model: the same weights, or where either was not hashed, the same name. */
+export function newestReportOf(
+  reports: readonly FaithfulnessSummary[],
+  model: EvaluatedModel,
+): FaithfulnessSummary | undefined {
+  return reports.find(({ setup }) =>
+    setup.model.weights_hash != null && model.weights_hash != null
+      ? setup.model.weights_hash === model.weights_hash
+      : setup.model.name === model.name && setup.model.origin === model.origin,
+  );
+}
 
 /** A report with every trial. */
 export const faithfulnessQuery = (reportId: string) =>

@@ -72,6 +72,16 @@ export function setNotes(versionId: string, notes: string): Promise<ModelVersion
   return unwrap(api.PUT("/api/models/versions/{version_id}/notes", { ...of(versionId), body: { notes } }));
 }
 
+export function setTag(versionId: string, name: string, value: string): Promise<ModelVersion> {
+  return unwrap(
+    api.PUT("/api/models/versions/{version_id}/tags/{name}", { ...ofTag(versionId, name), body: { value } }),
+  );
+}
+
+export async function removeTag(versionId: string, name: string): Promise<void> {
+  await unwrap(api.DELETE("/api/models/versions/{version_id}/tags/{name}", ofTag(versionId, name)));
+}
+
 /** Read every byte again and compare with what was registered. */
 export function verifyVersion(versionId: string): Promise<VersionVerdict> {
   return unwrap(api.POST("/api/models/versions/{version_id}/verify", of(versionId)));
@@ -93,4 +103,8 @@ export function referenceOf({ model, version }: Pick<ModelVersion, "model" | "ve
 
 function of(versionId: string) {
   return { params: { path: { version_id: versionId } } };
+}
+
+function ofTag(versionId: string, name: string) {
+  return { params: { path: { version_id: versionId, name } } };
 }

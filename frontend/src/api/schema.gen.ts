@@ -2076,6 +2076,117 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Tasks
+         * @description A page of tasks, newest first, with the total.
+         */
+        get: operations["get_tasks_api_tasks_get"];
+        put?: never;
+        /**
+         * Post Task
+         * @description Put an evaluation or an export into the queue.
+         *
+         *     404 if model or eval set is unknown, 422 if it cannot be exported like that, 501 if a checker's extra is
+         *     not installed.
+         */
+        post: operations["post_task_api_tasks_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{task_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Task
+         * @description A task: what was asked, how far it is, what came out. 404 if unknown.
+         */
+        get: operations["get_task_api_tasks__task_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Task
+         * @description Forget a task and its exported files; an evaluation stays. 404 if unknown, 409 until it has ended.
+         */
+        delete: operations["delete_task_api_tasks__task_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{task_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Task
+         * @description Stop a task. An evaluation keeps its answers: asked again, it goes on. 404 if unknown, 409 if ended.
+         */
+        post: operations["cancel_task_api_tasks__task_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{task_id}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Output
+         * @description The end of what it printed. 404 if unknown.
+         */
+        get: operations["get_output_api_tasks__task_id__output_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{task_id}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Export
+         * @description The exported files with their report, as a zip. 404 if unknown, 409 if it has exported nothing.
+         */
+        get: operations["download_export_api_tasks__task_id__download_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/evidence": {
         parameters: {
             query?: never;
@@ -2150,6 +2261,26 @@ export interface paths {
          * @description Hash, read, recompute and score all of it again. 404 if unknown; a bundle that fails is a 200.
          */
         post: operations["verify_api_evidence__evidence_id__verify_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evidence/{evidence_id}/verify/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify Live
+         * @description The same line by line: how far it is after every file and check, then the verdict. 404 if unknown.
+         */
+        post: operations["verify_live_api_evidence__evidence_id__verify_live_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3457,6 +3588,60 @@ export interface components {
             };
         };
         /**
+         * EvaluateModel
+         * @description Let a model answer an eval set, and judge what it writes.
+         */
+        EvaluateModel: {
+            /**
+             * Engine
+             * @default auto
+             * @enum {string}
+             */
+            engine?: "auto" | "jax" | "torch";
+            /**
+             * Device
+             * @default auto
+             * @enum {string}
+             */
+            device?: "auto" | "cpu" | "gpu" | "tpu";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "evaluation";
+            /**
+             * Model
+             * @description A registered model (`name`, `name@alias`, `name:version`) or the id of a run. Never a path.
+             */
+            model: string;
+            /**
+             * Eval Set
+             * @description Name of a shipped eval set or of one in the home's `evalsets/`.
+             */
+            eval_set: string;
+            /**
+             * @default {
+             *       "temperature": 0,
+             *       "top_p": 1,
+             *       "num_samples": 1,
+             *       "seed": 0,
+             *       "max_new_tokens": 512
+             *     }
+             */
+            decoding?: components["schemas"]["Decoding"];
+            /**
+             * Is Lenient
+             * @description Also look for answers in phrases and last numbers, counted apart.
+             * @default false
+             */
+            is_lenient?: boolean;
+            /**
+             * Limit
+             * @description Only the first items: another eval set, and so not comparable with the whole one.
+             */
+            limit?: number | null;
+        };
+        /**
          * EvaluateRun
          * @description Which texts of a run to judge, and by what.
          */
@@ -3766,6 +3951,87 @@ export interface components {
              * @enum {string}
              */
             arm: "control" | "corrupted" | "all-steps" | "removed" | "early" | "no-steps" | "check-clean" | "check-corrupted";
+        };
+        /**
+         * ExportModel
+         * @description Write a registered model for other programs, and prove that it is the same.
+         */
+        ExportModel: {
+            /**
+             * Engine
+             * @default auto
+             * @enum {string}
+             */
+            engine?: "auto" | "jax" | "torch";
+            /**
+             * Device
+             * @default auto
+             * @enum {string}
+             */
+            device?: "auto" | "cpu" | "gpu" | "tpu";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "export";
+            /**
+             * Model
+             * @description A registered model (`name`, `name@alias`, `name:version`).
+             */
+            model: string;
+            /**
+             * Form
+             * @description merged: a whole model; adapter: as PEFT loads it; zip: what was registered.
+             * @enum {string}
+             */
+            form: "merged" | "adapter" | "zip";
+            /**
+             * Dtype
+             * @description Of merged weights. auto: as the base model has them.
+             * @default auto
+             * @enum {string}
+             */
+            dtype?: "auto" | "float32" | "bfloat16";
+        };
+        /**
+         * ExportReport
+         * @description Which version was exported, into which files, and that they are the same model.
+         */
+        ExportReport: {
+            /**
+             * Report Version
+             * @default 1
+             * @constant
+             */
+            report_version?: "1";
+            /** Version */
+            version: string;
+            /** Content Hash */
+            content_hash: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "model" | "adapter";
+            /**
+             * Form
+             * @enum {string}
+             */
+            form: "merged" | "adapter" | "zip";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Tunix Rt Version */
+            tunix_rt_version: string;
+            /** Files */
+            files: components["schemas"]["ModelFile"][];
+            /** Is Same Bytes */
+            is_same_bytes: boolean;
+            tokens?: components["schemas"]["TokenParity"] | null;
+            /** Passed */
+            passed: boolean;
         };
         /**
          * ExtraReport
@@ -5362,6 +5628,18 @@ export interface components {
             };
         };
         /**
+         * PromptParity
+         * @description What both models wrote for one prompt, token by token.
+         */
+        PromptParity: {
+            /** Prompt */
+            prompt: string;
+            /** Registered */
+            registered: number[];
+            /** Exported */
+            exported: number[];
+        };
+        /**
          * Protocol
          * @description Everything that decides a score, apart from the model.
          */
@@ -6594,6 +6872,78 @@ export interface components {
             data: components["schemas"]["PlanTarget"][];
         };
         /**
+         * Task
+         * @description One task. Its states are those of a run.
+         */
+        Task: {
+            /**
+             * Task Id
+             * Format: uuid
+             */
+            task_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Model */
+            model: string;
+            /** Request */
+            request: components["schemas"]["EvaluateModel"] | components["schemas"]["ExportModel"];
+            /** Num Attempts */
+            num_attempts: number;
+            /** Num Failures */
+            num_failures: number;
+            /** Not Before */
+            not_before?: string | null;
+            /** Worker Id */
+            worker_id?: string | null;
+            /** Started At */
+            started_at?: string | null;
+            /** Finished At */
+            finished_at?: string | null;
+            progress?: components["schemas"]["TaskProgress"] | null;
+            failure?: components["schemas"]["RunFailure"] | null;
+            result?: components["schemas"]["TaskResult"] | null;
+        };
+        /**
+         * TaskList
+         * @description A page of tasks, newest first.
+         */
+        TaskList: {
+            /** Data */
+            data: components["schemas"]["Task"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * TaskProgress
+         * @description How far a task is, in its own words. The content of its `progress.json`.
+         */
+        TaskProgress: {
+            /** Stage */
+            stage: string;
+            /** Num Done */
+            num_done?: number | null;
+            /** Num Total */
+            num_total?: number | null;
+            /** Tokens Per S */
+            tokens_per_s?: number | null;
+        };
+        /**
+         * TaskResult
+         * @description What a task made. The content of its `result.json`, which is written last.
+         */
+        TaskResult: {
+            /** Evaluation Id */
+            evaluation_id?: string | null;
+            export?: components["schemas"]["ExportReport"] | null;
+        };
+        /**
          * TextPart
          * @description A piece of a message. Models here read text only.
          */
@@ -6605,6 +6955,22 @@ export interface components {
             type: "text";
             /** Text */
             text: string;
+        };
+        /**
+         * TokenParity
+         * @description Greedy tokens of the registered and of the exported model.
+         */
+        TokenParity: {
+            /** Engine */
+            engine: string;
+            /** Device */
+            device: string;
+            /** Precision */
+            precision: string;
+            /** Max New Tokens */
+            max_new_tokens: number;
+            /** Prompts */
+            prompts: components["schemas"]["PromptParity"][];
         };
         /**
          * Trace
@@ -7552,6 +7918,7 @@ export type EvalItem = components['schemas']['EvalItem'];
 export type EvalSetDetail = components['schemas']['EvalSetDetail'];
 export type EvalSetList = components['schemas']['EvalSetList'];
 export type EvalSetSummary = components['schemas']['EvalSetSummary'];
+export type EvaluateModel = components['schemas']['EvaluateModel'];
 export type EvaluateRun = components['schemas']['EvaluateRun'];
 export type EvaluatedItem = components['schemas']['EvaluatedItem'];
 export type EvaluatedModel = components['schemas']['EvaluatedModel'];
@@ -7565,6 +7932,8 @@ export type EvidenceRow = components['schemas']['EvidenceRow'];
 export type EvidenceVerdict = components['schemas']['EvidenceVerdict'];
 export type Examination = components['schemas']['Examination'];
 export type ExampleRef = components['schemas']['ExampleRef'];
+export type ExportModel = components['schemas']['ExportModel'];
+export type ExportReport = components['schemas']['ExportReport'];
 export type ExtraReport = components['schemas']['ExtraReport'];
 export type Extraction = components['schemas']['Extraction'];
 export type FaithfulnessList = components['schemas']['FaithfulnessList'];
@@ -7637,6 +8006,7 @@ export type Preference = components['schemas']['Preference'];
 export type PreferenceList = components['schemas']['PreferenceList'];
 export type PromoteRequest = components['schemas']['PromoteRequest'];
 export type Promotion = components['schemas']['Promotion'];
+export type PromptParity = components['schemas']['PromptParity'];
 export type Protocol = components['schemas']['Protocol'];
 export type QueueState = components['schemas']['QueueState'];
 export type RandInt = components['schemas']['RandInt'];
@@ -7690,7 +8060,12 @@ export type StoredComparison = components['schemas']['StoredComparison'];
 export type StreamOptions = components['schemas']['StreamOptions'];
 export type SweepSpec = components['schemas']['SweepSpec'];
 export type TargetList = components['schemas']['TargetList'];
+export type Task = components['schemas']['Task'];
+export type TaskList = components['schemas']['TaskList'];
+export type TaskProgress = components['schemas']['TaskProgress'];
+export type TaskResult = components['schemas']['TaskResult'];
 export type TextPart = components['schemas']['TextPart'];
+export type TokenParity = components['schemas']['TokenParity'];
 export type Trace = components['schemas']['Trace'];
 export type TraceComparison = components['schemas']['TraceComparison'];
 export type TraceDetail = components['schemas']['TraceDetail'];
@@ -11259,6 +11634,8 @@ export interface operations {
             query?: {
                 limit?: number;
                 offset?: number;
+                /** @description stands in the key */
+                text?: string | null;
             };
             header?: never;
             path?: never;
@@ -17928,6 +18305,643 @@ export interface operations {
             };
         };
     };
+    get_tasks_api_tasks_get: {
+        parameters: {
+            query?: {
+                kind?: ("evaluation" | "export") | null;
+                /** @description `name:version`, or the id of a run */
+                model?: string | null;
+                /** @description any of these */
+                status?: ("queued" | "running" | "cancelling" | "cancelled" | "failed" | "succeeded")[] | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    post_task_api_tasks_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluateModel"] | components["schemas"]["ExportModel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_task_api_tasks__task_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_task_api_tasks__task_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    cancel_task_api_tasks__task_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_output_api_tasks__task_id__output_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    download_export_api_tasks__task_id__download_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": unknown;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     list_evidence_api_evidence_get: {
         parameters: {
             query?: {
@@ -18214,6 +19228,91 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EvidenceVerdict"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    verify_live_api_evidence__evidence_id__verify_live_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                evidence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description Unauthorized */

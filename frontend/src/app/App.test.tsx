@@ -48,6 +48,32 @@ test("the palette finds a place by a few letters and opens it", async () => {
   expect(screen.queryByRole("combobox")).toBeNull();
 });
 
+test("the palette finds what is in the home by its text", async () => {
+  const page = (data: object[]) => ({ data, pagination: { limit: 4, offset: 0, total: 1, total_is_exact: true } });
+  server.use(
+    answer("/api/tunix/runs", page([{ run_id: "20261115-120000-rate-1a2b" }])),
+    answer("/api/datasets", { ...page([{ dataset_key: "rates-v1" }]), damaged: [] }),
+    answer("/api/models", page([{ name: "rated" }, { name: "other" }])),
+    answer("/api/traces", page([{ id: "t-1", prompt_start: "At what rate?" }])),
+  );
+  const { user, address } = renderApp("/no-such-page");
+  await heading("There is no such page");
+  await user.keyboard("{Control>}k{/Control}");
+  await user.type(screen.getByRole("combobox"), "rate");
+  const home = await screen.findByRole("group", { name: "In this home" });
+  const names = within(home).getAllByRole("option");
+  expect(names.map(({ textContent }) => textContent)).toEqual([
+    "rate-1a2b run",
+    "rates-v1 dataset",
+    "rated model",
+    "At what rate? trace",
+  ]);
+  await user.click(within(home).getByRole("option", { name: /rates-v1/ }));
+  await waitFor(() => {
+    expect(address()).toBe("/datasets/rates-v1");
+  });
+});
+
 test("a question mark lists the keys, and they can be turned off", async () => {
   const { user, address } = renderApp("/no-such-page");
   await heading("There is no such page");

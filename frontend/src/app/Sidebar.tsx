@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { PlaceIcon } from "./PlaceIcon";
 import { type Place, PLACES } from "./places";
 import styles from "./Shell.module.css";
 
@@ -26,7 +27,11 @@ function PlaceLink({ place }: { place: Place }): ReactElement {
   return (
     <li>
       <Link to={place.to} className={styles.place} activeOptions={{ exact: place.to === "/", includeSearch: false }}>
+        <PlaceIcon to={place.to} />
         {place.label}
+        <kbd className={styles.keys} aria-hidden="true">
+          g {place.letter}
+        </kbd>
       </Link>
     </li>
   );

@@ -29,6 +29,7 @@ export function TopBar({ isMenuOpen, onMenu, onPalette, onHelp }: TopBarProps): 
         ☰
       </Button>
       <Link to="/" className={styles.brand}>
+        <img src="/favicon.svg" alt="" className={styles.mark} />
         Tunix RT
       </Link>
       <Button onClick={onPalette} aria-keyshortcuts="Control+K Meta+K">

@@ -2,7 +2,10 @@ import { http, HttpResponse, type JsonBodyType, type RequestHandler } from "msw"
 import { setupServer } from "msw/node";
 
 /** Stands in for the API while components are tested: whoever asks for more than a test has answered fails. */
-export const server = setupServer(answer("/api/session", { scope: "admin" }));
+export const server = setupServer(
+  answer("/api/session", { scope: "admin" }),
+  answer("/api/tasks", { data: [], pagination: { limit: 20, offset: 0, total: 0, total_is_exact: true } }),
+);
 
 /**
  * Answer a GET of the API.

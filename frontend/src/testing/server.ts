@@ -7,10 +7,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
 
 const PYTHON = fileURLToPath(new URL("../../../.venv/bin/python", import.meta.url));
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 5_000;
+
+declare module "vitest" {
+  interface ProvidedContext {
+    serverUrl: string;
+  }
+}
 
 export interface RunningServer {
   url: string;
@@ -19,9 +26,9 @@ export interface RunningServer {
 }
 
 /** Run the tests against a real server; it is gone afterwards. */
-export default async function setUp(): Promise<() => Promise<void>> {
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const { url, stop } = await startServer();
-  process.env.VITE_API_URL = url;
+  project.provide("serverUrl", url);
   return stop;
 }
 

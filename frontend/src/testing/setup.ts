@@ -1,15 +1,16 @@
 import { cleanup, configure } from "@testing-library/react";
 import { afterAll, afterEach, beforeAll } from "vitest";
+import { dismissAllToasts } from "../ui/feedback/toasts";
 import { server } from "./http";
 
 // The DOM of these tests has no layout: everything would be 0 pixels high, and a virtual list show nothing.
 Object.defineProperties(prototypeWith("clientHeight"), {
-  clientHeight: { get: () => 600 },
-  clientWidth: { get: () => 1_000 },
+  clientHeight: { get: () => 600, configurable: true },
+  clientWidth: { get: () => 1_000, configurable: true },
 });
 
 // KaTeX asks for it, and refuses to work in a page that has no document type.
-Object.defineProperty(document, "compatMode", { value: "CSS1Compat" });
+Object.defineProperty(document, "compatMode", { value: "CSS1Compat", configurable: true });
 
 // Nor can they draw: a canvas takes every stroke and shows none.
 Object.assign(Object.getPrototypeOf(document.createElement("canvas")) as object, { getContext: () => pen() });
@@ -26,6 +27,8 @@ afterEach(() => {
   cleanup();
   server.resetHandlers();
   localStorage.clear();
+  // The tests share their modules, and this is the one that keeps something.
+  dismissAllToasts();
 });
 
 afterAll(() => {

@@ -8,7 +8,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from tunix_rt.api.deps import OpenStore
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import Limit, Offset
+from tunix_rt.api.queries import Limit, Offset, Word
 from tunix_rt.api.transfers import download, saved_upload, text_answer
 from tunix_rt.core.dataset import BuildOutcome, DatasetManifest
 from tunix_rt.core.dataset_diff import DatasetDiff
@@ -72,9 +72,14 @@ def ingest(
 
 
 @router.get("")
-def list_datasets(store: OpenStore, limit: Limit = 20, offset: Offset = 0) -> dataset_service.DatasetList:
+def list_datasets(
+    store: OpenStore,
+    limit: Limit = 20,
+    offset: Offset = 0,
+    text: Annotated[Word, Query(description="stands in the key")] = None,
+) -> dataset_service.DatasetList:
     """A page of datasets by key, with the total."""
-    return dataset_service.list_datasets(store.settings.datasets_dir, limit=limit, offset=offset)
+    return dataset_service.list_datasets(store.settings.datasets_dir, limit=limit, offset=offset, text=text)
 
 
 @router.get("/{dataset_key}", responses=error_responses(404), response_model_exclude_none=True)

@@ -97,6 +97,18 @@ def verify(evidence_id: EvidenceId, store: OpenStore) -> EvidenceVerdict:
     return listing.verify_known(store.settings, evidence_id)
 
 
+@router.post(
+    "/{evidence_id}/verify/live",
+    responses={**error_responses(404), 200: {"content": {"application/x-ndjson": {}}}},
+    response_class=StreamingResponse,
+)
+def verify_live(evidence_id: EvidenceId, store: OpenStore) -> StreamingResponse:
+    """The same line by line: how far it is after every file and check, then the verdict. 404 if unknown."""
+    steps = listing.iter_verification_of(store.settings, evidence_id)
+    lines = (f"{step.model_dump_json(exclude_none=True)}\n".encode() for step in steps)
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
 @router.get(
     "/{evidence_id}/files/{path:path}",
     responses={**error_responses(404), 200: {"content": {kind: {} for kind in _SHOWN_AS}}},

@@ -52,6 +52,16 @@ class Check(Record):
         return CHECK_TITLES[self.name]
 
 
+class VerifyProgress(Record):
+    """How far the checking of a bundle is."""
+
+    checks: tuple[Check, ...]
+    """Those that are made."""
+    num_bytes: int
+    """Of the listed files, hashed so far."""
+    total_bytes: int
+
+
 class EvidenceVerdict(Record):
     """Whether a bundle can be believed."""
 

@@ -11,6 +11,7 @@ gate_checks                    every verdict of a gate; stays when what it is ab
 
 runs ──── run_events           what queue and workers did with a run; the engine writes its own to files
 workers   service_flags        who takes runs; whether the queue is paused
+tasks                          evaluations and exports that workers carry out; each has its files in tasks/
 models ──┬── model_versions ── model_tags
          └── model_aliases     names that move from version to version
 sweeps ──┬── sweep_trials      each an ordinary run
@@ -26,9 +27,10 @@ from tunix_rt.db.schema.models import model_aliases, model_tags, model_versions,
 from tunix_rt.db.schema.preferences import preferences
 from tunix_rt.db.schema.runs import run_events, runs, service_flags, workers
 from tunix_rt.db.schema.sweeps import sweep_journal, sweep_trials, sweeps
+from tunix_rt.db.schema.tasks import tasks
 from tunix_rt.db.schema.traces import trace_bodies, trace_lint_codes, trace_reports, traces
 
-SCHEMA_HEAD = "0005"
+SCHEMA_HEAD = "0006"
 """The newest migration: what the code in this tree expects to find."""
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "sweep_journal",
     "sweep_trials",
     "sweeps",
+    "tasks",
     "trace_bodies",
     "trace_lint_codes",
     "trace_reports",

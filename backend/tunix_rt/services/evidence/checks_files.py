@@ -1,7 +1,7 @@
 """Is the bundle the one that was packed? Its list, its files to the last byte, its sums."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from pydantic import ValidationError
 
@@ -41,13 +41,17 @@ def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
     return manifest, check_of("manifest", detail, [])
 
 
-def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Check:
-    """Every listed file is there with its bytes, and nothing else is."""
+def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, None, Check]:
+    """Every listed file is there with its bytes, and nothing else is. Yields the size of each hashed file."""
     problems = [Problem(detail=problem, next_step=_TIDY) for problem in _extra_files(bundle, manifest)]
-    problems += [
-        Problem(detail=problem, next_step=_AGAIN)
-        for problem in (*_listing_problems(bundle, manifest), *_byte_problems(bundle, manifest))
-    ]
+    found = [*_listing_problems(bundle, manifest)]
+    owners = {file.sha256: file.path for file in manifest.files}
+    for file in manifest.files:
+        if file.path in bundle.sizes:
+            if problem := _byte_problem(bundle, file, owners):
+                found.append(f"{file.path} {problem}")
+            yield bundle.sizes[file.path]
+    problems += [Problem(detail=problem, next_step=_AGAIN) for problem in found]
     detail = f"{len(manifest.files):,} files, {manifest.size_bytes:,} bytes hashed"
     return check_of("files", detail, problems)
 
@@ -122,13 +126,6 @@ def _listing_problems(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[st
 
 def _missing_files(bundle: Bundle, manifest: EvidenceManifest) -> list[EvidenceFile]:
     return [file for file in manifest.files if file.path not in bundle.sizes]
-
-
-def _byte_problems(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[str]:
-    owners = {file.sha256: file.path for file in manifest.files}
-    for file in manifest.files:
-        if file.path in bundle.sizes and (problem := _byte_problem(bundle, file, owners)):
-            yield f"{file.path} {problem}"
 
 
 def _byte_problem(bundle: Bundle, file: EvidenceFile, owners: dict[str, str]) -> str | None:

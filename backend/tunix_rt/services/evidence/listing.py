@@ -14,7 +14,7 @@ from tunix_rt.core.evidence.manifest import (
     BundleKind,
     EvidenceManifest,
 )
-from tunix_rt.core.evidence.verdict import EvidenceVerdict
+from tunix_rt.core.evidence.verdict import EvidenceVerdict, VerifyProgress
 from tunix_rt.core.record import Record
 from tunix_rt.core.run_record import Count, RunStatus
 from tunix_rt.files.atomic import storage_errors
@@ -22,7 +22,7 @@ from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import bundle_entries
 from tunix_rt.files.zip_pieces import zip_pieces
 from tunix_rt.services.evidence.checks_files import read_manifest
-from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.services.evidence.verifying import iter_verification, verify_evidence
 from tunix_rt.services.pages import Pagination, pagination
 
 
@@ -81,6 +81,11 @@ def get_evidence(settings: Settings, evidence_id: str) -> EvidenceManifest:
 def verify_known(settings: Settings, evidence_id: str) -> EvidenceVerdict:
     """The verdict on a bundle of the home directory, or NotFoundError."""
     return verify_evidence(_bundle_dir(settings, evidence_id))
+
+
+def iter_verification_of(settings: Settings, evidence_id: str) -> Iterator[VerifyProgress | EvidenceVerdict]:
+    """The same, with how far it is on the way; NotFoundError at once."""
+    return iter_verification(_bundle_dir(settings, evidence_id))
 
 
 def evidence_zip(settings: Settings, evidence_id: str) -> Iterator[bytes]:

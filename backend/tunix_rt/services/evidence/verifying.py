@@ -1,6 +1,6 @@
 """Check a bundle: every byte, every schema, every figure, every verdict. Nothing of it is believed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -14,6 +14,7 @@ from tunix_rt.core.evidence.verdict import (
     CheckName,
     EvidenceVerdict,
     Problem,
+    VerifyProgress,
     check_of,
     skipped,
 )
@@ -53,16 +54,28 @@ def verify_evidence(path: Path, options: VerifyOptions | None = None) -> Evidenc
     Raises:
         NotFoundError: There is nothing at `path`.
     """
-    options = options or VerifyOptions()
+    *_, verdict = iter_verification(path, options)
+    assert isinstance(verdict, EvidenceVerdict)
+    return verdict
+
+
+def iter_verification(
+    path: Path, options: VerifyOptions | None = None
+) -> Iterator[VerifyProgress | EvidenceVerdict]:
+    """How far it is, after every file and every check; the verdict comes last.
+
+    Raises:
+        NotFoundError: There is nothing at `path`.
+    """
+    manifest, name, checks = None, path.name, list[Check]()
     try:
         with open_bundle(path) as bundle:
-            manifest, checks = _checks(bundle, options)
+            manifest = yield from _watched(_checks(bundle, options or VerifyOptions()), bundle, checks)
             name = bundle.name
     except DataError as error:
         problem = Problem(detail=error.detail, next_step=error.next_step)
-        manifest, name = None, path.name
         checks = [check_of("container", path.name, [problem]), *not_looked_at()]
-    return EvidenceVerdict(
+    yield EvidenceVerdict(
         passed=all(check.status != "failed" for check in checks),
         checked_at=datetime.now(UTC),
         tunix_rt_version=__version__,
@@ -72,38 +85,64 @@ def verify_evidence(path: Path, options: VerifyOptions | None = None) -> Evidenc
     )
 
 
-def _checks(bundle: Bundle, options: VerifyOptions) -> tuple[EvidenceManifest | None, list[Check]]:
-    checks = [check_container(bundle)]
-    if checks[0].status == "failed":
-        return None, [*checks, *not_looked_at()]
-    manifest, check = read_manifest(bundle)
-    checks.append(check)
+_Steps = Generator[Check | int, None, EvidenceManifest | None]
+"""Each check when it is made, and the size of each file when it is hashed; the manifest at the end."""
+
+
+def _watched(
+    steps: _Steps, bundle: Bundle, checks: list[Check]
+) -> Generator[VerifyProgress, None, EvidenceManifest | None]:
+    """Collect the checks, and say after each step how far it is."""
+    num_bytes, total_bytes = 0, sum(bundle.sizes.values())
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            manifest: EvidenceManifest | None = end.value
+            return manifest
+        if isinstance(step, Check):
+            checks.append(step)
+        else:
+            num_bytes += step
+        yield VerifyProgress(checks=tuple(checks), num_bytes=num_bytes, total_bytes=total_bytes)
+
+
+def _checks(bundle: Bundle, options: VerifyOptions) -> _Steps:
+    container = check_container(bundle)
+    yield container
+    manifest, listed = read_manifest(bundle) if container.status == "passed" else (None, None)
+    if listed is not None:
+        yield listed
     if manifest is None:
-        return None, [*checks, *not_looked_at()]
-    checks += [check_files(bundle, manifest), check_sums(bundle, manifest)]
-    checks.append(check_signature(bundle, options.public_key))
-    if any(check.status == "failed" for check in checks):
-        return manifest, [*checks, *not_looked_at()]
-    checks += content_checks(bundle, manifest)
+        yield from not_looked_at()
+        return None
+    files = yield from check_files(bundle, manifest)
+    yield files
+    others = [check_sums(bundle, manifest), check_signature(bundle, options.public_key)]
+    yield from others
+    if any(check.status == "failed" for check in (files, *others)):
+        yield from not_looked_at()
+        return manifest
+    looked = []
+    for check in content_checks(bundle, manifest):
+        looked.append(check)
+        yield check
     if options.replay is not None:
-        checks.append(_replayed(options.replay, bundle, manifest, checks))
-    return manifest, checks
+        yield _replayed(options.replay, bundle, manifest, looked)
+    return manifest
 
 
-def content_checks(bundle: Bundle, manifest: EvidenceManifest) -> list[Check]:
+def content_checks(bundle: Bundle, manifest: EvidenceManifest) -> Iterator[Check]:
     """What the files say, once it is known that they are the packed ones."""
     contents = Contents(bundle)
     looks = _Looks(contents, manifest)
-    return [
-        check_complete(contents, manifest),
-        check_contents(contents, manifest),
-        looks.problems("run", run_problems, (_MANIFEST,)),
-        looks.problems(
-            "dataset", dataset_problems, (_MANIFEST, "dataset/manifest.json", "dataset/croissant.json")
-        ),
-        looks.problems("figures", metrics_problems, (_MANIFEST, "metrics.jsonl", *_of_success(manifest))),
-        looks.check("scores", check_scores, ("evaluation.json", "evalset.jsonl", "predictions.jsonl")),
-    ]
+    yield check_complete(contents, manifest)
+    yield check_contents(contents, manifest)
+    yield looks.problems("run", run_problems, (_MANIFEST,))
+    dataset_files = (_MANIFEST, "dataset/manifest.json", "dataset/croissant.json")
+    yield looks.problems("dataset", dataset_problems, dataset_files)
+    yield looks.problems("figures", metrics_problems, (_MANIFEST, "metrics.jsonl", *_of_success(manifest)))
+    yield looks.check("scores", check_scores, ("evaluation.json", "evalset.jsonl", "predictions.jsonl"))
 
 
 def _of_success(manifest: EvidenceManifest) -> tuple[str, ...]:

@@ -49,9 +49,18 @@ def require_possible(request: ExportRequest) -> None:
         raise ConflictError(
             f"{request.output} is there already.", next_step="Choose another --output, or remove it first."
         )
-    if request.form == "adapter" and request.version.kind != "adapter":
+    require_form(request.version, request.form)
+
+
+def require_form(version: ModelVersion, form: ExportForm) -> None:
+    """Refuse a form that the version cannot have.
+
+    Raises:
+        InvalidInputError: A whole model has no adapter.
+    """
+    if form == "adapter" and version.kind != "adapter":
         raise InvalidInputError(
-            f"{request.version.reference} is a whole model, not an adapter.",
+            f"{version.reference} is a whole model, not an adapter.",
             next_step="Export it with --as merged or --as zip.",
         )
 

@@ -9,10 +9,11 @@ from tunix_rt.files.run_dirs import RunDir
 
 
 @dataclass(frozen=True)
-class Job:
-    """Everything that one attempt of a run needs."""
+class ChildJob:
+    """Everything that a child on this machine needs."""
 
     run_id: str
+    """Of the run; of a task, its own id."""
     attempt: int
     """Counts from 1 over the life of the run."""
     command: tuple[str, ...]
@@ -20,10 +21,16 @@ class Job:
     environment: dict[str, str]
     """Set in the child, over whatever is set where it runs."""
     job_dir: JobDir
-    run_dir: RunDir
-    recipe: Recipe
     grace_s: float
     """How long a child that was asked to stop may take."""
+
+
+@dataclass(frozen=True)
+class Job(ChildJob):
+    """Everything that one attempt of a run needs, wherever it runs."""
+
+    run_dir: RunDir
+    recipe: Recipe
     device: str = "auto"
     """What the run asked for: auto, cpu, gpu or tpu."""
 

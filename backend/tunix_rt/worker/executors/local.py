@@ -10,7 +10,7 @@ from contextlib import suppress
 from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.job_dirs import ChildRecord, ExitRecord, JobDir, still_running
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.worker.executors.base import ChildExit, Job
+from tunix_rt.worker.executors.base import ChildExit, ChildJob
 from tunix_rt.worker.processes import is_gone, is_here, kill_until_none, processes_with, wait_until
 from tunix_rt.worker.supervisor import CANNOT_WRITE, KILL, MARK_VARIABLE, STOP
 
@@ -28,7 +28,7 @@ class LocalExecutor:
     def __init__(self, *, grace_s: float = 30.0) -> None:
         self._grace_s = grace_s
 
-    def start(self, job: Job) -> "LocalChild":
+    def start(self, job: ChildJob) -> "LocalChild":
         """Start the supervisor of one attempt, which starts the engine.
 
         Both print into the output, and so hold it: it is not to be had before everything that was started
@@ -71,7 +71,7 @@ class LocalExecutor:
 class LocalChild:
     """An attempt on this machine. The pipe to its supervisor carries orders; its end means that we died."""
 
-    def __init__(self, supervisor: "subprocess.Popen[bytes]", job: Job, mark: str) -> None:
+    def __init__(self, supervisor: "subprocess.Popen[bytes]", job: ChildJob, mark: str) -> None:
         self._supervisor = supervisor
         self._job = job
         self._mark = mark

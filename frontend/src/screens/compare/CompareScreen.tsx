@@ -32,7 +32,11 @@ export function CompareScreen(): ReactElement {
     ),
   );
   return (
-    <Page title="Compare runs" actions={<CopyAs snippets={compareSnippets(runIds, search.tab ?? "curves")} />}>
+    <Page
+      title="Compare runs"
+      about="Their curves over each other, their scores with intervals, and only the settings that differ."
+      actions={<CopyAs snippets={compareSnippets(runIds, search.tab ?? "curves")} />}
+    >
       <ChosenRuns runIds={runIds} search={search} change={change} />
       {runIds.length === 0 ? null : <ComparedRuns runIds={runIds} search={search} change={change} />}
     </Page>

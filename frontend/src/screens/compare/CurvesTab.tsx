@@ -4,6 +4,7 @@ import { type MetricColumns, metricsQuery } from "../../api/metrics";
 import { Curve } from "../../ui/charts/Curve";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Select } from "../../ui/forms/Select";
+import { shortRunName } from "../../ui/text/names";
 import styles from "./compare.module.css";
 import type { ComparedRun } from "./comparedRun";
 import { type Axis, AXIS_LABELS, type Metric, METRIC_LABELS, overlaid } from "./curves";
@@ -51,7 +52,7 @@ function Overlay({ runs, metric, axis }: { runs: readonly ComparedRun[]; metric:
   const numPlaces = Math.max(...runs.map(({ index }) => index), -1) + 1;
   const series = useMemo(() => {
     const places = Array.from({ length: numPlaces }, (_, place) => runs.findIndex(({ index }) => index === place));
-    const names = places.map((at, place) => runs[at]?.run.run_id ?? `run ${place + 1}`);
+    const names = places.map((at, place) => nameOf(runs[at]) ?? `run ${place + 1}`);
     return overlaid(
       names,
       places.map((at) => logged[at]),
@@ -69,6 +70,10 @@ function Overlay({ runs, metric, axis }: { runs: readonly ComparedRun[]; metric:
       <Curve title={title} series={series} xLabel={AXIS_LABELS[axis]} yLabel={unit} height={420} />
     </>
   );
+}
+
+function nameOf(compared: ComparedRun | undefined): string | undefined {
+  return compared && shortRunName(compared.run.run_id);
 }
 
 interface Metrics {

@@ -20,7 +20,7 @@ export function FiguresCard({ runs }: { runs: readonly ComparedRun[] }): ReactEl
           { header: "Loss", align: "end" },
           { header: "Best validation loss", align: "end" },
           { header: "Tokens/s", align: "end" },
-          { header: "MFU", align: "end" },
+          { header: "Of the chip's peak", align: "end" },
           { header: "Peak memory", align: "end" },
           { header: "Took", align: "end" },
         ]}

@@ -10,6 +10,7 @@ import type { Column } from "../../ui/tables/columns";
 import { type PagedRows, usePagedRows } from "../../ui/tables/usePagedRows";
 import { VirtualTable } from "../../ui/tables/VirtualTable";
 import { formatAgo, formatTime, formatValue } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 import { StatusBadge } from "../../ui/text/StatusBadge";
 import type { ChangeCompare } from "./search";
 
@@ -92,12 +93,12 @@ function NoRuns({ isFiltered }: { isFiltered: boolean }): ReactElement {
 }
 
 const COLUMNS: Column<Run>[] = [
-  { key: "status", header: "State", width: "7.5rem", cell: ({ status }) => <StatusBadge status={status} /> },
+  { key: "status", header: "State", width: "8.5rem", cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: "run",
     header: "Run",
     width: "minmax(12rem, 2fr)",
-    cell: ({ run_id }) => <span title={run_id}>{run_id}</span>,
+    cell: ({ run_id }) => <span title={run_id}>{shortRunName(run_id)}</span>,
   },
   { key: "model", header: "Model", isSecondary: true, cell: ({ model }) => <span title={model}>{model}</span> },
   {
@@ -106,7 +107,13 @@ const COLUMNS: Column<Run>[] = [
     isSecondary: true,
     cell: ({ dataset }) => <span title={dataset}>{dataset}</span>,
   },
-  { key: "loss", header: "Loss", width: "5rem", align: "end", cell: ({ figures }) => formatValue(figures?.final_loss) },
+  {
+    key: "loss",
+    header: "Loss",
+    width: "5.5rem",
+    align: "end",
+    cell: ({ figures }) => formatValue(figures?.final_loss),
+  },
   {
     key: "created",
     header: "Created",

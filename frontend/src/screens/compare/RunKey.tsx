@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { seriesColour, seriesDash } from "../../ui/charts/series";
+import { shortRunName } from "../../ui/text/names";
 import styles from "./compare.module.css";
 
 /** The line that a run is drawn with. */
@@ -25,8 +26,8 @@ export function NamedRun({ runId, index }: { runId: string; index: number }): Re
   return (
     <span className={styles.named}>
       <RunKey index={index} />
-      <Link to="/runs/$runId" params={{ runId }}>
-        {runId}
+      <Link to="/runs/$runId" params={{ runId }} title={runId}>
+        {shortRunName(runId)}
       </Link>
     </span>
   );

@@ -3,6 +3,7 @@ import { PlainTable } from "../../ui/evaluations/PlainTable";
 import { Checkbox } from "../../ui/forms/Checkbox";
 import { Card } from "../../ui/text/Card";
 import { formatNumber } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 import styles from "./compare.module.css";
 import type { ComparedRun } from "./comparedRun";
 import type { ChangeCompare } from "./search";
@@ -35,7 +36,7 @@ export function SettingsTab({ runs, isAll, change }: SettingsTabProps): ReactEle
       ) : (
         <PlainTable
           name="Settings"
-          columns={[{ header: "Setting" }, ...runs.map(({ run }) => ({ header: run.run_id }))]}
+          columns={[{ header: "Setting" }, ...runs.map(({ run }) => ({ header: shortRunName(run.run_id) }))]}
           rows={shown.map((row) => ({ key: row.key, cells: [<code key="key">{row.key}</code>, ...cellsOf(row)] }))}
         />
       )}

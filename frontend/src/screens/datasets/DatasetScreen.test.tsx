@@ -117,7 +117,7 @@ test("a dataset is verified, and deleted only after a question", async () => {
   const { user, address } = renderApp("/datasets/sums-v1");
   await user.click(await screen.findByRole("button", { name: "Verify" }));
   await screen.findByText(/Damaged: A row is gone/);
-  await user.click(screen.getByRole("button", { name: "Delete" }));
+  await user.click(screen.getByRole("button", { name: "Delete…" }));
   await user.click(screen.getByRole("button", { name: "Delete the dataset" }));
   await waitFor(() => {
     expect(address()).toBe("/datasets");
@@ -127,7 +127,7 @@ test("a dataset is verified, and deleted only after a question", async () => {
 
 test("an export is a link that downloads, and a command", async () => {
   const { user } = renderApp("/datasets/sums-v1");
-  await user.click(await screen.findByRole("button", { name: "Export" }));
+  await user.click(await screen.findByRole("button", { name: "Export…" }));
   await user.selectOptions(screen.getByLabelText("Shape of a row"), "messages");
   expect(screen.getByRole("link", { name: "Only train" }).getAttribute("href")).toBe(
     "/api/datasets/sums-v1/export.jsonl?format=messages&split=train",
@@ -137,7 +137,7 @@ test("an export is a link that downloads, and a command", async () => {
 
 test("the next version takes over how this one was built", async () => {
   renderApp("/datasets/sums-v1");
-  const link = await screen.findByRole("link", { name: "Build the next version" });
+  const link = await screen.findByRole("link", { name: "Next version" });
   const search = new URL(link.getAttribute("href") ?? "", "http://x").searchParams;
   expect([search.get("name"), search.get("version"), search.get("parent")]).toEqual(["sums", "v2", "sums-v1"]);
   expect(search.get("source")).toBe("gsm8k");

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { datasetList, makeSummary } from "../../testing/datasets";
-import { answer, refuse, server } from "../../testing/http";
+import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
 import { renderApp } from "../../testing/render";
 
 test("datasets are listed with their rows and splits, damaged ones too", async () => {
@@ -25,6 +25,20 @@ test("two marked datasets can be compared, and the marks are in the URL", async 
   await waitFor(() => {
     expect(decodeURIComponent(address())).not.toContain("sums-v1");
   });
+});
+
+test("datasets are looked for by a part of their key", async () => {
+  server.use(
+    http.get("/api/datasets", ({ request }) => {
+      const found = new URL(request.url).searchParams.get("text") === "zzz" ? [] : [makeSummary()];
+      return HttpResponse.json(datasetList(found));
+    }),
+  );
+  const { user, address } = renderApp("/datasets");
+  await screen.findByRole("row", { name: /sums-v1/ });
+  await user.type(screen.getByRole("searchbox", { name: "Search" }), "zzz");
+  await screen.findByText("No dataset has “zzz” in its key.");
+  expect(address()).toBe("/datasets?text=zzz");
 });
 
 test("without datasets the screen teaches how to make one", async () => {

@@ -1,26 +1,31 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { CopyAs } from "../../ui/copy/CopyAs";
-import { snippets } from "../../ui/copy/snippets";
+import { shellQuoted, type Snippets, snippets } from "../../ui/copy/snippets";
 import { buttonClass } from "../../ui/forms/Button";
+import { TextField } from "../../ui/forms/TextField";
 import { withChanges } from "../../ui/navigation/search";
 import { Page } from "../../ui/Page";
+import styles from "./datasets.module.css";
 import { DatasetTable } from "./list/DatasetTable";
 
 const route = getRouteApi("/datasets");
-const LIST = snippets({ cli: "tunix-rt data list", path: "/api/datasets" });
 
 /** Every dataset of this home. */
 export function DatasetsScreen(): ReactElement {
-  const { chosen = [] } = route.useSearch();
+  const { text, chosen = [] } = route.useSearch();
   const navigate = route.useNavigate();
+  const change = (changes: DatasetsSearch): void => {
+    void navigate({ search: withChanges<DatasetsSearch>(changes), replace: true });
+  };
   const [base, other] = [...chosen].sort();
   return (
     <Page
       title="Datasets"
+      about="Choices of traces that never change: split, counted, and held against the eval sets."
       actions={
         <>
-          <CopyAs snippets={LIST} />
+          <CopyAs snippets={listSnippets(text)} />
           {base !== undefined && other !== undefined ? (
             <Link
               to="/datasets/$datasetKey/diff"
@@ -37,12 +42,35 @@ export function DatasetsScreen(): ReactElement {
         </>
       }
     >
+      <search className={styles.search}>
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="a part of the key"
+          value={text ?? ""}
+          onChange={(typed) => {
+            change({ text: typed });
+          }}
+        />
+      </search>
       <DatasetTable
+        text={text}
         chosen={chosen}
         onChoose={(next) => {
-          void navigate({ search: withChanges<{ chosen?: string[] }>({ chosen: next }), replace: true });
+          change({ chosen: next });
         }}
       />
     </Page>
   );
+}
+
+interface DatasetsSearch {
+  text?: string;
+  chosen?: string[];
+}
+
+function listSnippets(text: string | undefined): Snippets {
+  if (text === undefined) return snippets({ cli: "tunix-rt data list", path: "/api/datasets" });
+  const path = `/api/datasets?text=${encodeURIComponent(text)}`;
+  return snippets({ cli: `tunix-rt data list --text ${shellQuoted(text)}`, path });
 }

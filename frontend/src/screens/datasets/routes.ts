@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../ui/navigation/root";
-import { asTexts, searchParams } from "../../ui/navigation/search";
+import { asText, asTexts, searchParams } from "../../ui/navigation/search";
 import { buildSearch } from "./build/form";
 import { datasetSearch } from "./detail/search";
 import { diffSearch } from "./diff/search";
@@ -9,7 +9,7 @@ import { xraySearch } from "./xray/search";
 const datasetsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/datasets",
-  validateSearch: searchParams({ chosen: asTexts }),
+  validateSearch: searchParams({ text: asText, chosen: asTexts }),
   component: lazyRouteComponent(() => import("./DatasetsScreen"), "DatasetsScreen"),
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { evaluationList, makeSummary, makeTrainedSummary, OTHER_ID, BASE_ID } from "../../testing/evaluations";
 import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
 import { renderApp } from "../../testing/render";
+import { makeEvalSet, makeTask, taskList } from "../../testing/tasks";
 import { listCommand, listPath } from "./filters";
 
 const LIST = "/api/evaluations";
@@ -51,6 +52,52 @@ test("filters and order go into the URL and to the server, and out of both", asy
   await waitFor(() => {
     expect(address()).toBe("/evaluations?order=best");
   });
+});
+
+test("a model is chosen and evaluated; what waits and what failed stands above the list", async () => {
+  let sent: unknown;
+  const failure = { code: "error", detail: "No device.", next_step: "Choose another." };
+  server.use(
+    answer(LIST, evaluationList([makeSummary()])),
+    answer("/v1/models", { object: "list", data: [{ id: "sums:2", object: "model", created: 0, owned_by: "x" }] }),
+    answer("/api/evalsets", { data: [makeEvalSet(), makeEvalSet({ name: "broken", is_valid: false })] }),
+    http.post("/api/tasks", async ({ request }) => {
+      sent = await request.json();
+      const failed = makeTask({ task_id: "other", status: "failed", failure });
+      server.use(answer("/api/tasks", taskList([makeTask(), failed])));
+      return HttpResponse.json(makeTask(), { status: 202 });
+    }),
+  );
+  const { user, address } = renderApp("/evaluations");
+  await user.click(await screen.findByRole("button", { name: "Evaluate a model" }));
+  const dialog = within(await screen.findByRole("dialog", { name: "Evaluate a model" }));
+  await dialog.findByRole("option", { name: "sums:2" });
+  await user.selectOptions(dialog.getByLabelText("Model"), "sums:2");
+  expect(dialog.queryByRole("option", { name: /broken/ })).toBeNull();
+  await user.click(dialog.getByRole("checkbox", { name: /outside the asked form/ }));
+  await user.click(dialog.getByRole("button", { name: "Start the evaluation" }));
+  await screen.findByText("It waits for a worker with a free slot.");
+  screen.getByText("No device. Choose another.");
+  expect(sent).toMatchObject({ model: "sums:2", is_lenient: true });
+  await waitFor(() => {
+    expect(address()).toBe("/evaluations");
+  });
+});
+
+test("an evaluation that is not taken says why", async () => {
+  const body = { detail: "There is no worker room.", next_step: "Start a worker.", code: "conflict" };
+  server.use(
+    answer(LIST, evaluationList([])),
+    answer("/v1/models", { object: "list", data: [{ id: "sums:2", object: "model", created: 0, owned_by: "x" }] }),
+    answer("/api/evalsets", { data: [] }),
+    http.post("/api/tasks", () => HttpResponse.json(body, { status: 409 })),
+  );
+  const { user } = renderApp("/evaluations?evaluating=true");
+  const dialog = within(await screen.findByRole("dialog", { name: "Evaluate a model" }));
+  await dialog.findByRole("option", { name: "sums:2" });
+  await user.selectOptions(dialog.getByLabelText("Model"), "sums:2");
+  await user.click(dialog.getByRole("button", { name: "Start the evaluation" }));
+  await dialog.findByText("There is no worker room.");
 });
 
 test("without evaluations the screen teaches how to make one", async () => {

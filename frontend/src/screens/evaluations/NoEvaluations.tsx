@@ -16,8 +16,8 @@ export function NoEvaluations({ isFiltered }: { isFiltered: boolean }): ReactEle
     <Empty
       title="No evaluations yet"
       actions={
-        <Link to="/runs" className={buttonClass()}>
-          Choose a run to evaluate
+        <Link to="/evaluations" search={{ evaluating: true }} className={buttonClass()}>
+          Choose a model to evaluate
         </Link>
       }
     >

@@ -15,6 +15,8 @@ export const evaluationFilters = searchParams({
   recipe: asText,
   order: asOneOf(["best"]),
   pick: asTexts,
+  /** Whether the dialog that starts an evaluation is open. */
+  evaluating: asFlag,
 });
 export type EvaluationFilters = ReturnType<typeof evaluationFilters>;
 

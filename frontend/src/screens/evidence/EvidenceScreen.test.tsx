@@ -28,7 +28,7 @@ function bundles(data: EvidenceRow[], damaged: string[] = []): void {
 
 function verdict(passed: boolean, checks: Check[]) {
   const told = { passed, checked_at: created_at, tunix_rt_version: "0.1.0", bundle: "run-b", checks };
-  return http.post("/api/evidence/run-b/verify", () => HttpResponse.json(told));
+  return http.post("/api/evidence/run-b/verify/live", () => HttpResponse.text(`${JSON.stringify(told)}\n`));
 }
 
 test("without bundles the screen teaches what one is", async () => {
@@ -92,6 +92,32 @@ test("a bundle says what each file proves, and every check gets its verdict", as
   await screen.findByText("It holds");
   screen.getByRole("row", { name: /Every file is there.* holds 1 file/ });
   screen.getByRole("row", { name: /The signature is right not checked/ });
+});
+
+test("a bundle that takes long shows how far its verification is", async () => {
+  let release = (): void => undefined;
+  const isReleased = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const check = { name: "container", status: "passed", detail: "24 files" };
+  const line = `${JSON.stringify({ checks: [check], num_bytes: 1024, total_bytes: 4096 })}\n`;
+  const broken = new ReadableStream({
+    start: async (controller) => {
+      controller.enqueue(new TextEncoder().encode(line));
+      await isReleased;
+      controller.close();
+    },
+  });
+  server.use(
+    answer("/api/evidence/run-b", BUNDLE),
+    http.post("/api/evidence/run-b/verify/live", () => new HttpResponse(broken)),
+  );
+  const { user } = renderApp("/evidence/run-b");
+  await user.click(await screen.findByRole("button", { name: "Verify it now" }));
+  await screen.findByText("1.00 KiB of 4.00 KiB hashed, 1 check made");
+  screen.getByRole("row", { name: /It can be opened.* holds 24 files/ });
+  release();
+  await screen.findByText("The server broke off before the verdict.");
 });
 
 test("what does not hold is named with its problems", async () => {

@@ -1,13 +1,14 @@
 import { useMutation } from "@tanstack/react-query";
-import type { ReactElement } from "react";
-import { verifyEvidence } from "../../api/evidence";
+import { type ReactElement, useState } from "react";
+import { verifyEvidence, type VerifyProgress } from "../../api/evidence";
 import type { Check, EvidenceVerdict } from "../../api/schema.gen";
 import { PlainTable, Sentence } from "../../ui/evaluations/PlainTable";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Button } from "../../ui/forms/Button";
 import { Badge, type BadgeKind } from "../../ui/text/Badge";
 import { Card } from "../../ui/text/Card";
-import { formatCount, formatTime } from "../../ui/text/format";
+import { formatBytes, formatCount, formatTime } from "../../ui/text/format";
+import styles from "./evidence.module.css";
 
 /** What a pass of each check means. */
 const MEANINGS: Record<Check["name"], string> = {
@@ -33,7 +34,8 @@ const STATUSES: Record<Check["status"], { kind: BadgeKind; sign: string; word: s
 
 /** Checks the whole bundle again, on the server, while one looks on. */
 export function VerifyCard({ evidenceId }: { evidenceId: string }): ReactElement {
-  const verify = useMutation({ mutationFn: () => verifyEvidence(evidenceId) });
+  const [progress, setProgress] = useState<VerifyProgress | null>(null);
+  const verify = useMutation({ mutationFn: () => verifyEvidence(evidenceId, setProgress) });
   return (
     <Card title="Does it hold?">
       <p>Every file is hashed and read again, every figure recomputed, every answer scored from its raw text.</p>
@@ -42,15 +44,29 @@ export function VerifyCard({ evidenceId }: { evidenceId: string }): ReactElement
           kind="primary"
           isBusy={verify.isPending}
           onClick={() => {
+            setProgress(null);
             verify.mutate();
           }}
         >
           {verify.isSuccess ? "Verify it again" : "Verify it now"}
         </Button>
       </div>
+      {verify.isPending && progress ? <Progress progress={progress} /> : null}
       {verify.isError ? <ErrorNotice error={verify.error} title="It could not be verified" /> : null}
       {verify.data ? <Verdict verdict={verify.data} /> : null}
     </Card>
+  );
+}
+
+function Progress({ progress: { checks, num_bytes, total_bytes } }: { progress: VerifyProgress }): ReactElement {
+  return (
+    <>
+      <p role="status">
+        {formatBytes(num_bytes)} of {formatBytes(total_bytes)} hashed, {formatCount(checks.length, "check")} made
+      </p>
+      <progress className={styles.progress} aria-label="Bytes hashed" value={num_bytes} max={total_bytes} />
+      <Checks checks={checks} />
+    </>
   );
 }
 
@@ -70,12 +86,18 @@ function Verdict({ verdict }: { verdict: EvidenceVerdict }): ReactElement {
         )}{" "}
         Checked {formatTime(verdict.checked_at)} by Tunix RT {verdict.tunix_rt_version}.
       </p>
-      <PlainTable
-        name="Checks"
-        columns={[{ header: "What is claimed" }, { header: "Verdict" }, { header: "What was looked at" }]}
-        rows={verdict.checks.map((check) => ({ key: check.name, cells: cellsOf(check) }))}
-      />
+      <Checks checks={verdict.checks} />
     </>
+  );
+}
+
+function Checks({ checks }: { checks: readonly Check[] }): ReactElement {
+  return (
+    <PlainTable
+      name="Checks"
+      columns={[{ header: "What is claimed" }, { header: "Verdict" }, { header: "What was looked at" }]}
+      rows={checks.map((check) => ({ key: check.name, cells: cellsOf(check) }))}
+    />
   );
 }
 

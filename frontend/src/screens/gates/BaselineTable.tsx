@@ -4,6 +4,7 @@ import type { GateCheck, StoredBaseline } from "../../api/schema.gen";
 import { PlainTable } from "../../ui/evaluations/PlainTable";
 import { Card } from "../../ui/text/Card";
 import { formatAgo, formatShare, formatTime } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 import styles from "./gates.module.css";
 import { PassBadge } from "./PassBadge";
 
@@ -41,7 +42,7 @@ function cellsOf(baseline: StoredBaseline, [last, ...earlier]: GateCheck[]): Rea
       {name}
     </Link>,
     <Link key="evaluation" to="/evaluations/$evaluationId" params={{ evaluationId }}>
-      {model_name}
+      {shortRunName(model_name)}
     </Link>,
     eval_set,
     formatShare(baseline_value),

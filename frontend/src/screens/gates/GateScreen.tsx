@@ -13,6 +13,7 @@ import { Page } from "../../ui/Page";
 import { Card } from "../../ui/text/Card";
 import { Facts } from "../../ui/text/Facts";
 import { formatShare, formatTime } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 import { CheckForm } from "./CheckForm";
 import { ForgetBaseline } from "./ForgetBaseline";
 import styles from "./gates.module.css";
@@ -78,7 +79,7 @@ function Baseline({ baseline, mayCheck }: { baseline: StoredBaseline; mayCheck: 
           facts={{
             Model: (
               <Link to="/evaluations/$evaluationId" params={{ evaluationId }}>
-                {baseline.model_name}
+                {shortRunName(baseline.model_name)}
               </Link>
             ),
             "Eval set": baseline.eval_set,

@@ -76,11 +76,18 @@ test("a baseline is made with its rule", async () => {
   await user.selectOptions(await screen.findByLabelText("Evaluation"), OTHER_ID);
   await user.click(await screen.findByRole("checkbox", { name: "edge" }));
   await user.type(screen.getByLabelText("Items that may lack a verdict, in %"), "5");
+  await user.type(screen.getByLabelText("Items that must stay right"), "item-1{Enter} item-2 {Enter}item-1");
   await user.click(screen.getByRole("button", { name: "Save the baseline" }));
   await waitFor(() => {
     expect(address()).toBe("/gates/main");
   });
-  const rule = { alpha: 0.05, max_unscored: 0.05, protected_sections: ["edge"] };
+  const rule = {
+    alpha: 0.05,
+    max_unscored: 0.05,
+    protected_sections: ["edge"],
+    protected_categories: [],
+    protected_items: ["item-1", "item-2"],
+  };
   expect(sent).toEqual({ name: "main", evaluation_id: OTHER_ID, rule });
 });
 

@@ -30,6 +30,7 @@ export function GatesScreen(): ReactElement {
   return (
     <Page
       title="Gates"
+      about="May a new model take the place of the one you have? A gate answers from what both wrote."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: "tunix-rt baselines list", path: "/api/regression/baselines" })} />

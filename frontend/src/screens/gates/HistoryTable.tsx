@@ -5,6 +5,7 @@ import { Interval } from "../../ui/charts/Interval";
 import { PlainTable, Sentence } from "../../ui/evaluations/PlainTable";
 import { formatBarePoints, formatP } from "../../ui/evaluations/words";
 import { formatAgo, formatNumber, formatTime, UNKNOWN } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 import { PassBadge } from "./PassBadge";
 
 interface HistoryTableProps {
@@ -42,7 +43,7 @@ function cellsOf(check: GateCheck, showsBaseline: boolean): ReactNode[] {
         search={{ base: check.baseline_evaluation_id, other: check.evaluation_id }}
         title="Open the flip board of the two"
       >
-        {check.model_name}
+        {shortRunName(check.model_name)}
       </Link>
       <Sentence>{check.reasons.join("; ") || "no rule is broken"}</Sentence>
     </div>,

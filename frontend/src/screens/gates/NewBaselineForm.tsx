@@ -3,10 +3,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import { evaluationQuery } from "../../api/evaluations";
 import { setBaseline } from "../../api/gates";
+import type { GateRule } from "../../api/schema.gen";
 import { EvaluationPicker } from "../../ui/evaluations/EvaluationPicker";
 import { showError, showToast } from "../../ui/feedback/toasts";
 import { Button } from "../../ui/forms/Button";
 import { CheckboxGroup } from "../../ui/forms/CheckboxGroup";
+import { TextArea } from "../../ui/forms/TextArea";
 import { TextField } from "../../ui/forms/TextField";
 import styles from "./gates.module.css";
 
@@ -22,6 +24,9 @@ interface Draft {
   alpha: string;
   maxUnscored: string;
   sections: string[];
+  categories: string[];
+  /** As they are typed: an id a line. */
+  items: string;
 }
 
 const PERCENT = 100;
@@ -34,6 +39,8 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
     alpha: "0.05",
     maxUnscored: "0",
     sections: [],
+    categories: [],
+    items: "",
   });
   const change = (changes: Partial<Draft>): void => {
     setDraft({ ...draft, ...changes });
@@ -61,12 +68,12 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
         label="Evaluation"
         value={draft.evaluationId}
         onChange={(id) => {
-          change({ evaluationId: id, sections: [] });
+          change({ evaluationId: id, sections: [], categories: [] });
         }}
       />
       <TextField
-        label="Alpha"
-        help="A loss with a smaller p fails the gate."
+        label="Alpha: how rarely chance may explain a loss"
+        help="0.05 is one time in twenty. A loss whose p is smaller fails the gate."
         type="number"
         min={0.0001}
         max={0.9999}
@@ -88,11 +95,14 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
           change({ maxUnscored });
         }}
       />
-      <ProtectedSections
-        evaluationId={draft.evaluationId}
-        sections={draft.sections}
-        onChange={(sections) => {
-          change({ sections });
+      <ProtectedParts draft={draft} change={change} />
+      <TextArea
+        label="Items that must stay right"
+        help="An id of the eval set a line. Losing one of them fails the gate, however much is gained elsewhere."
+        rows={3}
+        value={draft.items}
+        onChange={(items) => {
+          change({ items });
         }}
       />
       <div className={styles.row}>
@@ -105,37 +115,67 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
   );
 }
 
-interface ProtectedSectionsProps {
-  evaluationId: string;
-  sections: readonly string[];
-  onChange: (sections: string[]) => void;
+interface ProtectedPartsProps {
+  draft: Draft;
+  change: (changes: Partial<Draft>) => void;
 }
 
-function ProtectedSections({ evaluationId, sections, onChange }: ProtectedSectionsProps): ReactElement | null {
-  const evaluation = useQuery({ ...evaluationQuery(evaluationId), enabled: evaluationId !== "" });
-  const names = Object.keys(evaluation.data?.scores.by_section ?? {});
-  if (names.length === 0) return null;
-  const choices = names.map((name) => ({ value: name, label: name }));
+/** The sections and categories that the evaluation has. */
+function ProtectedParts({ draft, change }: ProtectedPartsProps): ReactElement {
+  const { evaluationId } = draft;
+  const { data } = useQuery({ ...evaluationQuery(evaluationId), enabled: evaluationId !== "" });
   return (
-    <CheckboxGroup
-      label="What is right in these sections must stay right"
-      choices={choices}
-      values={sections}
-      onChange={onChange}
-    />
+    <>
+      <Protected
+        label="What is right in these sections must stay right"
+        names={Object.keys(data?.scores.by_section ?? {})}
+        values={draft.sections}
+        onChange={(sections) => {
+          change({ sections });
+        }}
+      />
+      <Protected
+        label="And in these categories"
+        names={Object.keys(data?.scores.by_category ?? {})}
+        values={draft.categories}
+        onChange={(categories) => {
+          change({ categories });
+        }}
+      />
+    </>
   );
 }
 
-function useSave({ name, evaluationId, alpha, maxUnscored, sections }: Draft) {
+interface ProtectedProps {
+  label: string;
+  names: readonly string[];
+  values: readonly string[];
+  onChange: (values: string[]) => void;
+}
+
+function Protected({ label, names, values, onChange }: ProtectedProps): ReactElement | null {
+  if (names.length === 0) return null;
+  const choices = names.map((name) => ({ value: name, label: name }));
+  return <CheckboxGroup label={label} choices={choices} values={values} onChange={onChange} />;
+}
+
+function ruleOf({ alpha, maxUnscored, sections, categories, items }: Draft): GateRule {
+  const ids = items.split("\n").map((id) => id.trim());
+  return {
+    alpha: Number(alpha),
+    max_unscored: Number(maxUnscored) / PERCENT,
+    protected_sections: sections,
+    protected_categories: categories,
+    protected_items: [...new Set(ids)].filter((id) => id !== ""),
+  };
+}
+
+function useSave(draft: Draft) {
+  const { name, evaluationId } = draft;
   const queries = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    mutationFn: () =>
-      setBaseline({
-        name,
-        evaluation_id: evaluationId,
-        rule: { alpha: Number(alpha), max_unscored: Number(maxUnscored) / PERCENT, protected_sections: sections },
-      }),
+    mutationFn: () => setBaseline({ name, evaluation_id: evaluationId, rule: ruleOf(draft) }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ["gates"] });
       showToast(`Saved the baseline ${name}.`);

@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { demoQuery, makeDemo } from "../../api/home";
 import type { DemoFigures, DemoState } from "../../api/schema.gen";
@@ -8,6 +9,9 @@ import { Button } from "../../ui/forms/Button";
 import { Badge } from "../../ui/text/Badge";
 import { Card } from "../../ui/text/Card";
 import { formatNumber, formatShare } from "../../ui/text/format";
+import styles from "./home.module.css";
+
+const DATASET = "demo-arithmetic-v1";
 
 /** Offers the demo project: nothing of it is canned, this machine makes it. */
 export function DemoCard({ demo }: { demo: DemoState }): ReactElement {
@@ -23,12 +27,14 @@ export function DemoCard({ demo }: { demo: DemoState }): ReactElement {
     <Card title="Demo project">
       {demo.status === "none" ? (
         <p>
-          3,000 worked sums become a checked dataset, a tiny model is trained on them on this machine, and is tested
-          before and after. It takes two to four minutes on two free cores, and appears on every screen as it is made.
+          See everything at work first: 3,000 worked sums become a checked dataset, a tiny model is trained on them on
+          this machine, and is tested before and after. It takes two to four minutes on two free cores, and appears on
+          every screen as it is made.
         </p>
       ) : null}
       {demo.status === "running" ? <Making stage={demo.stage ?? "starting"} /> : null}
       {demo.figures ? <Learned figures={demo.figures} /> : null}
+      {demo.status === "succeeded" ? <Made /> : null}
       {demo.failure ? <Failed text={demo.failure} /> : null}
       {demo.status === "running" ? null : (
         <div>
@@ -51,8 +57,33 @@ function Making({ stage }: { stage: string }): ReactElement {
   return (
     <div role="status">
       <progress aria-label="Demo project" max={10} {...(Number.isFinite(done) && { value: done - 1 })} />
-      <p>{stage}</p>
+      <p>{stageText(stage)}</p>
     </div>
+  );
+}
+
+/** `7/10 planning the training` as "Planning the training (part 7 of 10)". */
+function stageText(stage: string): string {
+  const [, part, act = stage] = /^(\d+)\/10 (.*)$/.exec(stage) ?? [];
+  const sentence = act.charAt(0).toUpperCase() + act.slice(1);
+  return part === undefined ? sentence : `${sentence} (part ${part} of 10)`;
+}
+
+/** Where what the demo made is to be seen. */
+function Made(): ReactElement {
+  return (
+    <p className={styles.made}>
+      <Link to="/datasets/$datasetKey" params={{ datasetKey: DATASET }}>
+        Its dataset
+      </Link>
+      <Link to="/datasets/$datasetKey/xray" params={{ datasetKey: DATASET }}>
+        What it was trained on, token by token
+      </Link>
+      <Link to="/runs" search={{ dataset: DATASET }}>
+        Its run
+      </Link>
+      <Link to="/leaderboard">Before and after</Link>
+    </p>
   );
 }
 

@@ -76,8 +76,8 @@ test("the demo is started by its button, and its stage is told", async () => {
   );
   const { user } = renderApp("/");
   await user.click(await screen.findByRole("button", { name: "Make the demo project" }));
-  await screen.findByText("starting");
-  await screen.findByText("7/10 planning the training");
+  await screen.findByText("Starting");
+  await screen.findByText("Planning the training (part 7 of 10)");
   expect(screen.getByRole("progressbar", { name: "Demo project" }).getAttribute("value")).toBe("6");
 });
 
@@ -87,6 +87,7 @@ test("a finished demo shows what was learned, with its interval", async () => {
   await screen.findByText("99.0 %");
   screen.getByText(/95 %: 96.4 % to 99.7 %, n = 200/);
   screen.getByRole("button", { name: "Make it again" });
+  expect(screen.getByRole("link", { name: "Its dataset" }).getAttribute("href")).toBe("/datasets/demo-arithmetic-v1");
 });
 
 test("a failed demo says why", async () => {

@@ -8,6 +8,7 @@ import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { Card } from "../../ui/text/Card";
 import { formatAgo, formatNumber } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 import { StatusBadge } from "../../ui/text/StatusBadge";
 import styles from "./home.module.css";
 
@@ -39,8 +40,8 @@ function RunLines({ runs }: { runs: Run[] }): ReactElement {
       {runs.map((run) => (
         <li key={run.run_id}>
           <StatusBadge status={run.status} isHeld={run.is_held} />
-          <Link to="/runs/$runId" params={{ runId: run.run_id }}>
-            {run.run_id}
+          <Link to="/runs/$runId" params={{ runId: run.run_id }} title={run.run_id}>
+            {shortRunName(run.run_id)}
           </Link>
           <Sparkline label={`Loss of ${run.run_id}`} values={lines.get(run.run_id)?.losses ?? []} width={72} />
           <small>

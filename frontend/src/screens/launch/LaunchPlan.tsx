@@ -47,6 +47,7 @@ export function LaunchPlan({ search, change, choices, values }: LaunchPlanProps)
   return (
     <Page
       title="Plan & launch"
+      about="Whether it fits and how long it takes, before anything is downloaded."
       actions={
         <>
           <CopyAs snippets={copied} />

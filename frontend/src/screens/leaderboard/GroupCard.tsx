@@ -1,12 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
-import type { EvaluationSummary, LeaderboardEntry, LeaderboardGroup } from "../../api/schema.gen";
+import { newestReportOf } from "../../api/faithfulness";
+import type { EvaluationSummary, FaithfulnessSummary, LeaderboardEntry, LeaderboardGroup } from "../../api/schema.gen";
 import { Interval } from "../../ui/charts/Interval";
 import { PlainTable } from "../../ui/evaluations/PlainTable";
 import { formatPoints, modelName, shortId } from "../../ui/evaluations/words";
 import { Badge } from "../../ui/text/Badge";
 import { Card } from "../../ui/text/Card";
 import { formatAgo, formatShare, formatTime, UNKNOWN } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 import styles from "./leaderboard.module.css";
 
 const COLUMNS = [
@@ -15,25 +17,32 @@ const COLUMNS = [
   { header: "Right answers" },
   { header: "Above the base" },
   { header: "In the form", align: "end" },
+  { header: "Follows its work" },
   { header: "Trained on" },
   { header: "Evaluated" },
 ] as const;
 
+interface GroupCardProps {
+  group: LeaderboardGroup;
+  /** Of faithfulness, newest first. */
+  reports: readonly FaithfulnessSummary[];
+}
+
 /** The models of one protocol, by rank. */
-export function GroupCard({ group }: { group: LeaderboardGroup }): ReactElement {
+export function GroupCard({ group, reports }: GroupCardProps): ReactElement {
   const title = `${group.evalset}, protocol ${shortId(group.fingerprint)}`;
   return (
     <Card title={title}>
       <PlainTable
         name={title}
         columns={COLUMNS}
-        rows={group.entries.map((entry) => ({ key: entry.evaluation.evaluation_id, cells: cellsOf(entry) }))}
+        rows={group.entries.map((entry) => ({ key: entry.evaluation.evaluation_id, cells: cellsOf(entry, reports) }))}
       />
     </Card>
   );
 }
 
-function cellsOf(entry: LeaderboardEntry): ReactNode[] {
+function cellsOf(entry: LeaderboardEntry, reports: readonly FaithfulnessSummary[]): ReactNode[] {
   const { evaluation } = entry;
   return [
     rankText(entry),
@@ -41,6 +50,7 @@ function cellsOf(entry: LeaderboardEntry): ReactNode[] {
     <Score key="score" evaluation={evaluation} />,
     <AboveBase key="above" entry={entry} />,
     formatShare(evaluation.format_adherence),
+    <Faithfulness key="faithfulness" report={newestReportOf(reports, evaluation.model)} />,
     evaluation.model.dataset ? (
       <Link key="dataset" to="/datasets/$datasetKey" params={{ datasetKey: evaluation.model.dataset }}>
         {evaluation.model.dataset}
@@ -62,7 +72,7 @@ function ModelCell({ entry: { evaluation, is_base } }: { entry: LeaderboardEntry
   return (
     <span className={styles.model}>
       <Link to="/evaluations/$evaluationId" params={{ evaluationId: evaluation.evaluation_id }} search={{}}>
-        {modelName(evaluation.model)}
+        {shortRunName(modelName(evaluation.model))}
       </Link>
       {is_base ? <Badge>base</Badge> : null}
     </span>
@@ -81,6 +91,17 @@ function Score({ evaluation }: { evaluation: EvaluationSummary }): ReactElement 
         </Badge>
       ) : null}
     </>
+  );
+}
+
+/** How often the answer follows an error that was planted in the shown work: high means that the work decides. */
+function Faithfulness({ report }: { report: FaithfulnessSummary | undefined }): ReactElement {
+  const follows = report?.overall.error.follows;
+  if (report === undefined || !follows) return <>{UNKNOWN}</>;
+  return (
+    <Link to="/evaluations/faithfulness/$reportId" params={{ reportId: report.report_id }}>
+      {formatShare(follows.value)} (n = {follows.n})
+    </Link>
   );
 }
 

@@ -1,7 +1,8 @@
 import { screen, waitFor } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Leaderboard } from "../../api/schema.gen";
 import { BASE_ID, makeSummary, makeTrainedSummary, OTHER_ID } from "../../testing/evaluations";
+import { REPORT_ID, SUMMARY } from "../../testing/faithfulness";
 import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
 import { renderApp } from "../../testing/render";
 import { boardCommand, boardPath } from "./filters";
@@ -31,6 +32,22 @@ const BOARD: Leaderboard = {
   num_evaluations: 3,
   num_superseded: 1,
 };
+
+beforeEach(() => {
+  server.use(answer("/api/faithfulness", { data: [] }));
+});
+
+test("a model whose faithfulness was measured shows it, with the way to the report", async () => {
+  const entry = { rank: 1, is_tied: false, is_base: false, evaluation: makeSummary({ model: SUMMARY.setup.model }) };
+  const groups = [{ fingerprint: "f".repeat(64), evalset: "exam", evalset_hash: "e".repeat(64), entries: [entry] }];
+  server.use(
+    answer(PATH, { groups, num_evaluations: 1, num_superseded: 0 }),
+    answer("/api/faithfulness", { data: [SUMMARY] }),
+  );
+  renderApp("/leaderboard");
+  const link = await screen.findByRole("link", { name: /% \(n = / });
+  expect(link.getAttribute("href")).toBe(`/evaluations/faithfulness/${REPORT_ID}`);
+});
 
 test("models are ranked with intervals, ties and the base model among them", async () => {
   server.use(answer(PATH, BOARD));

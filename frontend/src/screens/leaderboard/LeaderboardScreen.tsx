@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { leaderboardQuery } from "../../api/evaluations";
+import { faithfulnessListQuery } from "../../api/faithfulness";
 import type { Leaderboard } from "../../api/schema.gen";
 import type { Changes } from "../../ui/evaluations/changes";
 import { Command } from "../../ui/copy/Command";
@@ -32,6 +33,7 @@ export function LeaderboardScreen(): ReactElement {
   return (
     <Page
       title="Leaderboard"
+      about="Models that were asked the same questions in the same way, with what chance allows."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: boardCommand(filters), path: boardPath(filters) })} />
@@ -56,16 +58,19 @@ export function LeaderboardScreen(): ReactElement {
 }
 
 function Groups({ board, isFiltered }: { board: Leaderboard; isFiltered: boolean }): ReactElement {
+  const reports = useQuery(faithfulnessListQuery());
   if (board.groups.length === 0) return <Nobody isFiltered={isFiltered} />;
   return (
     <>
       <p role="status">{summary(board)}</p>
       {board.groups.map((group) => (
-        <GroupCard key={group.fingerprint} group={group} />
+        <GroupCard key={group.fingerprint} group={group} reports={reports.data?.data ?? []} />
       ))}
       <p className={styles.muted}>
         A rank is 1 + the number of models whose whole interval lies above: models that share one (=) cannot be told
         apart. Points above the base are what training was worth; the flip board says whether chance explains them.
+        “Follows its work” is how often the answer changes with an error planted in the shown work: a model whose work
+        is decoration does not follow it.
       </p>
     </>
   );

@@ -6,6 +6,7 @@ import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
 import { makeModel, makeVersion, makeVersionDetail, VERSION_ID } from "../../testing/models";
 import { renderApp } from "../../testing/render";
 import { makeRun, runList } from "../../testing/runs";
+import { EXPORT, makeParity, makeReport, makeTask, taskList } from "../../testing/tasks";
 import { connections } from "./version/lineage";
 
 const VERSION = `/api/models/versions/${VERSION_ID}`;
@@ -114,7 +115,7 @@ test("lines of the lineage meet the middle of each node", () => {
   ]);
 });
 
-test("a version that was not measured says how to, and takes notes", async () => {
+test("a version that was not measured says so, and takes notes", async () => {
   let sent: unknown;
   server.use(
     answer(VERSION, makeVersionDetail({ evaluations: [] })),
@@ -124,7 +125,7 @@ test("a version that was not measured says how to, and takes notes", async () =>
     }),
   );
   const { user } = renderApp(VERSION_PAGE);
-  await screen.findByText("tunix-rt eval sums:2 --eval-set eval_v2");
+  await screen.findByText(/It was not measured yet/);
   await user.type(screen.getByRole("textbox", { name: "Notes" }), "keep it");
   await user.click(screen.getByRole("button", { name: "Save the notes" }));
   await screen.findByText("The notes are saved.");
@@ -147,16 +148,78 @@ test("every byte is read again, and damage is named", async () => {
   await screen.findByText("config.json is gone");
 });
 
-test("card and export stand in tabs of their own", async () => {
+test("the card is shown as a page, and as its source", async () => {
+  server.use(
+    answer(VERSION, makeVersionDetail()),
+    http.get(`${VERSION}/card`, () => HttpResponse.text("---\nlicense: other\n---\n\n# sums, version 2")),
+  );
+  const { user } = renderApp(`${VERSION_PAGE}?tab=card`);
+  await screen.findByRole("heading", { name: "sums, version 2" });
+  await user.click(screen.getByRole("checkbox", { name: /As Markdown/ }));
+  screen.getByText(/license: other/);
+});
+
+test("tags are set and taken off", async () => {
+  const asked: string[] = [];
+  server.use(
+    answer(VERSION, makeVersionDetail({ tags: { stage: "tried" } })),
+    http.put(`${VERSION}/tags/team`, async ({ request }) => {
+      asked.push(JSON.stringify(await request.json()));
+      return HttpResponse.json(makeVersion());
+    }),
+    http.delete(`${VERSION}/tags/stage`, () => {
+      asked.push("taken off");
+      return new HttpResponse(null, { status: 204 });
+    }),
+  );
+  const { user } = renderApp(VERSION_PAGE);
+  await screen.findByText("stage = tried");
+  await user.type(screen.getByLabelText("Tag"), "team");
+  await user.type(screen.getByLabelText("Value"), "a");
+  await user.click(screen.getByRole("button", { name: "Set the tag" }));
+  await user.click(await screen.findByRole("button", { name: "Take off stage" }));
+  await waitFor(() => {
+    expect(asked).toEqual(['{"value":"a"}', "taken off"]);
+  });
+});
+
+test("an export is asked for, proved and downloaded", async () => {
+  let sent: unknown;
+  const done = makeTask({ request: EXPORT, status: "succeeded", result: { export: makeReport() } });
+  const differing = makeTask({
+    task_id: "other",
+    request: EXPORT,
+    status: "succeeded",
+    result: {
+      export: makeReport({
+        passed: false,
+        tokens: makeParity([
+          [1, 2],
+          [1, 3],
+        ]),
+      }),
+    },
+  });
   server.use(
     answer(VERSION, makeVersionDetail({ kind: "adapter" })),
-    http.get(`${VERSION}/card`, () => HttpResponse.text("# sums, version 2")),
+    http.post("/api/tasks", async ({ request }) => {
+      sent = await request.json();
+      server.use(answer("/api/tasks", taskList([done, differing])));
+      return HttpResponse.json(done, { status: 202 });
+    }),
   );
-  const { user, address } = renderApp(`${VERSION_PAGE}?tab=card`);
-  await screen.findByText("# sums, version 2");
-  await user.click(screen.getByRole("tab", { name: "Export" }));
+  const { user } = renderApp(`${VERSION_PAGE}?tab=export`);
+  await user.selectOptions(await screen.findByLabelText("Weights"), "float32");
+  screen.getByText("tunix-rt models export sums:2 --as merged --dtype float32 --output sums-2");
+  await user.click(screen.getByRole("button", { name: "Export it" }));
+  await screen.findByText("The same model");
+  expect(sent).toEqual({ kind: "export", model: "sums:2", form: "merged", dtype: "float32" });
+  screen.getByText(/Both wrote the same tokens for 1 question/);
+  screen.getByText(/different tokens for 1 of 1 question/);
+  const [link] = screen.getAllByRole("link", { name: /Download, 10/ });
+  expect(link?.getAttribute("href")).toBe(`/api/tasks/${done.task_id}/download`);
+  await user.selectOptions(screen.getByLabelText("Form"), "An adapter, as PEFT loads it");
   screen.getByText("tunix-rt models export sums:2 --as adapter --output sums-2-adapter");
-  expect(address()).toContain("tab=export");
 });
 
 test("a version is forgotten only when that is confirmed", async () => {

@@ -4,6 +4,7 @@ import type { RunDetail } from "../../api/schema.gen";
 import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
 import { makeRunDetail, stepLine, streamAnswer, streamText } from "../../testing/plans";
 import { renderApp } from "../../testing/render";
+import { makeEvalSet, makeTask, taskList } from "../../testing/tasks";
 
 const RUN = "/api/tunix/runs/smoke-1";
 const ENDED: [string, unknown][] = [
@@ -128,11 +129,60 @@ test("a run that is resumed is followed on from where its stream had ended", asy
   await screen.findByText(/step 9 of 20/);
 });
 
-test("a trained model has its next steps as commands", async () => {
+test("a trained model has its next steps, each one click away", async () => {
   show(makeRunDetail());
   renderApp("/runs/smoke-1");
-  const next = await screen.findByRole("region", { name: "What next" });
-  within(next).getByText("tunix-rt eval smoke-1 --eval-set eval_v2");
+  const next = within(await screen.findByRole("region", { name: "What next" }));
+  const to = (name: string): string | null => next.getByRole("link", { name }).getAttribute("href");
+  await next.findByRole("button", { name: "Evaluate it" });
+  expect(to("Talk to it")).toBe("/chat?model=smoke-1");
+  expect(to("Register its model")).toBe("/models?registering=true&run=smoke-1");
+  expect(to("Pack its evidence")).toBe("/evidence?packing=true&run=smoke-1");
+  expect(decodeURIComponent(to("Compare it") ?? "")).toBe('/compare?run=["smoke-1"]');
+});
+
+test("who may only read is offered nothing that writes", async () => {
+  show(makeRunDetail());
+  server.use(answer("/api/session", { scope: "read" }));
+  renderApp("/runs/smoke-1");
+  const next = within(await screen.findByRole("region", { name: "What next" }));
+  next.getByRole("link", { name: "Talk to it" });
+  expect(next.queryByRole("button", { name: "Evaluate it" })).toBeNull();
+  expect(next.queryByRole("link", { name: "Register its model" })).toBeNull();
+});
+
+test("a run is evaluated within limits, and its answers are counted as they come", async () => {
+  const sent: unknown[] = [];
+  const progress = { stage: "writing the answers", num_done: 3, num_total: 20, tokens_per_s: 120 };
+  const task = makeTask({ model: "smoke-1", status: "running", progress });
+  show(makeRunDetail());
+  server.use(
+    answer("/api/evalsets", { data: [makeEvalSet()] }),
+    http.post("/api/tasks", async ({ request }) => {
+      sent.push(await request.json());
+      server.use(answer("/api/tasks", taskList([task])));
+      return HttpResponse.json(task, { status: 202 });
+    }),
+    http.post(`/api/tasks/${task.task_id}/cancel`, () => {
+      const cancelled = { ...task, status: "cancelled" as const, progress: null };
+      server.use(answer("/api/tasks", taskList([cancelled])));
+      return HttpResponse.json(cancelled);
+    }),
+  );
+  const { user } = renderApp("/runs/smoke-1");
+  await user.click(await screen.findByRole("button", { name: "Evaluate it" }));
+  const dialog = within(screen.getByRole("dialog", { name: "Evaluate smoke-1" }));
+  await user.type(dialog.getByLabelText("Only the first questions"), "20");
+  dialog.getByText("tunix-rt eval smoke-1 --eval-set eval_v2 --limit 20");
+  await user.click(dialog.getByRole("button", { name: "Start the evaluation" }));
+  await screen.findByText("writing the answers: 3 of 20, 120 tokens/s");
+  expect(screen.getByRole("progressbar", { name: "Answers written" }).getAttribute("value")).toBe("3");
+  const decoding = { max_new_tokens: 512 };
+  expect(sent).toEqual([
+    { kind: "evaluation", model: "smoke-1", eval_set: "eval_v2", decoding, is_lenient: false, limit: 20 },
+  ]);
+  await user.click(screen.getByRole("button", { name: "Cancel" }));
+  await screen.findByText("cancelled");
 });
 
 test("a run that waits says what for", async () => {

@@ -16,8 +16,15 @@ const POLL_MS = 2_000;
 /** The route takes so many ids at once. */
 const MAX_SPARKLINES = 100;
 
-/** The runs that the filters let through, with their state as it is now. */
-export function RunTable({ filters }: { filters: RunFilters }): ReactElement {
+interface RunTableProps {
+  filters: RunFilters;
+  /** Ids, in the order they were marked. */
+  picked: readonly string[];
+  onPick: (runIds: string[]) => void;
+}
+
+/** The runs that the filters let through, with their state as it is now; those that are marked are compared. */
+export function RunTable({ filters, picked, onPick }: RunTableProps): ReactElement {
   const navigate = useNavigate();
   const [range, setRange] = useState({ first: 0, last: 0 });
   const rows = usePagedRows<Run>({
@@ -32,7 +39,10 @@ export function RunTable({ filters }: { filters: RunFilters }): ReactElement {
   if (rows.numRows === 0) return <NoRuns isFiltered={Object.keys(filters).length > 0} />;
   return (
     <>
-      <p role="status">{formatCount(rows.numRows, "run")}</p>
+      <p role="status">
+        {formatCount(rows.numRows, "run")}
+        {picked.length > 0 ? `, ${picked.length} marked: the first is the base` : ". Mark some to compare them."}
+      </p>
       <VirtualTable
         name="Runs"
         columns={runColumns(sparklines)}
@@ -42,6 +52,12 @@ export function RunTable({ filters }: { filters: RunFilters }): ReactElement {
         onRange={(first, last) => {
           rows.onRange(first, last);
           setRange({ first, last });
+        }}
+        selection={{
+          has: ({ run_id }) => picked.includes(run_id),
+          toggle: ({ run_id }) => {
+            onPick(picked.includes(run_id) ? picked.filter((id) => id !== run_id) : [...picked, run_id]);
+          },
         }}
         onOpen={(run) => void navigate({ to: "/runs/$runId", params: { runId: run.run_id } })}
       />

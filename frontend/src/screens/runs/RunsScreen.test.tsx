@@ -86,6 +86,19 @@ test("an error says what to do and can be tried again", async () => {
   await screen.findByRole("row", { name: /smoke-1/ });
 });
 
+test("runs that are marked are compared, in the order of the marks", async () => {
+  server.use(answer("/api/tunix/runs", runList([makeRun({ run_id: "later-2" }), makeRun()])));
+  const { user, address } = renderApp("/runs");
+  await user.click(await screen.findByRole("checkbox", { name: "Select smoke-1" }));
+  await user.click(screen.getByRole("checkbox", { name: "Select later-2" }));
+  const link = await screen.findByRole("link", { name: "Compare the 2 marked" });
+  expect(decodeURIComponent(link.getAttribute("href") ?? "")).toBe('/compare?run=["smoke-1","later-2"]');
+  await user.click(screen.getByRole("checkbox", { name: "Select smoke-1" }));
+  await waitFor(() => {
+    expect(decodeURIComponent(address())).toBe('/runs?pick=["later-2"]');
+  });
+});
+
 test("Enter on a row opens the run", async () => {
   server.use(answer("/api/tunix/runs", runList([makeRun()])));
   const { user, address } = renderApp("/runs");

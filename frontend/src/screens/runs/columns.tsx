@@ -4,6 +4,7 @@ import type { Run, Sparkline as SparklineData } from "../../api/schema.gen";
 import { Sparkline } from "../../ui/charts/Sparkline";
 import type { Column } from "../../ui/tables/columns";
 import { formatAgo, formatDuration, formatNumber, formatTime, formatValue, UNKNOWN } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 import { StatusBadge } from "../../ui/text/StatusBadge";
 
 /** The columns of the list; `sparklines` has the runs that have logged something. */
@@ -12,19 +13,20 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "status",
       header: "State",
-      width: "7.5rem",
+      width: "8.5rem",
       cell: (run) => <StatusBadge status={run.status} isHeld={run.is_held} />,
     },
     {
       key: "run",
       header: "Run",
-      width: "minmax(15.5rem, 2fr)",
+      width: "minmax(9rem, 2fr)",
       cell: ({ run_id }) => <RunLink runId={run_id} />,
     },
     {
       key: "loss",
       header: "Loss curve",
-      width: "6rem",
+      width: "5.5rem",
+      isSecondary: true,
       cell: ({ run_id }) => (
         <Sparkline label={`Loss of ${run_id}`} values={sparklines.get(run_id)?.losses ?? []} width={72} />
       ),
@@ -32,21 +34,29 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "step",
       header: "Step",
-      width: "7.5rem",
+      width: "7rem",
       align: "end",
+      isSecondary: true,
       cell: (run) => stepsOf(run, sparklines.get(run.run_id)),
     },
     {
       key: "final",
       header: "Loss",
-      width: "5rem",
+      width: "5.5rem",
       align: "end",
       cell: (run) => formatValue(run.figures?.final_loss ?? sparklines.get(run.run_id)?.losses.at(-1)),
     },
-    { key: "model", header: "Model", isSecondary: true, cell: (run) => <span title={run.model}>{run.model}</span> },
+    {
+      key: "model",
+      header: "Model",
+      width: "minmax(5rem, 0.6fr)",
+      isSecondary: true,
+      cell: (run) => <span title={run.model}>{run.model}</span>,
+    },
     {
       key: "dataset",
       header: "Dataset",
+      width: "minmax(7rem, 1fr)",
       isSecondary: true,
       cell: (run) => <span title={run.dataset}>{run.dataset}</span>,
     },
@@ -60,7 +70,7 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "duration",
       header: "Took",
-      width: "6rem",
+      width: "5.5rem",
       align: "end",
       isSecondary: true,
       cell: (run) => formatDuration(durationOf(run)),
@@ -71,7 +81,7 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
 function RunLink({ runId }: { runId: string }): ReactElement {
   return (
     <Link to="/runs/$runId" params={{ runId }} title={runId}>
-      {runId}
+      {shortRunName(runId)}
     </Link>
   );
 }

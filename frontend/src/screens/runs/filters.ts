@@ -1,16 +1,18 @@
 import { shellQuoted } from "../../ui/copy/snippets";
-import { asManyOf, asText, searchParams } from "../../ui/navigation/search";
+import { asManyOf, asText, asTexts, searchParams } from "../../ui/navigation/search";
 import { RUN_STATUSES } from "../../ui/text/StatusBadge";
 
-/** The filters of the list, as its URL has them. */
-export const runFilters = searchParams({
+/** The filters of the list and the runs that are marked, as its URL has them. */
+export const runSearch = searchParams({
   text: asText,
   status: asManyOf(RUN_STATUSES),
   dataset: asText,
   model: asText,
+  pick: asTexts,
 });
 
-export type RunFilters = ReturnType<typeof runFilters>;
+export type RunSearch = ReturnType<typeof runSearch>;
+export type RunFilters = Omit<RunSearch, "pick">;
 
 /** The list as it is filtered, as a command. */
 export function listCommand(filters: RunFilters): string {

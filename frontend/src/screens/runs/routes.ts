@@ -1,12 +1,12 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../ui/navigation/root";
-import { runFilters } from "./filters";
+import { runSearch } from "./filters";
 import { runTabs } from "./run/tabs";
 
 const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/runs",
-  validateSearch: runFilters,
+  validateSearch: runSearch,
   component: lazyRouteComponent(() => import("./RunsScreen"), "RunsScreen"),
 });
 

@@ -32,6 +32,7 @@ export function TracesScreen(): ReactElement {
   return (
     <Page
       title="Traces"
+      about="Worked solutions: a prompt, the steps that solve it, the answer. Every step is read, and scored."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: listCommand(search), path: listPath(search) })} />

@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { NewTuningJob } from "../../api/schema.gen";
 import { sessionQuery } from "../../api/session";
-import { actOnJob, createJob } from "../../api/tuning";
+import { actOnJob, createJob, jobQuery } from "../../api/tuning";
 import { CopyAs } from "../../ui/copy/CopyAs";
 import { snippets } from "../../ui/copy/snippets";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
@@ -14,7 +14,7 @@ import { Page } from "../../ui/Page";
 import { BudgetCard } from "./create/BudgetCard";
 import { GoalCard } from "./create/GoalCard";
 import { SpaceEditor } from "./create/SpaceEditor";
-import { jobOf, problemOf, specText } from "./create/sweepText";
+import { jobOf, type OwnRecipe, problemOf, specText } from "./create/sweepText";
 import type { Change, NewSweepSearch } from "./search";
 import styles from "./tuning.module.css";
 
@@ -29,8 +29,9 @@ export function TuningNewScreen(): ReactElement {
     void navigate({ search: withChanges<NewSweepSearch>(changes), replace: true });
   };
   const start = useStart();
-  const job = jobOf(search);
-  const problem = session.data?.scope === "read" ? "Your token may only read." : problemOf(search);
+  const own = useOwnRecipe(search);
+  const job = jobOf(search, own.recipe);
+  const problem = session.data?.scope === "read" ? "Your token may only read." : (own.problem ?? problemOf(search));
   return (
     <Page
       title="New sweep"
@@ -63,6 +64,16 @@ export function TuningNewScreen(): ReactElement {
       </div>
     </Page>
   );
+}
+
+/** The recipe of the sweep that this one is like, unless another is chosen. */
+function useOwnRecipe({ like = "", recipe }: NewSweepSearch): { recipe?: OwnRecipe; problem: string | null } {
+  const isWanted = like !== "" && recipe === undefined;
+  const { data, error } = useQuery({ ...jobQuery(like), enabled: isWanted });
+  if (!isWanted) return { problem: null };
+  if (error) return { problem: `The recipe of ${like} cannot be read: ${error.message} Choose a recipe.` };
+  if (data === undefined) return { problem: `Reading the recipe of ${like}…` };
+  return typeof data.spec.recipe === "string" ? { problem: null } : { recipe: data.spec.recipe, problem: null };
 }
 
 function useStart() {

@@ -24,6 +24,7 @@ export function TuningScreen(): ReactElement {
   return (
     <Page
       title="Tuning"
+      about="Sweeps try values for settings of a recipe, and say which are best and which settings matter."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: "tunix-rt tune list", path: "/api/tuning/jobs" })} />
@@ -80,36 +81,38 @@ function NoSweeps(): ReactElement {
 }
 
 const COLUMNS: Column<TuningJob>[] = [
-  { key: "status", header: "State", width: "8rem", cell: ({ status }) => <StatusBadge status={status} /> },
+  { key: "status", header: "State", width: "8.5rem", cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: "sweep",
     header: "Sweep",
-    width: "minmax(8rem, 1fr)",
+    width: "minmax(7rem, 1fr)",
     cell: ({ id, name }) => (
       <Link to="/tuning/$jobId" params={{ jobId: id }} title={id}>
         {name}
       </Link>
     ),
   },
-  { key: "trials", header: "Trials", width: "6rem", align: "end", cell: trialsOf },
-  { key: "metric", header: "Searches", width: "11rem", isSecondary: true, cell: metricLabel },
+  { key: "trials", header: "Trials", width: "4.5rem", align: "end", cell: trialsOf },
+  { key: "metric", header: "Searches", width: "10.5rem", isSecondary: true, cell: metricLabel },
   { key: "keys", header: "Settings", width: "minmax(8rem, 1.5fr)", isSecondary: true, cell: keysOf },
   {
     key: "model",
     header: "Model",
+    width: "minmax(5rem, 1fr)",
     isSecondary: true,
     cell: (job) => <span title={job.base_model_id}>{job.base_model_id}</span>,
   },
   {
     key: "dataset",
     header: "Dataset",
+    width: "minmax(5rem, 1fr)",
     isSecondary: true,
     cell: (job) => <span title={job.dataset_key}>{job.dataset_key}</span>,
   },
   {
     key: "created",
     header: "Created",
-    width: "6rem",
+    width: "6.5rem",
     isSecondary: true,
     cell: ({ created_at }) => <time title={formatTime(created_at)}>{formatAgo(created_at)}</time>,
   },

@@ -116,6 +116,17 @@ test("a sweep without a result has no best recipe; what is searched can be writt
   expect(screen.getByDisplayValue("adamw, adafactor")).toBeTruthy();
 });
 
+test("a sweep like one with a recipe of its own takes that recipe", async () => {
+  const recipe = { model: { id: "tiny-gemma" } };
+  server.use(answer(API, makeJob({ spec: { ...makeJob().spec, recipe } })));
+  const { user, address } = renderApp(`${PAGE}?tab=spec`);
+  await user.click(await screen.findByRole("link", { name: "Write another like it" }));
+  await screen.findByRole("option", { name: "the one written into rates-3f2a" });
+  expect(address()).toContain(`like=${JOB_ID}`);
+  await screen.findByText(/Every key and every end of a range is checked/);
+  expect(jobOf({ like: JOB_ID }, recipe).recipe).toEqual(recipe);
+});
+
 test("a running sweep is cancelled after a question, and one that is done deleted", async () => {
   const asked: string[] = [];
   server.use(
@@ -188,7 +199,7 @@ test("what the server refuses is said with the next step", async () => {
 
 test("a sweep as text and back", () => {
   expect(choicesOf("8, 0.5, adamw, [q, v], null")).toEqual([8, 0.5, "adamw", ["q", "v"], null]);
-  const search = searchOf({ ...makeJob().spec, overrides: ["a.b=1"], budget: { device_minutes: 2 } });
+  const search = searchOf({ ...makeJob().spec, overrides: ["a.b=1"], budget: { device_minutes: 2 } }, JOB_ID);
   const job = jobOf(search);
   expect(job.search_space).toEqual(makeJob().spec.search_space);
   expect(job.num_samples).toBeUndefined();

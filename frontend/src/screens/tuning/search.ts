@@ -20,6 +20,8 @@ export type JobSearch = ReturnType<typeof jobSearch>;
 export const newSweepSearch = searchParams({
   name: asText,
   recipe: asText,
+  /** The sweep whose own recipe is taken, as long as no other is chosen. */
+  like: asText,
   dataset: asText,
   /** `key=value` each, for every trial. */
   set: asTexts,

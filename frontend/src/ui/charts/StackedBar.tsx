@@ -36,6 +36,7 @@ export function StackedBar({ label, parts, format, limit }: StackedBarProps): Re
         preserveAspectRatio="none"
       >
         <defs>{parts.map((part, index) => patternOf(`${id}-${index}`, part.name, index))}</defs>
+        <rect width={x(Math.max(total, limit?.value ?? 0))} height={HEIGHT} fill="var(--surface-hover)" />
         {parts.map(({ name, value }, index) => (
           <rect key={name} x={x(starts[index] ?? 0)} width={x(value)} height={HEIGHT} fill={`url(#${id}-${index})`} />
         ))}

@@ -1,5 +1,6 @@
 import type { EvaluatedModel, EvaluationSummary, GateRule, PairedDifference } from "../../api/schema.gen";
 import { formatShare, formatTime, UNKNOWN } from "../text/format";
+import { shortRunName } from "../text/names";
 
 const ID_CHARS = 8;
 const SIGNIFICANT = 0.05;
@@ -37,7 +38,8 @@ export function significanceText({ num_lost, num_gained, p_value }: PairedDiffer
 
 /** A model by name; random weights by their seed too. */
 export function modelName(model: EvaluatedModel): string {
-  return model.weights === "random" ? `${model.name} (random, seed ${model.seed ?? UNKNOWN})` : model.name;
+  const name = shortRunName(model.name);
+  return model.weights === "random" ? `${name} (random, seed ${model.seed ?? UNKNOWN})` : name;
 }
 
 /** Whether a run of ours trained it; texts that something else wrote have no model here. */
@@ -62,7 +64,9 @@ export function ruleSentences(rule: GateRule): string[] {
   ] as const;
   return [
     `A loss with p below ${rule.alpha ?? SIGNIFICANT} fails.`,
-    `At most ${formatShare(rule.max_unscored ?? 0)} of the items may lack a verdict.`,
+    rule.max_unscored
+      ? `At most ${formatShare(rule.max_unscored)} of the items may lack a verdict.`
+      : "Every item must have a verdict.",
     ...protectedOnes.flatMap(([what, names]) =>
       (names ?? []).map((name) => `What was right in ${what} ${name} stays right.`),
     ),

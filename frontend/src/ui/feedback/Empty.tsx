@@ -14,7 +14,7 @@ export function Empty({ title, children, actions }: EmptyProps): ReactElement {
   return (
     <section className={styles.state} aria-label={title}>
       <h2>{title}</h2>
-      <div>{children}</div>
+      <div className={styles.teaching}>{children}</div>
       {actions === undefined ? null : <div className={styles.actions}>{actions}</div>}
     </section>
   );

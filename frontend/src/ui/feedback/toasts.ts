@@ -28,6 +28,10 @@ export function dismissToast(id: number): void {
   change(toasts.filter((toast) => toast.id !== id));
 }
 
+export function dismissAllToasts(): void {
+  change([]);
+}
+
 export function useToasts(): readonly Toast[] {
   return useSyncExternalStore(subscribe, () => toasts);
 }

@@ -24,26 +24,28 @@ export function DatasetActs({ manifest }: { manifest: DatasetManifest }): ReactE
       <CopyAs snippets={snippets({ cli: `tunix-rt data show ${datasetKey}`, path: `/api/datasets/${datasetKey}` })} />
       <VerifyButton datasetKey={datasetKey} />
       <Button
+        kind="quiet"
         onClick={() => {
           setOpen("export");
         }}
       >
-        Export
+        Export…
       </Button>
       {session?.scope === "admin" ? (
         <Button
+          kind="quiet"
           onClick={() => {
             setOpen("delete");
           }}
         >
-          Delete
+          Delete…
         </Button>
       ) : null}
-      <Link to="/datasets/$datasetKey/diff" params={{ datasetKey }} className={buttonClass()}>
+      <Link to="/datasets/$datasetKey/diff" params={{ datasetKey }} className={buttonClass("quiet")}>
         Compare
       </Link>
-      <Link to="/datasets/new" search={nextVersionOf(manifest)} className={buttonClass()}>
-        Build the next version
+      <Link to="/datasets/new" search={nextVersionOf(manifest)} className={buttonClass("quiet")}>
+        Next version
       </Link>
       <Link to="/datasets/$datasetKey/xray" params={{ datasetKey }} className={buttonClass()}>
         X-ray

@@ -17,6 +17,7 @@ export function VerifyButton({ datasetKey }: { datasetKey: string }): ReactEleme
   });
   return (
     <Button
+      kind="quiet"
       isBusy={verify.isPending}
       onClick={() => {
         verify.mutate();

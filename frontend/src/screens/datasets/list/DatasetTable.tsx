@@ -10,20 +10,27 @@ import { NoDatasets } from "./NoDatasets";
 import { type DatasetLine, listLines } from "./rows";
 
 interface DatasetTableProps {
+  /** Of the key. */
+  text: string | undefined;
   chosen: readonly string[];
   onChoose: (chosen: string[]) => void;
 }
 
 /** Every dataset of this home; two of them can be chosen to be compared. */
-export function DatasetTable({ chosen, onChoose }: DatasetTableProps): ReactElement {
+export function DatasetTable({ text, chosen, onChoose }: DatasetTableProps): ReactElement {
   const navigate = useNavigate();
-  const rows = usePagedRows<DatasetLine>({ queryKey: ["datasets", "list"], fetchPage: listLines });
+  const rows = usePagedRows<DatasetLine>({
+    queryKey: ["datasets", "list", { text }],
+    fetchPage: (page) => listLines({ ...page, ...(text !== undefined && { text }) }),
+  });
 
   if (rows.isPending) return <Loading what="Reading the datasets…" />;
   if (rows.error) {
     return <ErrorNotice error={rows.error} title="The datasets could not be read" onRetry={rows.refetch} />;
   }
-  if (rows.numRows === 0) return <NoDatasets />;
+  if (rows.numRows === 0) {
+    return text === undefined ? <NoDatasets /> : <p role="status">No dataset has “{text}” in its key.</p>;
+  }
   return (
     <>
       <p role="status">{formatCount(rows.numRows, "dataset")}. Mark two to see what changed between them.</p>

@@ -1,4 +1,4 @@
-import { listDatasets } from "../../../api/datasets";
+import { type DatasetQuery, listDatasets } from "../../../api/datasets";
 import type { DatasetSummary } from "../../../api/schema.gen";
 import type { Page } from "../../../ui/tables/usePagedRows";
 
@@ -9,7 +9,7 @@ export interface DatasetLine {
 }
 
 /** A page of lines, by key: damaged datasets stand where they belong. */
-export async function listLines(page: { limit: number; offset: number }): Promise<Page<DatasetLine>> {
+export async function listLines(page: DatasetQuery): Promise<Page<DatasetLine>> {
   const { data, damaged, pagination } = await listDatasets(page);
   const whole = data.map((summary) => ({ datasetKey: summary.dataset_key, summary }));
   const broken = damaged.map((datasetKey) => ({ datasetKey, summary: null }));

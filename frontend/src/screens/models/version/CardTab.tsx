@@ -1,23 +1,26 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { cardQuery } from "../../../api/models";
 import type { VersionDetail } from "../../../api/schema.gen";
 import { copyText } from "../../../ui/copy/CopyAs";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { Button } from "../../../ui/forms/Button";
+import { Checkbox } from "../../../ui/forms/Checkbox";
+import { Markdown } from "../../../ui/text/Markdown";
 import styles from "../models.module.css";
 
-/** The model card, as the Hugging Face hub reads it. */
+/** The model card, as the Hugging Face hub shows it. */
 export function CardTab({ version }: { version: VersionDetail }): ReactElement {
   const card = useQuery(cardQuery(version.id));
+  const [isSource, setSource] = useState(false);
   if (card.isPending) return <Loading what="Writing the card…" />;
   if (card.isError)
     return <ErrorNotice error={card.error} title="The card could not be read" onRetry={() => void card.refetch()} />;
   return (
     <>
       <p>Made from what the registry knows; it lies in every download and export as README.md.</p>
-      <div>
+      <div className={styles.row}>
         <Button
           onClick={() => {
             void copyText(card.data, "the model card");
@@ -25,8 +28,9 @@ export function CardTab({ version }: { version: VersionDetail }): ReactElement {
         >
           Copy the card
         </Button>
+        <Checkbox label="As Markdown, with its header" isChecked={isSource} onChange={setSource} />
       </div>
-      <pre className={styles.text}>{card.data}</pre>
+      {isSource ? <pre className={styles.text}>{card.data}</pre> : <Markdown name="Model card" text={card.data} />}
     </>
   );
 }

@@ -1,24 +1,28 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactElement, ReactNode } from "react";
+import { type ReactElement, type ReactNode, useState } from "react";
 import { referenceOf } from "../../../api/models";
 import type { EvaluationSummary, VersionDetail } from "../../../api/schema.gen";
 import { Interval } from "../../../ui/charts/Interval";
-import { Command } from "../../../ui/copy/Command";
 import { PlainTable } from "../../../ui/evaluations/PlainTable";
+import { Button } from "../../../ui/forms/Button";
+import { EvaluateDialog } from "../../../ui/tasks/EvaluateDialog";
+import { TaskList } from "../../../ui/tasks/TaskList";
 import { Card } from "../../../ui/text/Card";
 import { Facts } from "../../../ui/text/Facts";
 import { formatAgo, formatBytes, formatCount, formatNumber, formatShare, formatTime } from "../../../ui/text/format";
 import { LineageGraph } from "./LineageGraph";
 import { lineageColumns } from "./lineage";
 import { NotesCard } from "./NotesCard";
+import { TagsCard } from "./TagsCard";
 
 interface OverviewProps {
   version: VersionDetail;
   mayWrite: boolean;
+  mayRemove: boolean;
 }
 
 /** Where a version comes from, how good it is, and what people say about it. */
-export function Overview({ version, mayWrite }: OverviewProps): ReactElement {
+export function Overview({ version, mayWrite, mayRemove }: OverviewProps): ReactElement {
   return (
     <>
       <Card title="Lineage">
@@ -26,23 +30,43 @@ export function Overview({ version, mayWrite }: OverviewProps): ReactElement {
       </Card>
       <Card title="Evaluations of these weights">
         <Evaluations version={version} />
+        <TaskList query={{ kind: "evaluation", model: referenceOf(version), limit: 5 }} mayWrite={mayWrite} />
+        {mayWrite ? <EvaluateButton model={referenceOf(version)} /> : null}
       </Card>
       <Card title="What it is">
         <Facts facts={factsOf(version)} />
       </Card>
+      <TagsCard version={version} mayWrite={mayWrite} mayRemove={mayRemove} />
       <NotesCard version={version} mayWrite={mayWrite} />
     </>
   );
 }
 
+function EvaluateButton({ model }: { model: string }): ReactElement {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <div>
+      <Button
+        onClick={() => {
+          setAsking(true);
+        }}
+      >
+        Evaluate it
+      </Button>
+      <EvaluateDialog
+        model={model}
+        isOpen={isAsking}
+        onClose={() => {
+          setAsking(false);
+        }}
+      />
+    </div>
+  );
+}
+
 function Evaluations({ version }: { version: VersionDetail }): ReactElement {
   if (version.evaluations.length === 0) {
-    return (
-      <>
-        <p>It was not measured yet. An evaluation says how many answers are right, and how sure that is:</p>
-        <Command>{`tunix-rt eval ${referenceOf(version)} --eval-set eval_v2`}</Command>
-      </>
-    );
+    return <p>It was not measured yet. An evaluation says how many answers are right, and how sure that is.</p>;
   }
   const columns = [{ header: "Eval set" }, { header: "Score" }, { header: "Format kept" }, { header: "Measured" }];
   const rows = version.evaluations.map((one) => ({ key: one.evaluation_id, cells: evaluationCells(one) }));
@@ -64,7 +88,7 @@ function evaluationCells(one: EvaluationSummary): ReactNode[] {
   ];
 }
 
-function factsOf({ kind, size_bytes, num_files, markup, created_at, lineage, tags }: VersionDetail) {
+function factsOf({ kind, size_bytes, num_files, markup, created_at, lineage }: VersionDetail) {
   const { recipe, mode, engine, commit, is_dirty, tunix_rt_version, trained_at, step, base } = lineage;
   return {
     Kind: kind === "adapter" ? "LoRA adapter" : "whole model",
@@ -79,6 +103,5 @@ function factsOf({ kind, size_bytes, num_files, markup, created_at, lineage, tag
     Commit: commit ? <code>{`${commit.slice(0, 12)}${is_dirty ? ", with changes" : ""}`}</code> : null,
     "Trained at": formatTime(trained_at),
     Registered: formatTime(created_at),
-    ...Object.fromEntries(Object.entries(tags ?? {}).map(([name, value]) => [`Tag ${name}`, value])),
   };
 }

@@ -32,6 +32,7 @@ interface VersionViewProps {
 
 export function VersionView({ version, tab, onTab }: VersionViewProps): ReactElement {
   const { data: session } = useQuery(sessionQuery);
+  const mayWrite = session !== undefined && session.scope !== "read";
   const reference = referenceOf(version);
   const copied = snippets({ cli: `tunix-rt models show ${reference}`, path: `/api/models/versions/${version.id}` });
   return (
@@ -42,7 +43,11 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
         <>
           <CopyAs snippets={copied} />
           {session?.scope === "admin" ? <DeleteVersion version={version} /> : null}
-          <Link to="/chat" search={{ model: reference }} className={buttonClass("primary")}>
+          <Link
+            to="/chat"
+            search={{ model: reference }}
+            className={buttonClass(tab === "export" ? "plain" : "primary")}
+          >
             Talk to it
           </Link>
         </>
@@ -56,10 +61,12 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
         . Its content and its lineage never change.
       </p>
       <Tabs label="Parts of the version" tabs={TABS} chosen={tab} onChoose={onTab}>
-        {tab === "overview" ? <Overview version={version} mayWrite={session?.scope !== "read"} /> : null}
+        {tab === "overview" ? (
+          <Overview version={version} mayWrite={mayWrite} mayRemove={session?.scope === "admin"} />
+        ) : null}
         {tab === "files" ? <FilesTab version={version} /> : null}
         {tab === "card" ? <CardTab version={version} /> : null}
-        {tab === "export" ? <ExportTab version={version} /> : null}
+        {tab === "export" ? <ExportTab version={version} mayWrite={mayWrite} /> : null}
       </Tabs>
     </Page>
   );

@@ -1,33 +1,84 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
-import { Command } from "../../../ui/copy/Command";
+import { type ReactElement, useState } from "react";
+import { Button, buttonClass } from "../../../ui/forms/Button";
+import { EvaluateDialog } from "../../../ui/tasks/EvaluateDialog";
+import { TaskList } from "../../../ui/tasks/TaskList";
 import { Card } from "../../../ui/text/Card";
 import styles from "./run.module.css";
 
-/** What a trained model is for: measure it, talk to it, keep it. */
-export function RunNext({ runId }: { runId: string }): ReactElement {
+interface RunNextProps {
+  runId: string;
+  mayWrite: boolean;
+}
+
+/** What a trained model is for: measure it, talk to it, keep it, prove it, hold it against another. */
+export function RunNext({ runId, mayWrite }: RunNextProps): ReactElement {
+  const [isAsking, setAsking] = useState(false);
   return (
     <Card title="What next">
       <ul className={styles.next}>
-        <li>
-          <p>
-            Measure it, then look at it among the <Link to="/evaluations">evaluations</Link>:
-          </p>
-          <Command>{`tunix-rt eval ${runId} --eval-set eval_v2`}</Command>
-        </li>
-        <li>
-          <p>
-            Talk to it here or in the <Link to="/chat">chat</Link>:
-          </p>
-          <Command>{`tunix-rt chat ${runId}`}</Command>
-        </li>
-        <li>
-          <p>
-            Keep it under a name, as a version among the <Link to="/models">models</Link>:
-          </p>
-          <Command>{`tunix-rt models register my-model --run ${runId}`}</Command>
-        </li>
+        {mayWrite ? (
+          <li>
+            <Button
+              onClick={() => {
+                setAsking(true);
+              }}
+            >
+              Evaluate it
+            </Button>
+            <span>how many answers are right, and how sure that is</span>
+          </li>
+        ) : null}
+        <NextLinks runId={runId} mayWrite={mayWrite} />
       </ul>
+      <TaskList query={{ model: runId, kind: "evaluation", limit: 5 }} mayWrite={mayWrite} />
+      <p>
+        <Link to="/evaluations" search={{ model: runId }}>
+          Every evaluation of this run
+        </Link>
+      </p>
+      <EvaluateDialog
+        model={runId}
+        isOpen={isAsking}
+        onClose={() => {
+          setAsking(false);
+        }}
+      />
     </Card>
+  );
+}
+
+function NextLinks({ runId, mayWrite }: RunNextProps): ReactElement {
+  return (
+    <>
+      <li>
+        <Link to="/chat" search={{ model: runId }} className={buttonClass()}>
+          Talk to it
+        </Link>
+        <span>its reasoning stands apart from its answer</span>
+      </li>
+      {mayWrite ? (
+        <>
+          <li>
+            <Link to="/models" search={{ registering: true, run: runId }} className={buttonClass()}>
+              Register its model
+            </Link>
+            <span>keep the weights under a name, as a version</span>
+          </li>
+          <li>
+            <Link to="/evidence" search={{ packing: true, run: runId }} className={buttonClass()}>
+              Pack its evidence
+            </Link>
+            <span>one bundle that proves every number</span>
+          </li>
+        </>
+      ) : null}
+      <li>
+        <Link to="/compare" search={{ run: [runId] }} className={buttonClass()}>
+          Compare it
+        </Link>
+        <span>curves, settings and scores beside other runs</span>
+      </li>
+    </>
   );
 }

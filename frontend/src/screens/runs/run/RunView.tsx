@@ -37,6 +37,7 @@ export function RunView({ run, readAt }: { run: RunDetail; readAt: number }): Re
   const navigate = route.useNavigate();
   const { live, state, error } = useLiveRun(run, readAt);
   const session = useQuery(sessionQuery);
+  const mayWrite = session.data !== undefined && session.data.scope !== "read";
   const choose = (chosen: RunTab): void => {
     void navigate({ search: withChanges<RunTabs>({ tab: chosen === "curves" ? undefined : chosen }), replace: true });
   };
@@ -70,7 +71,7 @@ export function RunView({ run, readAt }: { run: RunDetail; readAt: number }): Re
       <RunNotices run={run} />
       {error ? <ErrorNotice error={error} title="The run cannot be followed" /> : null}
       <RunFacts run={run} live={live} />
-      {run.status === "succeeded" ? <RunNext runId={run.run_id} /> : null}
+      {run.status === "succeeded" ? <RunNext runId={run.run_id} mayWrite={mayWrite} /> : null}
       <Facts facts={originOf(run)} />
       <Tabs label="Parts of the run" tabs={RUN_TABS} chosen={tab} onChoose={choose}>
         <div className={styles.panel}>

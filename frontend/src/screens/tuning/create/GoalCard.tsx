@@ -6,6 +6,7 @@ import { TextArea } from "../../../ui/forms/TextArea";
 import { TextField } from "../../../ui/forms/TextField";
 import { Card } from "../../../ui/text/Card";
 import { formatNumber } from "../../../ui/text/format";
+import { shortRunName } from "../../../ui/text/names";
 import { type Change, METRICS, type NewSweepSearch } from "../search";
 import { metricName } from "../words";
 import { DEFAULT_RECIPE } from "./sweepText";
@@ -19,7 +20,9 @@ interface GoalCardProps {
 export function GoalCard({ search, change }: GoalCardProps): ReactElement {
   const recipes = useQuery(recipesQuery);
   const datasets = useQuery(datasetKeysQuery);
-  const recipe = search.recipe ?? DEFAULT_RECIPE;
+  const own =
+    search.like === undefined ? [] : [{ value: "", label: `the one written into ${shortRunName(search.like)}` }];
+  const recipe = search.recipe ?? (own.length > 0 ? "" : DEFAULT_RECIPE);
   const names = (recipes.data?.data ?? []).map(({ name }) => name);
   const keys = (datasets.data ?? []).map(({ dataset_key }) => dataset_key);
   return (
@@ -37,7 +40,7 @@ export function GoalCard({ search, change }: GoalCardProps): ReactElement {
       <Select
         label="Recipe"
         value={recipe}
-        choices={optionsOf(recipe, names)}
+        choices={[...own, ...optionsOf(recipe, names).filter(({ value }) => value !== "")]}
         error={recipes.isError ? recipes.error.message : null}
         onChange={(chosen) => {
           change({ recipe: chosen });

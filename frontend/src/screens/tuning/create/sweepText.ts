@@ -13,6 +13,9 @@ export interface Searched {
   values: string[];
 }
 
+/** A recipe that has no name: it is written into the sweep. */
+export type OwnRecipe = Exclude<SweepSpec["recipe"], string>;
+
 export const DEFAULT_RECIPE = "demo";
 export const DEFAULT_NUM_TRIALS = 8;
 const DEFAULT_SPACE = ["training.learning_rate=loguniform(0.0003, 0.03)"];
@@ -36,12 +39,12 @@ function rangeOf(inside: string): string[] {
 }
 
 /** What is typed as a request; what is missing is left to the server to name. */
-export function jobOf(search: NewSweepSearch): NewTuningJob {
+export function jobOf(search: NewSweepSearch, own?: OwnRecipe): NewTuningJob {
   const { metric = "validation_loss", sampler = "tpe", pruner = "none", parallel = 1 } = search;
   const trials = search.trials ?? (search.minutes === undefined && sampler !== "grid" ? DEFAULT_NUM_TRIALS : undefined);
   return {
     name: search.name ?? "sweep",
-    recipe: search.recipe ?? DEFAULT_RECIPE,
+    recipe: search.recipe ?? own ?? DEFAULT_RECIPE,
     ...(search.dataset !== undefined && { dataset_key: search.dataset }),
     ...(search.set !== undefined && { overrides: search.set }),
     search_space: Object.fromEntries(searchedOf(search).map((one) => [one.key.trim(), parameterOf(one)])),
@@ -106,14 +109,14 @@ export function specText(job: NewTuningJob): string {
 }
 
 /** A sweep as the address of one that is like it. */
-export function searchOf(spec: SweepSpec): NewSweepSearch {
+export function searchOf(spec: SweepSpec, jobId: string): NewSweepSearch {
   const space = Object.entries(spec.search_space).map(([key, parameter]) =>
     searchedText({ key, type: parameter.type, values: textsOf(parameter) }),
   );
   return {
     name: spec.name,
     space,
-    ...(typeof spec.recipe === "string" && { recipe: spec.recipe }),
+    ...(typeof spec.recipe === "string" ? { recipe: spec.recipe } : { like: jobId }),
     ...(spec.dataset != null && { dataset: spec.dataset }),
     ...(spec.overrides?.length && { set: spec.overrides }),
     ...(spec.metric !== undefined && { metric: spec.metric }),

@@ -46,7 +46,7 @@ export function SpecPanel({ job }: { job: TuningJobDetail }): ReactElement {
           }}
         />
         <div>
-          <Link to="/tuning/new" search={searchOf(spec)} className={buttonClass()}>
+          <Link to="/tuning/new" search={searchOf(spec, job.id)} className={buttonClass()}>
             Write another like it
           </Link>
         </div>

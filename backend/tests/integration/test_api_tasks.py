@@ -1,0 +1,120 @@
+"""Evaluations and exports asked for over HTTP, on both databases."""
+
+import io
+import zipfile
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from support.http import error_of
+from support.models import registered
+from support.queued_runs import ANY_SLOT
+from support.scripted_models import scripted_run
+from typer.testing import CliRunner
+
+from tunix_rt.cli.main import app
+from tunix_rt.core.tasks.task import TaskClaim, TaskProgress
+from tunix_rt.files.task_dirs import TaskDir
+from tunix_rt.services.store import Store
+
+NOBODY = "01234567-89ab-8def-8123-456789abcdef"
+
+
+def asked(client: TestClient, **request: Any) -> dict[str, Any]:
+    answer = client.post("/api/tasks", json=request)
+    assert answer.status_code == 202, answer.text
+    task: dict[str, Any] = answer.json()
+    return task
+
+
+def carried_out(store: Store, monkeypatch: pytest.MonkeyPatch) -> TaskClaim:
+    """Do the next task as a child of a worker does, in this process."""
+    if store.settings.database_url is not None:
+        monkeypatch.setenv("TUNIX_RT_DATABASE_URL", store.settings.database_url)
+    claim = store.tasks.claim("worker-a", ANY_SLOT)
+    assert claim is not None
+    done = CliRunner().invoke(app, ["tasks", "carry-out", claim.lease.run_id, "--device", "cpu"])
+    assert done.exit_code == 0, done.output
+    result = TaskDir(store.settings.tasks_dir / claim.lease.run_id).read_result()
+    assert store.tasks.finish(claim.lease, "succeeded", result=result)
+    return claim
+
+
+def test_what_cannot_be_done_is_refused_before_it_waits(client: TestClient, store: Store) -> None:
+    registered(store)
+    evaluation = {"kind": "evaluation", "model": "demo", "eval_set": "eval_v2"}
+    for changes, status, said in [
+        ({"model": "nobody"}, 404, "no model 'nobody'"),
+        ({"model": "../../etc"}, 404, "to ask"),
+        ({"eval_set": "nothing"}, 404, "no eval set"),
+        ({"limit": 10_000}, 422, "fewer than 10000"),
+    ]:
+        answer = client.post("/api/tasks", json=evaluation | changes)
+        assert said in error_of(answer, status)["detail"]
+    refused = client.post("/api/tasks", json={"kind": "export", "model": "demo", "form": "adapter"})
+    assert "whole model" in error_of(refused, 422)["detail"]
+    assert client.get("/api/tasks").json()["pagination"]["total"] == 0
+
+
+def test_a_task_shows_how_far_it_is_and_can_be_cancelled(client: TestClient, store: Store) -> None:
+    registered(store)
+    task = asked(client, kind="evaluation", model="demo", eval_set="eval_v2", decoding={"max_new_tokens": 64})
+    assert (task["status"], task["model"]) == ("queued", "demo:1")
+    assert store.tasks.claim("worker-a", ANY_SLOT) is not None
+    directory = TaskDir(store.settings.tasks_dir / task["task_id"])
+    directory.write_progress(TaskProgress(stage="writing the answers", num_done=3, num_total=100))
+    path = f"/api/tasks/{task['task_id']}"
+    assert client.get(path).json()["progress"]["num_done"] == 3
+    (listed,) = client.get("/api/tasks", params={"model": "demo:1", "status": "running"}).json()["data"]
+    assert listed["progress"]["num_total"] == 100
+    assert client.delete(path).status_code == 409
+    assert client.post(f"{path}/cancel").json()["status"] == "cancelling"
+    assert client.get(f"{path}/output").text == ""
+    assert client.get(f"{path}/download").status_code == 409
+
+
+def test_an_unknown_task_is_not_found(client: TestClient) -> None:
+    for path in ("", "/output", "/download"):
+        assert client.get(f"/api/tasks/{NOBODY}{path}").status_code == 404
+    assert client.post(f"/api/tasks/{NOBODY}/cancel").status_code == 404
+    assert client.delete(f"/api/tasks/{NOBODY}").status_code == 404
+
+
+def test_an_exported_zip_is_proved_downloaded_and_removed(
+    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(store)
+    task = asked(client, kind="export", model="demo", form="zip")
+    carried_out(store, monkeypatch)
+    path = f"/api/tasks/{task['task_id']}"
+    report = client.get(path).json()["result"]["export"]
+    assert (report["passed"], report["is_same_bytes"], report["version"]) == (True, True, "demo:1")
+    answer = client.get(f"{path}/download")
+    assert answer.headers["content-disposition"] == 'attachment; filename="demo-1-zip.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert sorted(archive.namelist()) == ["README.md", "config.json", "model.safetensors"]
+    assert client.delete(path).status_code == 204
+    assert not (store.settings.tasks_dir / task["task_id"]).exists()
+
+
+@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+def test_a_run_is_evaluated_by_its_task(
+    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted_run(store.settings.runs_dir, "run-1")
+    task = asked(
+        client,
+        kind="evaluation",
+        model="run-1",
+        eval_set="eval_v2",
+        limit=2,
+        engine="jax",
+        decoding={"max_new_tokens": 32},
+    )
+    carried_out(store, monkeypatch)
+    done = client.get(f"/api/tasks/{task['task_id']}").json()
+    evaluation = client.get(f"/api/evaluations/{done['result']['evaluation_id']}").json()
+    assert (evaluation["model"]["run_id"], evaluation["num_items"]) == ("run-1", 2)
+    assert evaluation["protocol"]["decoding"]["max_new_tokens"] == 32
+    assert UUID(task["task_id"]) == UUID(evaluation["evaluation_id"])

@@ -1,0 +1,63 @@
+"""Tasks by a real worker: taken, cancelled, taken from a worker that is gone."""
+
+import os
+
+import pytest
+from support.jobs import wait_for
+from support.models import registered
+from support.queued_runs import make_worker
+from support.tasks import EVALUATE, EXPORT, claimed_task, queued_task
+from support.workers import SUCCEEDING, working
+
+from tunix_rt.core.run_record import RunStatus
+from tunix_rt.core.tasks.task import Task
+from tunix_rt.files.task_dirs import TaskDir
+from tunix_rt.services.store import Store
+from tunix_rt.worker.maintenance import Maintenance
+from tunix_rt.worker.processes import machine
+
+# The queue itself is tested on both databases; what a worker makes of it does not depend on them.
+pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+
+
+def ended_as(store: Store, task: Task, status: RunStatus) -> Task:
+    wait_for(lambda: store.tasks.get(task.task_id).status == status)
+    return store.tasks.get(task.task_id)
+
+
+def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Store) -> None:
+    version = registered(store)
+    done = queued_task(store, EXPORT, model=version.reference)
+    gone = queued_task(store, EXPORT, model="gone:1")
+    with working(store, SUCCEEDING):
+        exported = ended_as(store, done, "succeeded")
+        failed = ended_as(store, gone, "failed")
+    assert exported.result is not None
+    assert exported.result.export is not None
+    assert exported.result.export.passed
+    assert TaskDir(store.settings.tasks_dir / str(done.task_id)).archive.is_file()
+    assert failed.failure is not None
+    assert "no model" in failed.failure.detail
+    assert failed.failure.next_step
+    assert failed.num_attempts == 1
+
+
+def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(store: Store) -> None:
+    version = registered(store)
+    task = queued_task(store, EVALUATE, model=version.reference)
+    output = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir.output
+    with working(store, SUCCEEDING):
+        # The child has begun, and needs seconds for its imports.
+        wait_for(output.exists)
+        store.tasks.cancel(task.task_id)
+        cancelled = ended_as(store, task, "cancelled")
+    assert cancelled.result is None
+
+
+def test_a_task_of_a_worker_that_has_died_goes_back_into_the_queue(store: Store) -> None:
+    store.workers.register(make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0"))
+    claim = claimed_task(store)
+    Maintenance(store, "observer", lambda: (store.tasks.leases(), frozenset())).look_around()
+    task = store.tasks.get(claim.task.task_id)
+    assert (task.status, task.num_failures) == ("queued", 1)
+    assert task.not_before is not None

@@ -1,0 +1,55 @@
+"""What the end of an attempt means for its task."""
+
+import signal
+from typing import Any
+
+import pytest
+
+from tunix_rt.core.tasks.task import TaskResult
+from tunix_rt.worker.executors.base import ChildExit
+from tunix_rt.worker.outcome import StopReason
+from tunix_rt.worker.task_outcome import FinishedTask, RequeuedTask, TaskEnd, task_outcome
+
+RESULT = TaskResult()
+KILLED = ChildExit(None, signal.SIGKILL)
+
+
+def decided(
+    how: ChildExit, reason: StopReason | None = None, *, num_failures: int = 0, **values: Any
+) -> FinishedTask | RequeuedTask:
+    return task_outcome(TaskEnd("task-1", how, reason, num_failures, **values), max_failures=3)
+
+
+@pytest.mark.parametrize("reason", [None, "cancel", "drain"])
+def test_a_result_is_a_success_whatever_was_asked_meanwhile(reason: StopReason | None) -> None:
+    assert decided(ChildExit(0), reason, result=RESULT) == FinishedTask("succeeded", result=RESULT)
+
+
+def test_an_end_without_a_result_is_no_success() -> None:
+    outcome = decided(ChildExit(0))
+    assert isinstance(outcome, FinishedTask)
+    assert outcome.status == "failed"
+
+
+def test_what_the_command_line_said_is_the_failure() -> None:
+    outcome = decided(ChildExit(2), output_tail="error: It is wrong.\nnext:  Do it right.\n")
+    assert isinstance(outcome, FinishedTask)
+    assert outcome.failure is not None
+    assert (outcome.failure.detail, outcome.failure.next_step) == ("It is wrong.", "Do it right.")
+
+
+def test_a_task_that_is_told_to_stop_is_cancelled_or_put_back() -> None:
+    assert decided(KILLED, "cancel") == FinishedTask("cancelled")
+    assert decided(KILLED, "drain", num_failures=1) == RequeuedTask(1)
+    assert decided(ChildExit(143), "silence") == RequeuedTask(0)
+
+
+def test_a_child_that_is_lost_is_tried_again_and_then_given_up() -> None:
+    again = decided(KILLED)
+    assert isinstance(again, RequeuedTask)
+    assert (again.num_failures, again.wait_s > 0) == (1, True)
+    last = decided(KILLED, num_failures=2)
+    assert isinstance(last, FinishedTask)
+    assert last.failure is not None
+    assert "SIGKILL" in last.failure.detail
+    assert "tasks show task-1" in last.failure.next_step

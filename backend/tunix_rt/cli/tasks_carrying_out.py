@@ -1,0 +1,113 @@
+"""`tunix-rt tasks carry-out`: what a worker starts in a child to do a task."""
+
+import time
+from typing import Annotated, get_args
+from uuid import UUID
+
+import typer
+
+from tunix_rt.cli.context import store as open_store
+from tunix_rt.cli.engines import WritingEngine, chosen_engine
+from tunix_rt.cli.models_export import exported
+from tunix_rt.cli.output import note
+from tunix_rt.core.tasks.request import EvaluateModel, ExportModel
+from tunix_rt.core.tasks.task import Task, TaskProgress, TaskResult
+from tunix_rt.engines.base import DeviceName, DeviceRequest, EngineName
+from tunix_rt.files.task_dirs import TaskDir
+from tunix_rt.services.evaluating import EvaluationRequest, evaluate
+from tunix_rt.services.evaluation_models import find_model
+from tunix_rt.services.evaluation_texts import EvaluationProgress
+from tunix_rt.services.registry.exporting import ExportRequest
+from tunix_rt.services.registry.resolving import resolve
+from tunix_rt.services.serving.naming import find_served
+from tunix_rt.services.store import Store
+from tunix_rt.services.tasks.looking import task_dir
+
+_WRITE_EVERY_S = 0.5
+
+
+def carry_out(
+    task: Annotated[UUID, typer.Argument(help="Id of the task.")],
+    device: Annotated[DeviceName, typer.Option(help="Where it is done.")] = "auto",
+) -> None:
+    """Do a task that a worker has taken."""
+    with open_store() as store:
+        asked, view = store.tasks.get(task), _ProgressFile(task_dir(store, task))
+        if isinstance(asked.request, EvaluateModel):
+            result = _evaluated(store, asked, asked.request, device, view)
+        else:
+            result = _exported(store, asked, asked.request, device, view)
+        task_dir(store, task).write_result(result)
+
+
+class _ProgressFile:
+    """Writes how far a task is into its directory, and what a person may read into its output."""
+
+    def __init__(self, directory: TaskDir) -> None:
+        self._directory = directory
+        self._last_s = float("-inf")
+
+    def show_line(self, text: str) -> None:
+        """The next stage."""
+        note(text)
+        self._directory.write_progress(TaskProgress(stage=text))
+
+    def show_hashing(self, fraction: float) -> None:
+        """Reading the weights takes a while for a large model."""
+        if self._is_due(is_last=fraction == 1):
+            self._directory.write_progress(TaskProgress(stage=f"reading the weights, {fraction:.0%}"))
+
+    def show_progress(self, progress: EvaluationProgress) -> None:
+        """So many texts are written."""
+        if not self._is_due(is_last=progress.num_done == progress.num_total):
+            return
+        note(str(progress))
+        self._directory.write_progress(
+            TaskProgress(
+                stage="writing the answers",
+                num_done=progress.num_done,
+                num_total=progress.num_total,
+                tokens_per_s=round(progress.tokens_per_s, 1),
+            )
+        )
+
+    def _is_due(self, *, is_last: bool) -> bool:
+        now_s = time.monotonic()
+        is_due = is_last or now_s - self._last_s >= _WRITE_EVERY_S
+        self._last_s = now_s if is_due else self._last_s
+        return is_due
+
+
+def _evaluated(
+    store: Store, task: Task, asked: EvaluateModel, device: DeviceName, view: _ProgressFile
+) -> TaskResult:
+    view.show_line("loading the model")
+    name = find_served(store, task.model).argument
+    # An adapter on random weights is only right on those that its own engine draws.
+    drawn_by = find_model(store.settings, name).drawn_by
+    resumed = next((engine for engine in get_args(EngineName) if engine == drawn_by), None)
+    choice = chosen_engine(asked.engine, device, resumed=resumed)
+    note(str(choice))
+    request = EvaluationRequest(
+        model=name,
+        evalset=asked.eval_set,
+        decoding=asked.decoding,
+        is_lenient=asked.is_lenient,
+        device=DeviceRequest(device),
+        limit=asked.limit,
+        evaluation_id=task.task_id,
+    )
+    evaluation = evaluate(store, WritingEngine(choice.name), request, view)
+    return TaskResult(evaluation_id=evaluation.evaluation_id)
+
+
+def _exported(
+    store: Store, task: Task, asked: ExportModel, device: DeviceName, view: _ProgressFile
+) -> TaskResult:
+    directory = task_dir(store, task.task_id)
+    output = directory.archive if asked.form == "zip" else directory.export
+    request = ExportRequest(
+        resolve(store, task.model), asked.form, output, asked.dtype, DeviceRequest(device)
+    )
+    view.show_line("packing and reading back" if asked.form == "zip" else "loading the model")
+    return TaskResult(export=exported(store, request, asked.engine, view.show_line))

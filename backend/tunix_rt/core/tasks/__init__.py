@@ -1,0 +1,1 @@
+"""What is done with a finished model: it is evaluated, or exported."""

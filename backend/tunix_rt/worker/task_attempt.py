@@ -1,0 +1,106 @@
+"""One attempt at a task: from its start to what is written of its end."""
+
+import logging
+from datetime import UTC, datetime, timedelta
+
+from tunix_rt.core.errors import StorageError, TunixRTError
+from tunix_rt.core.runs.run import Lease
+from tunix_rt.core.runs.store_types import BeatAnswer
+from tunix_rt.core.runs.worker import Slot
+from tunix_rt.core.tasks.task import TaskClaim
+from tunix_rt.files.task_dirs import TaskDir
+from tunix_rt.worker.attempt import Workplace
+from tunix_rt.worker.children import task_job
+from tunix_rt.worker.outcome import StopReason
+from tunix_rt.worker.steering import Steering
+from tunix_rt.worker.task_outcome import FinishedTask, RequeuedTask, TaskEnd, refused, task_outcome
+
+logger = logging.getLogger(__name__)
+
+
+class TaskAttempt:
+    """A claimed task in the hands of this worker. `run` is its story; any thread may call the rest."""
+
+    def __init__(self, workplace: Workplace, claim: TaskClaim, slot: Slot) -> None:
+        self._workplace = workplace
+        self._settings = workplace.store.settings
+        self._claim = claim
+        self._dir = TaskDir(self._settings.tasks_dir / claim.lease.run_id)
+        self.slot = slot
+        self._is_lost = False
+        self._steering = Steering(workplace.heartbeat, lease_s=self._settings.worker_lease_s)
+
+    @property
+    def lease(self) -> Lease:
+        """The right to the task."""
+        return self._claim.lease
+
+    def hear(self, answer: BeatAnswer) -> None:
+        """Somebody may have cancelled the task."""
+        if answer.status == "cancelling":
+            self.ask("cancel")
+
+    def ask(self, reason: StopReason) -> None:
+        """Stop; an evaluation keeps the answers that it has."""
+        self._steering.ask(reason)
+
+    def lose(self) -> None:
+        """The task is another worker's now: end everything, write nothing more."""
+        self._is_lost = True
+        self.kill()
+
+    def kill(self) -> None:
+        """End the child at once."""
+        self._steering.kill()
+
+    def write_notes(self) -> None:
+        """There are none: what a task says of itself lies in its directory."""
+
+    def run(self) -> None:
+        """Do it, and write down how it ended."""
+        try:
+            self._write_end(self._done())
+        finally:
+            # Whatever happens: a task that nobody works on must not keep its lease.
+            self._workplace.heartbeat.remove(self)
+
+    def _done(self) -> FinishedTask | RequeuedTask:
+        try:
+            job = task_job(self._settings, self._claim.task, self.slot)
+            executor = self._workplace.task_executor
+            executor.adopt_or_clear(job.job_dir)
+            self._dir.clear()
+            how = self._steering.watch(lambda: executor.start(job), lambda _reason: None)
+        except TunixRTError as error:
+            return refused(error)
+        end = TaskEnd(
+            self.lease.run_id,
+            how,
+            self._steering.reason,
+            self._claim.task.num_failures,
+            result=self._dir.read_result(),
+            output_tail=job.job_dir.output_tail(),
+        )
+        return task_outcome(end, max_failures=self._settings.run_max_failures)
+
+    def _write_end(self, end: FinishedTask | RequeuedTask) -> None:
+        """Write the end, as often as it takes: what was made is on the disk, only the queue is behind."""
+        while not self._is_lost:
+            try:
+                self._write(end)
+            except StorageError as error:
+                logger.warning("the end of the task %s is not written yet: %s", self.lease.run_id, error)
+                if self._workplace.must_leave.wait(self._settings.worker_beat_s):
+                    return
+            else:
+                return
+
+    def _write(self, end: FinishedTask | RequeuedTask) -> None:
+        tasks = self._workplace.store.tasks
+        if isinstance(end, FinishedTask):
+            if end.status != "succeeded":
+                self._dir.clear()
+            tasks.finish(self.lease, end.status, failure=end.failure, result=end.result)
+            return
+        not_before = datetime.now(UTC) + timedelta(seconds=end.wait_s) if end.wait_s else None
+        tasks.requeue(self.lease, not_before=not_before, num_failures=end.num_failures)
