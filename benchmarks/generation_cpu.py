@@ -4,16 +4,21 @@ The same weights and prompts, greedy, every text 96 tokens long. Three ways take
 slows all of them alike: batches of 32, batches of 1, and transformers' `generate` one prompt at a time.
 Prints a table and exits 1 when the ratio of the first two is below its bar.
 
-    python -m benchmarks.generation_cpu [--rounds 9] [--json FILE]
+    python -m benchmarks.generation_cpu [--rounds 9] [--alone] [--json FILE]
+
+`--alone` gives this process the cores for the tenths of a second that are measured: on a busy machine two
+threads that must both be scheduled suffer more than one. It takes the right to a real-time priority.
 """
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,21 +49,26 @@ def main() -> int:
     """Measure and print; 1 when the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--alone", action="store_true", help="with a real-time priority while measuring")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
-    report = measure(arguments.rounds)
+    report = measure(arguments.rounds, is_alone=arguments.alone)
     for name, tokens_per_s in report["tokens_per_s"].items():
         print(f"  {name:22} {tokens_per_s:10,.0f} tokens/s")
     verdict = "ok" if report["passed"] else "MISSED"
-    print(f"  batch {BATCH_SIZE} is {report['ratio']:.1f} times batch 1, bar ≥ {BAR:g}  {verdict}")
+    low, high = report["ratio_range"]
+    print(
+        f"  batch {BATCH_SIZE} is {report['ratio']:.1f} times batch 1"
+        f" ({low:.1f} to {high:.1f}), bar ≥ {BAR:g}  {verdict}"
+    )
     print(f"  and {report['ratio_to_transformers']:.0f} times transformers")
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0 if report["passed"] else 1
 
 
-def measure(num_rounds: int) -> dict[str, Any]:
-    """Let the ways take turns; medians of their tokens a second."""
+def measure(num_rounds: int, *, is_alone: bool = False) -> dict[str, Any]:
+    """Let the ways take turns; medians of their tokens a second, and of the ratio in a round."""
     generator = endless_generator()
     prompts = [
         Prompt(str(number), generator.encoder.encode_prompt(f"What is {number} + {number + 7}?"))
@@ -75,20 +85,47 @@ def measure(num_rounds: int) -> dict[str, Any]:
     rates: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(num_rounds + 1):
         for name, way in ways.items():
-            start = time.perf_counter()
-            num_tokens = way()
-            if number > 0:  # the first round compiles
-                rates[name].append(num_tokens / (time.perf_counter() - start))
+            # The first round compiles.
+            rate = tokens_per_s(way, is_alone=is_alone and number > 0)
+            if number > 0:
+                rates[name].append(rate)
     medians = {name: statistics.median(values) for name, values in rates.items()}
-    batched, alone, theirs = medians.values()
+    batched, alone, theirs = rates.values()
+    ratios = [many / one for many, one in zip(batched, alone, strict=True)]
+    ratio = statistics.median(ratios)
     return {
         "model": MODEL.name,
         "rounds": num_rounds,
         "tokens_per_s": {name: round(value) for name, value in medians.items()},
-        "ratio": round(batched / alone, 2),
-        "ratio_to_transformers": round(batched / theirs, 1),
-        "passed": batched / alone >= BAR,
+        "ratio": round(ratio, 2),
+        "ratio_range": [round(min(ratios), 2), round(max(ratios), 2)],
+        "ratio_to_transformers": round(statistics.median(batched) / statistics.median(theirs), 1),
+        "passed": ratio >= BAR,
     }
+
+
+def tokens_per_s(way: Callable[[], int], *, is_alone: bool) -> float:
+    """Let one way write once."""
+    with alone_on_the_cores() if is_alone else nullcontext():
+        start = time.perf_counter()
+        num_tokens = way()
+        return num_tokens / (time.perf_counter() - start)
+
+
+@contextmanager
+def alone_on_the_cores() -> Iterator[None]:
+    """All threads of this process, and those that they start, before those of every other one."""
+    _schedule(os.SCHED_RR, os.sched_param(1))
+    try:
+        yield
+    finally:
+        _schedule(os.SCHED_OTHER, os.sched_param(0))
+
+
+def _schedule(policy: int, parameters: os.sched_param) -> None:
+    for thread in os.listdir("/proc/self/task"):
+        with suppress(ProcessLookupError):  # a thread that has ended meanwhile
+            os.sched_setscheduler(int(thread), policy, parameters)
 
 
 def endless_generator() -> JaxGenerator:

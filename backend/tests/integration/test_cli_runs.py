@@ -73,6 +73,7 @@ def test_a_recipe_is_submitted_from_a_file_or_by_name(recipe: str) -> None:
     result = invoke("runs", "submit", recipe, "--device", "cpu", "--set", "training.num_steps=1")
     assert result.exit_code == 0, result.output
     assert "tunix-rt worker" in result.stderr
+    assert "tunix-rt runs logs -f " in result.stderr
     by_name = run_json("runs", "submit", "smoke_tiny", "--dataset", "demo-v1", "--set", "eval={}", "--hold")
     assert (by_name["recipe_name"], by_name["is_held"]) == ("smoke_tiny", True)
     rows = run_json("runs", "list")

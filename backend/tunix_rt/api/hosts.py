@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,10 +24,10 @@ _POLICY_VIOLATION = 1008
 _NUM_REMEMBERED = 16
 """Names that were looked at: nearly every request has the same one."""
 _HEADERS = {
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-resource-policy": b"same-origin",
 }
 """What tells browsers to keep the answers from other sites."""
 
@@ -71,7 +71,8 @@ class OwnHostOnly:
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                others = (header for header in message.get("headers", ()) if header[0] not in _HEADERS)
+                message["headers"] = [*others, *_HEADERS.items()]
             await send(message)
 
         refusal = self._refusal(scope["method"], Headers(scope=scope))

@@ -12,6 +12,9 @@ LINGER_BYTES = 64 * 1024 * 1024
 LINGER_S = 5.0
 """How much of a refused body is read and dropped: most clients read the answer only after sending it all."""
 
+_ANNOUNCING = frozenset({b"content-length", b"transfer-encoding"})
+"""A request with neither of these headers has no body."""
+
 
 class _BodyTooLarge(Exception):
     """Stops the reading of a body that has passed its limit."""
@@ -26,7 +29,7 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count, pass on, and cut off."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or not any(name in _ANNOUNCING for name, _ in scope["headers"]):
             await self._app(scope, receive, send)
             return
         await _Counted(self._app, self._limit_of(scope["path"])).run(scope, receive, send)

@@ -1,6 +1,7 @@
 """What Prometheus reads: requests as they are answered, and the queue as it stands."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram, ProcessCollector
 from prometheus_client.metrics_core import (
@@ -39,6 +40,12 @@ class Measurements:
         about.labels(__version__).set(1)
         ProcessCollector(registry=self.registry)
         self.registry.register(_Service(FiguresReader(store)))
+        # Found once: there are as many as routes, and looking one up takes longer than to count.
+        self._latency_of = lru_cache(maxsize=None)(self.latency_s.labels)
+
+    def observe(self, method: str, route: str, status: int, duration_s: float) -> None:
+        """Count an answer."""
+        self._latency_of(method, route, status).observe(duration_s)
 
 
 class _Service(Collector):

@@ -5,11 +5,11 @@ a client saw can be found in the log.
 """
 
 import logging
+import random
 import re
-import secrets
 import time
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tunix_rt.api.errors import REQUEST_ID
@@ -19,6 +19,7 @@ from tunix_rt.config.logs import request_id
 logger = logging.getLogger("tunix_rt.requests")
 
 _HEADER = "x-request-id"
+_RAW_HEADER = _HEADER.encode()
 _HARMLESS = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = frozenset({"/api/health", "/metrics"})
 """Asked every few seconds by whoever watches; logged only when something is wrong."""
@@ -47,19 +48,21 @@ class RequestLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[_HEADER] = own_id
+                others = (header for header in message.get("headers", ()) if header[0] != _RAW_HEADER)
+                message["headers"] = [*others, (_RAW_HEADER, own_id.encode())]
             await send(message)
 
         try:
-            with self._measurements.in_flight.track_inprogress():
-                await self._app(scope, receive, send_marked)
+            self._measurements.in_flight.inc()
+            await self._app(scope, receive, send_marked)
         finally:
+            self._measurements.in_flight.dec()
             self._write(scope, status, time.perf_counter() - start_s)
 
     def _write(self, scope: Scope, status: int, duration_s: float) -> None:
         method, path = scope["method"], scope["path"]
         route = getattr(scope.get("route"), "path", _UNROUTED)
-        self._measurements.latency_s.labels(method, route, status).observe(duration_s)
+        self._measurements.observe(method, route, status, duration_s)
         if path in _QUIET and status < 400:
             return
         fields = {
@@ -75,4 +78,4 @@ class RequestLog:
 
 
 def _id(asked_for: str) -> str:
-    return asked_for if _HARMLESS.fullmatch(asked_for) else secrets.token_hex(8)
+    return asked_for if _HARMLESS.fullmatch(asked_for) else f"{random.getrandbits(64):016x}"

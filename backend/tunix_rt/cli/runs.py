@@ -73,6 +73,8 @@ def submit(
         if wait:
             run = wait_for_end(store, run.run_id)
     print_changed(run, as_json=as_json)
+    if not (wait or as_json):
+        note(f"Next: tunix-rt runs logs -f {run.run_id}")
     if wait and run.status != "succeeded":
         raise typer.Exit(run.exit_code or 1)
 

@@ -23,6 +23,8 @@ def configure_logs(settings: Settings) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if settings.log_format == "json" else TextLines())
     logging.basicConfig(handlers=[handler], level=settings.log_level.upper(), force=True)
+    # No line shows them, and finding them out takes longer than writing it.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     for name in ("uvicorn", "httpx", "httpx2", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
 

@@ -134,10 +134,15 @@ def known_target(name: str) -> Target:
     """A target by its name; `cpu` and `local` depend on this machine and are found elsewhere.
 
     Raises:
-        InvalidInputError: There is no such target.
+        InvalidInputError: There is no such target, or it depends on this machine.
     """
     if name in TARGETS:
         return TARGETS[name]
+    if name in TARGET_NAMES:
+        raise InvalidInputError(
+            f"The target {name!r} is this machine, and the figures of a known one are needed.",
+            next_step=f"Choose one of {', '.join(TARGETS)}.",
+        )
     raise InvalidInputError(
         f"There is no target {name!r}.",
         next_step=f"{did_you_mean(name, TARGET_NAMES)} docs/planning.md lists the targets.",

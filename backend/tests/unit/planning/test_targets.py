@@ -28,6 +28,11 @@ def test_a_misspelt_target_names_the_near_one() -> None:
         find_target("v5e8")
 
 
+def test_where_a_known_target_is_needed_this_machine_is_not_called_a_misspelling() -> None:
+    with pytest.raises(InvalidInputError, match="'cpu' is this machine"):
+        known_target("cpu")
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
