@@ -15,7 +15,7 @@ from typing import Any
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import validate_recipe
-from tunix_rt.core.targets import GIB, LOCAL, known_target
+from tunix_rt.core.targets import GIB, LOCAL, Target, known_target
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.compile_child import compile_in_child
 from tunix_rt.engines.planning.described_devices import topology_request
@@ -150,19 +150,28 @@ def main(arguments: list[str]) -> None:
 
 def compiled(target_name: str, values: dict[str, Any]) -> dict[str, Any]:
     """What the compiler says about one step."""
-    target, recipe = known_target(target_name), recipe_of(values)
-    if target.name == "h200":
-        target = replace(target, name=LOCAL)  # the card itself, not its description: cuDNN needs it
-    request = CompileRequest(
+    request = compile_request(target_name, values)
+    return compile_in_child(request, _target(target_name), lambda elapsed_s: None).model_dump(
+        mode="json", exclude={"message"}, exclude_none=True
+    )
+
+
+def compile_request(target_name: str, values: dict[str, Any]) -> CompileRequest:
+    """The question to the compiler."""
+    target, recipe = _target(target_name), recipe_of(values)
+    return CompileRequest(
         recipe=recipe,
         architecture_config=dict(resolve_model(recipe.model, needs_weights=False).config),
         platform=target.platform,
         num_devices=target.num_devices,
         topology=topology_request(target),
     )
-    return compile_in_child(request, target, lambda elapsed_s: None).model_dump(
-        mode="json", exclude={"message"}, exclude_none=True
-    )
+
+
+def _target(name: str) -> Target:
+    target = known_target(name)
+    # The card itself, not its description: cuDNN needs it.
+    return replace(target, name=LOCAL) if name == "h200" else target
 
 
 def recipe_of(values: dict[str, Any]) -> Recipe:

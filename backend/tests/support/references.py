@@ -1,12 +1,13 @@
 """The reference pages of docs/, made from the objects that they describe."""
 
 import json
+from itertools import groupby
 from typing import Any
 
 import typer
 from typer.main import get_command
 
-from tunix_rt.api.errors import STATUS_OF
+from tunix_rt.api.errors import ANY_REQUEST, STATUS_OF
 from tunix_rt.config.recipe_keys import RecipeKey, recipe_keys
 from tunix_rt.config.settings import Settings
 
@@ -52,18 +53,33 @@ def _parameter_table(command: Any) -> list[str]:
 
 
 def http_reference(document: dict[str, Any]) -> str:
-    """Every route with what it does and the statuses that a caller must handle."""
-    lines = ["# HTTP", "", "Made from the OpenAPI document; `make docs` makes it anew.", ""]
-    lines += ['Every error is `{"detail", "next_step", "code"}`.', ""]
-    lines += ["| route | what it does | answers |", "|---|---|---|"]
-    for path, operations in sorted(document["paths"].items()):
-        for method in HTTP_METHODS:
-            if method in operations:
-                operation = operations[method]
-                statuses = ", ".join(sorted(operation["responses"]))
-                does = " ".join(operation.get("description", "").split())
-                lines.append(f"| `{method.upper()} {path}` | {does} | {statuses} |")
-    return "\n".join(lines) + "\n"
+    """Every route, by resource, with what it does and the statuses that are not those of any route."""
+    lines = []
+    for resource, paths in groupby(sorted(document["paths"]), _resource):
+        lines += [f"## {resource}", "", "| route | what it does | answers |", "|---|---|---|"]
+        lines += [row for path in paths for row in _routes(path, document["paths"][path])]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _resource(path: str) -> str:
+    """What a path is about.
+
+    Example:
+        /api/traces/{trace_id} -> traces
+    """
+    return path.removeprefix("/api").strip("/").split("/")[0]
+
+
+def _routes(path: str, operations: dict[str, Any]) -> list[str]:
+    rows = []
+    for method in HTTP_METHODS:
+        if method in operations:
+            operation = operations[method]
+            others = sorted(set(operation["responses"]) - set(map(str, ANY_REQUEST)))
+            does = " ".join(operation.get("description", "").split())
+            rows.append(f"| `{method.upper()} {path}` | {does} | {', '.join(others)} |")
+    return rows
 
 
 def settings_reference() -> str:

@@ -16,7 +16,7 @@ from support.references import (
 )
 from typer.main import get_command
 
-from tunix_rt.api.errors import STATUS_OF
+from tunix_rt.api.errors import ANY_REQUEST, STATUS_OF
 from tunix_rt.api.openapi import openapi_document
 from tunix_rt.cli.main import app as cli
 
@@ -41,7 +41,10 @@ def test_every_command_and_option_is_documented(assert_page: AssertPage) -> None
 
 
 def test_every_route_is_documented(assert_page: AssertPage) -> None:
-    assert_page(DOCS / "http.md", http_reference(openapi_document()))
+    page = DOCS / "http.md"
+    head, _ = re.split(r"(?<=<!-- routes -->\n)", page.read_text(encoding="utf-8"))
+    assert_page(page, head + http_reference(openapi_document()))
+    assert f"may answer {', '.join(map(str, ANY_REQUEST[:-1]))} and {ANY_REQUEST[-1]};" in head
 
 
 def test_every_setting_is_documented(assert_page: AssertPage) -> None:

@@ -96,3 +96,11 @@ def test_a_failing_run_stops_the_notebook_at_its_cell_with_the_reason(
     packed = run_program(*report, settings=home_of(tmp_path))
     assert packed.returncode == 0, packed.stderr
     assert json.loads((tmp_path / "report" / "evidence.json").read_bytes())["kind"] == "failure-report"
+
+
+def test_a_machine_without_the_promised_tpu_ends_the_preflight_with_its_code(tmp_path: Path) -> None:
+    done = run_program("kaggle", "preflight", "submission_tpu", "--json", settings=home_of(tmp_path))
+    assert done.returncode == 4
+    (check,) = json.loads(done.stdout)["checks"]
+    assert (check["name"], check["passed"]) == ("devices", False)
+    assert json.loads(done.stderr)["detail"] == check["detail"]

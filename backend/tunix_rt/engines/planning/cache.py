@@ -38,7 +38,7 @@ def compiler_versions() -> str:
 
 def _path(plans_dir: Path, request: CompileRequest) -> Path:
     identity = {
-        "request": _relevant(request),
+        "request": step_identity(request),
         "compiler": compiler_versions(),
         "code": _code_hash(),
     }
@@ -46,7 +46,8 @@ def _path(plans_dir: Path, request: CompileRequest) -> Path:
     return plans_dir / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
 
 
-def _relevant(request: CompileRequest) -> dict[str, object]:
+def step_identity(request: CompileRequest) -> dict[str, object]:
+    """What decides the compiled step: two recipes that agree in it have the same one."""
     value = request.model_dump(mode="json")
     recipe = {name: value["recipe"][name] for name in _SECTIONS}
     recipe["data"] = {"row_length": recipe["data"]["row_length"]}
