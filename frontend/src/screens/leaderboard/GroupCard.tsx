@@ -33,7 +33,7 @@ export function GroupCard({ group, reports }: GroupCardProps): ReactElement {
   return (
     <Card title={title}>
       <PlainTable
-        name={title}
+        name={`Ranks on ${title}`}
         columns={COLUMNS}
         rows={group.entries.map((entry) => ({ key: entry.evaluation.evaluation_id, cells: cellsOf(entry, reports) }))}
       />
