@@ -18,7 +18,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "client against a real server",
-          include: ["src/api/**/*.test.ts", "scripts/**/*.test.ts"],
+          include: ["src/api/**/*.test.ts", "scripts/**/*.test.ts", "e2e/support/*.test.ts"],
           globalSetup: "src/testing/server.ts",
           setupFiles: "src/testing/realServer.ts",
         },

@@ -42,7 +42,7 @@ def test_a_run_is_packed_listed_verified_and_downloaded(
     assert verdict["passed"]
     assert [len(step["checks"]) for step in steps] == sorted(len(step["checks"]) for step in steps)
     assert steps[-1]["checks"] == verdict["checks"]
-    assert 0 < steps[-1]["num_bytes"] <= steps[-1]["total_bytes"]
+    assert 0 < steps[-1]["num_bytes"] == steps[-1]["total_bytes"]
     answer = client.get(f"{EVIDENCE}/{RUN}/download")
     (tmp_path / "bundle.zip").write_bytes(answer.content)
     assert verify_evidence(tmp_path / "bundle.zip").passed

@@ -151,7 +151,7 @@ class RunFigures(Record):
     planned_memory_bytes: Count | None = None
     """What the compiled step needs on one device."""
     peak_memory_bytes: Count | None = None
-    """What was used at most."""
+    """What was used at most, before a resume too."""
     peak_memory_of: Literal["device", "process"] | None = None
     """Whose use that is. On a CPU it is the whole process: Python, JAX and its compiler are in it."""
 

@@ -107,6 +107,12 @@ class Meter:
         """The same steps' operations as a share of what the devices could do."""
         return self._mfu(self._clock.overall.flops_per_s)
 
+    @property
+    def peak_memory_bytes(self) -> int | None:
+        """The most memory that the run used, in the processes before a resume too."""
+        known = (self._records.peak_before_bytes, self._devices.peak_memory_bytes())
+        return max((peak for peak in known if peak is not None), default=None)
+
     def _settle(self, num_left: int) -> None:
         while len(self._running) > num_left:
             self._read(self._running.popleft())

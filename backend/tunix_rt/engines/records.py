@@ -69,6 +69,8 @@ class RunRecords:
         self.durations_s: dict[str, float] = {}
         self.is_forced = False
         """Whether the run went on although it should not fit."""
+        self.peak_before_bytes: int | None = None
+        """The most memory that the lines before a resume tell."""
 
     @property
     def has_begun(self) -> bool:
@@ -80,6 +82,9 @@ class RunRecords:
         self._run_dir.manifest.unlink(missing_ok=True)
         keep_json_lines(self._run_dir.metrics, lambda line: bool(line["step"] <= step))
         keep_json_lines(self._run_dir.events, lambda line: True)
+        kept = read_json_lines(self._run_dir.metrics)
+        peaks = [line["peak_memory_bytes"] for line in kept if "peak_memory_bytes" in line]
+        self.peak_before_bytes = max(peaks, default=None)
         self._open = _OpenFiles(self._run_dir)
         for text in self._said_before:
             self._open.write_log(text)

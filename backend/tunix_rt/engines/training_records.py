@@ -68,6 +68,6 @@ def run_figures(
         tokens_per_s=meter.tokens_per_s,
         mfu=meter.mfu,
         planned_memory_bytes=plan.per_device_bytes,
-        peak_memory_bytes=devices.peak_memory_bytes(),
+        peak_memory_bytes=meter.peak_memory_bytes,
         peak_memory_of="process" if devices.platform == "cpu" else "device",
     )

@@ -1,14 +1,21 @@
-import { test as base } from "@playwright/test";
+import { type APIRequestContext, type Page, test as base } from "@playwright/test";
 import { startServer } from "../../src/testing/server";
 
-interface App {
+export interface App {
   url: string;
   /** The server's own `TUNIX_RT_HOME`: for commands that work beside it. */
   home: string;
 }
 
+/** What a part of the journey is given. */
+export interface Visit {
+  page: Page;
+  app: App;
+  request: APIRequestContext;
+}
+
 interface WorkerFixtures {
-  /** The real server, with a home of its own that starts empty; each file of tests gets a fresh one. */
+  /** The real server with a real worker, and a home of its own that starts empty: one for all tests. */
   app: App;
 }
 
@@ -22,7 +29,7 @@ export const test = base.extend<object, WorkerFixtures>({
       await use({ url: server.url, home: server.home });
       await server.stop();
     },
-    { scope: "worker" },
+    { scope: "worker", timeout: 180_000 },
   ],
   baseURL: async ({ app }, use) => {
     await use(app.url);

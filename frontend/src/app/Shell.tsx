@@ -59,6 +59,11 @@ function useKeyboard(setOverlay: (overlay: Overlay) => void): void {
         setOverlay("help");
       },
     },
+    {
+      keys: "/",
+      label: "Go to the search field of this screen",
+      run: () => document.querySelector<HTMLInputElement>("main input[type=search]")?.focus(),
+    },
     ...PLACES.map(({ letter, label, to }) => ({
       keys: `g ${letter}`,
       label: `Go to ${label}`,

@@ -30,7 +30,7 @@ export function TopBar({ isMenuOpen, onMenu, onPalette, onHelp }: TopBarProps): 
       </Button>
       <Link to="/" className={styles.brand}>
         <img src="/favicon.svg" alt="" className={styles.mark} />
-        Tunix RT
+        <span className={styles.name}>Tunix RT</span>
       </Link>
       <Button onClick={onPalette} aria-keyshortcuts="Control+K Meta+K">
         Search or do <kbd className={styles.wide}>Ctrl K</kbd>

@@ -16,7 +16,11 @@ Object.defineProperty(document, "compatMode", { value: "CSS1Compat", configurabl
 Object.assign(Object.getPrototypeOf(document.createElement("canvas")) as object, { getContext: () => pen() });
 Object.assign(globalThis, { Path2D: pen() });
 
-// A screen is loaded when it is opened, which takes its time on a machine that has much to do.
+// The tests share their modules (see vitest.config.ts): what one still loads at its end would be broken for the next.
+const loadedLater = import.meta.glob(["../screens/**/*Screen.tsx", "../ui/{text/Formula,charts/CurveCanvas}.tsx"]);
+await Promise.all(Object.values(loadedLater).map((load) => load()));
+
+// A machine that has much to do takes its time.
 configure({ asyncUtilTimeout: 15_000 });
 
 beforeAll(() => {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tunix_rt import __version__
 from tunix_rt.core.errors import DataError
-from tunix_rt.core.evidence.manifest import EvidenceManifest
+from tunix_rt.core.evidence.manifest import UNLISTED_FILES, EvidenceManifest
 from tunix_rt.core.evidence.verdict import (
     Check,
     CheckName,
@@ -93,7 +93,8 @@ def _watched(
     steps: _Steps, bundle: Bundle, checks: list[Check]
 ) -> Generator[VerifyProgress, None, EvidenceManifest | None]:
     """Collect the checks, and say after each step how far it is."""
-    num_bytes, total_bytes = 0, sum(bundle.sizes.values())
+    num_bytes = 0
+    total_bytes = sum(size for path, size in bundle.sizes.items() if path not in UNLISTED_FILES)
     while True:
         try:
             step = next(steps)

@@ -24,7 +24,7 @@ export function ChatScreen(): ReactElement {
   const served = useQuery(servedModelsQuery);
   if (served.isPending || served.isError || served.data.length === 0)
     return (
-      <Page title="Chat">
+      <Page title="Chat" about="Talk to a trained model; its reasoning stands apart from its answer.">
         {served.isPending ? <Loading what="Looking for models…" /> : null}
         {served.isError ? (
           <ErrorNotice

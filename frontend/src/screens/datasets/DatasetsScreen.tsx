@@ -5,6 +5,7 @@ import { shellQuoted, type Snippets, snippets } from "../../ui/copy/snippets";
 import { buttonClass } from "../../ui/forms/Button";
 import { TextField } from "../../ui/forms/TextField";
 import { withChanges } from "../../ui/navigation/search";
+import { NEW_KEY, useScreenAct } from "../../ui/navigation/useScreenAct";
 import { Page } from "../../ui/Page";
 import styles from "./datasets.module.css";
 import { DatasetTable } from "./list/DatasetTable";
@@ -18,6 +19,7 @@ export function DatasetsScreen(): ReactElement {
   const change = (changes: DatasetsSearch): void => {
     void navigate({ search: withChanges<DatasetsSearch>(changes), replace: true });
   };
+  useScreenAct("Build a dataset", NEW_KEY, () => void navigate({ to: "/datasets/new" }));
   const [base, other] = [...chosen].sort();
   return (
     <Page

@@ -31,6 +31,7 @@ export function EvaluationsScreen(): ReactElement {
   return (
     <Page
       title="Evaluations"
+      about="What each model answered right, and how sure that is."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: listCommand(search), path: listPath(search) })} />

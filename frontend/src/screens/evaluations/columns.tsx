@@ -5,6 +5,7 @@ import { modelKind, modelName } from "../../ui/evaluations/words";
 import type { Column } from "../../ui/tables/columns";
 import { Badge } from "../../ui/text/Badge";
 import { formatAgo, formatShare, formatTime, UNKNOWN } from "../../ui/text/format";
+import { shortRunName } from "../../ui/text/names";
 
 export const evaluationColumns: Column<EvaluationSummary>[] = [
   {
@@ -13,15 +14,15 @@ export const evaluationColumns: Column<EvaluationSummary>[] = [
     width: "minmax(10rem, 2fr)",
     cell: ({ model, evaluation_id: evaluationId }) => (
       <>
-        <Link to="/evaluations/$evaluationId" params={{ evaluationId }} title={evaluationId}>
-          {modelName(model)}
+        <Link to="/evaluations/$evaluationId" params={{ evaluationId }} title={modelName(model)}>
+          {shortRunName(modelName(model))}
         </Link>{" "}
         <Kind model={model} />
       </>
     ),
   },
-  { key: "evalset", header: "Eval set", width: "minmax(7rem, 1fr)", cell: ({ evalset }) => evalset },
-  { key: "accuracy", header: "Right answers", width: "24.5rem", cell: (row) => <Accuracy row={row} /> },
+  { key: "evalset", header: "Eval set", width: "minmax(7rem, 1.5fr)", cell: ({ evalset }) => evalset },
+  { key: "accuracy", header: "Right answers", width: "15rem", cell: (row) => <Accuracy row={row} /> },
   {
     key: "format",
     header: "In the form",

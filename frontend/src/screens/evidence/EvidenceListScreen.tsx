@@ -31,6 +31,7 @@ export function EvidenceListScreen(): ReactElement {
   return (
     <Page
       title="Evidence"
+      about="Bundles that prove a run: everybody can hash, recompute and score them again."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: "tunix-rt evidence list", path: "/api/evidence" })} />

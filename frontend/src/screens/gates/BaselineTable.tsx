@@ -21,7 +21,7 @@ export function BaselineTable({ baselines, checks }: BaselineTableProps): ReactE
   return (
     <Card title="Baselines">
       <PlainTable
-        name="Baselines"
+        name="Every baseline"
         columns={columns.map((header) => ({ header }))}
         rows={baselines.map((baseline) => ({
           key: baseline.name,

@@ -10,6 +10,7 @@ import { Empty } from "../../ui/feedback/Empty";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { Button } from "../../ui/forms/Button";
+import { NEW_KEY, useScreenAct } from "../../ui/navigation/useScreenAct";
 import { Page } from "../../ui/Page";
 import { Card } from "../../ui/text/Card";
 import { BaselineTable } from "./BaselineTable";
@@ -27,6 +28,9 @@ export function GatesScreen(): ReactElement {
   const show = (isMaking: boolean): void => {
     void navigate({ search: isMaking ? { making: true } : {} });
   };
+  useScreenAct("Make a baseline", NEW_KEY, () => {
+    show(true);
+  });
   return (
     <Page
       title="Gates"

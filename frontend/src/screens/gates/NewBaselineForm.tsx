@@ -71,6 +71,27 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
           change({ evaluationId: id, sections: [], categories: [] });
         }}
       />
+      <Tolerance draft={draft} change={change} />
+      <ProtectedParts draft={draft} change={change} />
+      <div className={styles.row}>
+        <Button type="submit" kind="primary" isBusy={save.isPending} disabled={!isComplete}>
+          Save the baseline
+        </Button>
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </form>
+  );
+}
+
+interface PartProps {
+  draft: Draft;
+  change: (changes: Partial<Draft>) => void;
+}
+
+/** What may happen without failing the gate. */
+function Tolerance({ draft, change }: PartProps): ReactElement {
+  return (
+    <>
       <TextField
         label="Alpha: how rarely chance may explain a loss"
         help="0.05 is one time in twenty. A loss whose p is smaller fails the gate."
@@ -95,33 +116,12 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
           change({ maxUnscored });
         }}
       />
-      <ProtectedParts draft={draft} change={change} />
-      <TextArea
-        label="Items that must stay right"
-        help="An id of the eval set a line. Losing one of them fails the gate, however much is gained elsewhere."
-        rows={3}
-        value={draft.items}
-        onChange={(items) => {
-          change({ items });
-        }}
-      />
-      <div className={styles.row}>
-        <Button type="submit" kind="primary" isBusy={save.isPending} disabled={!isComplete}>
-          Save the baseline
-        </Button>
-        <Button onClick={onClose}>Close</Button>
-      </div>
-    </form>
+    </>
   );
 }
 
-interface ProtectedPartsProps {
-  draft: Draft;
-  change: (changes: Partial<Draft>) => void;
-}
-
-/** The sections and categories that the evaluation has. */
-function ProtectedParts({ draft, change }: ProtectedPartsProps): ReactElement {
+/** What must stay right: sections and categories that the evaluation has, and single items. */
+function ProtectedParts({ draft, change }: PartProps): ReactElement {
   const { evaluationId } = draft;
   const { data } = useQuery({ ...evaluationQuery(evaluationId), enabled: evaluationId !== "" });
   return (
@@ -140,6 +140,15 @@ function ProtectedParts({ draft, change }: ProtectedPartsProps): ReactElement {
         values={draft.categories}
         onChange={(categories) => {
           change({ categories });
+        }}
+      />
+      <TextArea
+        label="Items that must stay right"
+        help="An id of the eval set a line. Losing one of them fails the gate, however much is gained elsewhere."
+        rows={3}
+        value={draft.items}
+        onChange={(items) => {
+          change({ items });
         }}
       />
     </>

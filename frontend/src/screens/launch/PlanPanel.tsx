@@ -69,14 +69,9 @@ function Verdict({ plan }: { plan: Plan }): ReactElement {
           Longer than the session
         </Badge>
       ) : null}
-      <p>{withoutVerdict(plan.reason)}</p>
+      <p>{plan.reason}</p>
     </div>
   );
-}
-
-/** The badge says whether it fits; the sentence says how much. */
-function withoutVerdict(reason: string): string {
-  return reason.replace(/^(Fits|Does not fit): /, "");
 }
 
 interface MemoryProps {

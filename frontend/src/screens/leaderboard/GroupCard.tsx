@@ -18,7 +18,6 @@ const COLUMNS = [
   { header: "Above the base" },
   { header: "In the form", align: "end" },
   { header: "Follows its work" },
-  { header: "Trained on" },
   { header: "Evaluated" },
 ] as const;
 
@@ -34,7 +33,7 @@ export function GroupCard({ group, reports }: GroupCardProps): ReactElement {
   return (
     <Card title={title}>
       <PlainTable
-        name={title}
+        name={`Ranks on ${title}`}
         columns={COLUMNS}
         rows={group.entries.map((entry) => ({ key: entry.evaluation.evaluation_id, cells: cellsOf(entry, reports) }))}
       />
@@ -51,13 +50,6 @@ function cellsOf(entry: LeaderboardEntry, reports: readonly FaithfulnessSummary[
     <AboveBase key="above" entry={entry} />,
     formatShare(evaluation.format_adherence),
     <Faithfulness key="faithfulness" report={newestReportOf(reports, evaluation.model)} />,
-    evaluation.model.dataset ? (
-      <Link key="dataset" to="/datasets/$datasetKey" params={{ datasetKey: evaluation.model.dataset }}>
-        {evaluation.model.dataset}
-      </Link>
-    ) : (
-      UNKNOWN
-    ),
     <time key="when" dateTime={evaluation.created_at} title={formatTime(evaluation.created_at)}>
       {formatAgo(evaluation.created_at)}
     </time>,
@@ -69,13 +61,24 @@ function rankText({ rank, is_tied }: LeaderboardEntry): string {
 }
 
 function ModelCell({ entry: { evaluation, is_base } }: { entry: LeaderboardEntry }): ReactElement {
+  const { dataset: datasetKey } = evaluation.model;
   return (
-    <span className={styles.model}>
-      <Link to="/evaluations/$evaluationId" params={{ evaluationId: evaluation.evaluation_id }} search={{}}>
-        {shortRunName(modelName(evaluation.model))}
-      </Link>
-      {is_base ? <Badge>base</Badge> : null}
-    </span>
+    <>
+      <span className={styles.model}>
+        <Link to="/evaluations/$evaluationId" params={{ evaluationId: evaluation.evaluation_id }} search={{}}>
+          {shortRunName(modelName(evaluation.model))}
+        </Link>
+        {is_base ? <Badge>base</Badge> : null}
+      </span>
+      {datasetKey ? (
+        <small className={styles.muted}>
+          trained on{" "}
+          <Link to="/datasets/$datasetKey" params={{ datasetKey }}>
+            {datasetKey}
+          </Link>
+        </small>
+      ) : null}
+    </>
   );
 }
 

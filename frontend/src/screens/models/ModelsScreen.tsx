@@ -23,6 +23,7 @@ export function ModelsScreen(): ReactElement {
   return (
     <Page
       title="Models"
+      about="Trained weights that were worth a name, with everything that led to them."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: "tunix-rt models list", path: "/api/models" })} />

@@ -115,3 +115,20 @@ test("the list as it is filtered can be copied as a command", () => {
   expect(listPath(filters)).toBe("/api/tunix/runs?text=two+words&status=failed&status=succeeded");
   expect(listPath({})).toBe("/api/tunix/runs");
 });
+
+test("filters that are needed often are a view, and can be kept under a name", async () => {
+  server.use(answer("/api/tunix/runs", runList([makeRun()])));
+  const { user, address } = renderApp("/runs");
+  const views = await screen.findByRole("navigation", { name: "Views" });
+  await user.click(within(views).getByRole("link", { name: "Failed" }));
+  await waitFor(() => {
+    expect(decodeURIComponent(address())).toContain('status=["failed"]');
+  });
+  await user.type(screen.getByRole("searchbox", { name: "Search" }), "x");
+  await user.click(await within(views).findByRole("button", { name: "Save this view" }));
+  await user.type(within(views).getByRole("textbox", { name: "Name of the view" }), "Mine{Enter}");
+  const saved = await within(views).findByRole("link", { name: "Mine" });
+  expect(saved.getAttribute("aria-current")).toBe("page");
+  await user.click(within(views).getByRole("button", { name: "Forget the view Mine" }));
+  expect(within(views).queryByRole("link", { name: "Mine" })).toBeNull();
+});

@@ -3,12 +3,15 @@ import type { ReactElement } from "react";
 import { CopyAs } from "../../ui/copy/CopyAs";
 import { snippets } from "../../ui/copy/snippets";
 import { buttonClass } from "../../ui/forms/Button";
+import { EXACTLY, SavedViews } from "../../ui/navigation/SavedViews";
 import { withChanges } from "../../ui/navigation/search";
+import { NEW_KEY, useScreenAct } from "../../ui/navigation/useScreenAct";
 import { Page } from "../../ui/Page";
-import { listCommand, listPath, type RunSearch } from "./filters";
+import { listCommand, listPath, type RunFilters, runSearch, type RunSearch } from "./filters";
 import { QueueSummary } from "./QueueSummary";
 import { RunFilterBar } from "./RunFilterBar";
 import { RunTable } from "./RunTable";
+import { RUN_VIEWS } from "./views";
 
 const route = getRouteApi("/runs");
 
@@ -19,6 +22,7 @@ export function RunsScreen(): ReactElement {
   const change = (changes: Partial<RunSearch>): void => {
     void navigate({ search: withChanges<RunSearch>(changes), replace: true });
   };
+  useScreenAct("Start a run", NEW_KEY, () => void navigate({ to: "/launch" }));
   return (
     <Page
       title="Runs"
@@ -38,6 +42,13 @@ export function RunsScreen(): ReactElement {
         </>
       }
     >
+      <SavedViews
+        list="runs"
+        builtIn={RUN_VIEWS}
+        search={filters}
+        read={readFilters}
+        link={(view, props) => <Link to="/runs" search={view} activeOptions={EXACTLY} {...props} />}
+      />
       <RunFilterBar filters={filters} onChange={change} />
       <RunTable
         filters={filters}
@@ -48,4 +59,10 @@ export function RunsScreen(): ReactElement {
       />
     </Page>
   );
+}
+
+/** A view has filters only: what is marked belongs to one visit. */
+function readFilters(raw: Record<string, unknown>): RunFilters {
+  const { pick: _, ...filters } = runSearch(raw);
+  return filters;
 }

@@ -13,19 +13,19 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "status",
       header: "State",
-      width: "8.5rem",
+      width: "8rem",
       cell: (run) => <StatusBadge status={run.status} isHeld={run.is_held} />,
     },
     {
       key: "run",
       header: "Run",
-      width: "minmax(9rem, 2fr)",
+      width: "minmax(9rem, 1fr)",
       cell: ({ run_id }) => <RunLink runId={run_id} />,
     },
     {
       key: "loss",
       header: "Loss curve",
-      width: "5.5rem",
+      width: "5.25rem",
       isSecondary: true,
       cell: ({ run_id }) => (
         <Sparkline label={`Loss of ${run_id}`} values={sparklines.get(run_id)?.losses ?? []} width={72} />
@@ -42,23 +42,16 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "final",
       header: "Loss",
-      width: "5.5rem",
+      width: "5.25rem",
       align: "end",
       cell: (run) => formatValue(run.figures?.final_loss ?? sparklines.get(run.run_id)?.losses.at(-1)),
     },
     {
-      key: "model",
-      header: "Model",
-      width: "minmax(5rem, 0.6fr)",
+      key: "origin",
+      header: "Model and dataset",
+      width: "10.5rem",
       isSecondary: true,
-      cell: (run) => <span title={run.model}>{run.model}</span>,
-    },
-    {
-      key: "dataset",
-      header: "Dataset",
-      width: "minmax(7rem, 1fr)",
-      isSecondary: true,
-      cell: (run) => <span title={run.dataset}>{run.dataset}</span>,
+      cell: ({ model, dataset }) => <span title={`${model} on ${dataset}`}>{`${model} on ${dataset}`}</span>,
     },
     {
       key: "created",
@@ -70,7 +63,7 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
     {
       key: "duration",
       header: "Took",
-      width: "5.5rem",
+      width: "5.75rem",
       align: "end",
       isSecondary: true,
       cell: (run) => formatDuration(durationOf(run)),

@@ -1,17 +1,25 @@
-import { getRouteApi } from "@tanstack/react-router";
-import { type ReactElement, useMemo, useState } from "react";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { type ReactElement, useState } from "react";
 import { CopyAs } from "../../ui/copy/CopyAs";
 import { snippets } from "../../ui/copy/snippets";
 import { Button } from "../../ui/forms/Button";
-import { useActions } from "../../ui/navigation/actions";
+import { EXACTLY, SavedViews } from "../../ui/navigation/SavedViews";
 import { withChanges } from "../../ui/navigation/search";
+import { NEW_KEY, useScreenAct } from "../../ui/navigation/useScreenAct";
 import { Page } from "../../ui/Page";
-import { filtersOf, listCommand, listPath, type TraceSearch, type TraceSearchChange } from "./list/filters";
+import {
+  filtersOf,
+  listCommand,
+  listPath,
+  traceSearch,
+  type TraceSearch,
+  type TraceSearchChange,
+} from "./list/filters";
 import { ImportDialog } from "./list/ImportDialog";
-import { SavedViews } from "./list/SavedViews";
 import { TraceFilterBar } from "./list/TraceFilterBar";
 import { TraceTable } from "./list/TraceTable";
 import { UnscoredNotice } from "./list/UnscoredNotice";
+import { TRACE_VIEWS } from "./list/views";
 import { useMayWrite } from "./parts/useMayWrite";
 
 const route = getRouteApi("/traces");
@@ -28,7 +36,7 @@ export function TracesScreen(): ReactElement {
   const openImport = (): void => {
     setImporting(true);
   };
-  useActions(useMemo(() => [{ label: "Import traces from a file", run: openImport }], []));
+  useScreenAct("Import traces from a file", NEW_KEY, openImport);
   return (
     <Page
       title="Traces"
@@ -44,7 +52,13 @@ export function TracesScreen(): ReactElement {
         </>
       }
     >
-      <SavedViews search={search} />
+      <SavedViews
+        list="traces"
+        builtIn={TRACE_VIEWS}
+        search={search}
+        read={traceSearch}
+        link={(view, props) => <Link to="/traces" search={view} activeOptions={EXACTLY} {...props} />}
+      />
       <TraceFilterBar search={search} onChange={change} />
       <UnscoredNotice filters={filtersOf(search)} />
       <TraceTable search={search} onChange={change} onImport={openImport} />

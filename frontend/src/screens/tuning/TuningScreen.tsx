@@ -9,6 +9,7 @@ import { Empty } from "../../ui/feedback/Empty";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { buttonClass } from "../../ui/forms/Button";
+import { NEW_KEY, useScreenAct } from "../../ui/navigation/useScreenAct";
 import { Page } from "../../ui/Page";
 import type { Column } from "../../ui/tables/columns";
 import { usePagedRows } from "../../ui/tables/usePagedRows";
@@ -21,6 +22,8 @@ const POLL_MS = 2_000;
 
 /** Every sweep of this home, newest first. */
 export function TuningScreen(): ReactElement {
+  const navigate = useNavigate();
+  useScreenAct("Write a new sweep", NEW_KEY, () => void navigate({ to: "/tuning/new" }));
   return (
     <Page
       title="Tuning"

@@ -38,8 +38,7 @@ export function significanceText({ num_lost, num_gained, p_value }: PairedDiffer
 
 /** A model by name; random weights by their seed too. */
 export function modelName(model: EvaluatedModel): string {
-  const name = shortRunName(model.name);
-  return model.weights === "random" ? `${name} (random, seed ${model.seed ?? UNKNOWN})` : name;
+  return model.weights === "random" ? `${model.name} (random, seed ${model.seed ?? UNKNOWN})` : model.name;
 }
 
 /** Whether a run of ours trained it; texts that something else wrote have no model here. */
@@ -52,7 +51,7 @@ export function modelKind({ run_id, origin }: EvaluatedModel): "trained" | "text
 export function evaluationLabel(summary: EvaluationSummary): string {
   const { model, evalset, primary_score, created_at, evaluation_id } = summary;
   const score = formatShare(primary_score);
-  return `${modelName(model)} on ${evalset}: ${score}, ${formatTime(created_at)} (${shortId(evaluation_id)})`;
+  return `${shortRunName(modelName(model))} on ${evalset}: ${score}, ${formatTime(created_at)} (${shortId(evaluation_id)})`;
 }
 
 /** What a rule forbids, one sentence each. */

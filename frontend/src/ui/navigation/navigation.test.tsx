@@ -3,6 +3,7 @@ import { type ReactElement, useMemo } from "react";
 import { expect, test, vi } from "vitest";
 import { useActions, useScreenActions } from "./actions";
 import { fuzzyFilter, fuzzyScore } from "./fuzzy";
+import { useScreenAct } from "./useScreenAct";
 import { activeShortcuts, onShortcutKey, useShortcuts } from "./shortcuts";
 
 test("the best fit comes first, and letters out of order fit nothing", () => {
@@ -54,4 +55,18 @@ test("the actions of a screen are offered while it is shown", () => {
   expect(screen.getByRole("status").textContent).toBe("Cancel the run");
   rerender(<Palette />);
   expect(screen.getByRole("status").textContent).toBe("");
+});
+
+test("an act of a screen is in the palette and has a key, and does what it says now", () => {
+  const [first, second] = [vi.fn(), vi.fn()];
+  function Screen({ run }: { run: () => void }): ReactElement {
+    useScreenAct("Start a run", "n", run);
+    return <output>{useScreenActions().map(({ label, hint }) => `${label} ${hint ?? ""}`)}</output>;
+  }
+  const { rerender } = render(<Screen run={first} />);
+  expect(screen.getByRole("status").textContent).toBe("Start a run n");
+  rerender(<Screen run={second} />);
+  press("n");
+  expect(first).not.toHaveBeenCalled();
+  expect(second).toHaveBeenCalledOnce();
 });

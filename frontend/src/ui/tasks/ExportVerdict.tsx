@@ -25,7 +25,9 @@ export function ExportVerdict({ task, report }: { task: Task; report: ExportRepo
 function proofOf({ tokens, is_same_bytes, passed }: ExportReport): string {
   if (!tokens) return is_same_bytes ? "Read back: every byte is as registered." : "Read back: bytes differ.";
   const questions = formatCount(tokens.prompts.length, "question");
-  const where = `${tokens.engine} on ${tokens.device}, ${tokens.precision}`;
+  // Behind the device stands in brackets why it was this one.
+  const [device] = tokens.device.split(" (");
+  const where = `${tokens.engine} on ${device}, ${tokens.precision}`;
   if (passed) return `Both wrote the same tokens for ${questions} (${where}).`;
   const numDiffering = tokens.prompts.filter(({ registered, exported }) => !areEqual(registered, exported)).length;
   return `They wrote different tokens for ${numDiffering} of ${questions} (${where}). Export it as float32: that rounds nothing.`;

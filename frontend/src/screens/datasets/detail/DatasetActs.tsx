@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import type { DatasetManifest } from "../../../api/schema.gen";
 import { sessionQuery } from "../../../api/session";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
 import { Button, buttonClass } from "../../../ui/forms/Button";
+import { NEW_KEY, useScreenAct } from "../../../ui/navigation/useScreenAct";
 import { nextVersionOf } from "../build/form";
 import { DeleteDialog } from "./DeleteDialog";
 import { ExportDialog } from "./ExportDialog";
@@ -16,6 +17,15 @@ export function DatasetActs({ manifest }: { manifest: DatasetManifest }): ReactE
   const datasetKey = manifest.dataset_key;
   const [open, setOpen] = useState<"export" | "delete" | null>(null);
   const { data: session } = useQuery(sessionQuery);
+  const navigate = useNavigate();
+  useScreenAct("X-ray this dataset", "x", () => {
+    void navigate({ to: "/datasets/$datasetKey/xray", params: { datasetKey } });
+  });
+  useScreenAct(
+    "Train on this dataset",
+    NEW_KEY,
+    () => void navigate({ to: "/launch", search: { dataset: datasetKey } }),
+  );
   const close = (): void => {
     setOpen(null);
   };

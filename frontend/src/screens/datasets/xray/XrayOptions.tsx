@@ -27,6 +27,8 @@ const LOSS_LABELS = {
 const MARKUP_CHOICES = MARKUPS.map((value) => ({ value, label: MARKUP_LABELS[value] }));
 const LOSS_CHOICES = LOSS_ON.map((value) => ({ value, label: LOSS_LABELS[value] }));
 
+const ROW_LENGTH = 512;
+
 /** Under which model, template and packing the dataset is looked at. */
 export function XrayOptions({ datasetKey, search, onChange }: XrayPartProps): ReactElement {
   const splits = useSplits(datasetKey);
@@ -93,7 +95,8 @@ function RowOptions({ search, onChange }: Omit<XrayPartProps, "datasetKey">): Re
         label="Packed: several examples in a row"
         isChecked={search.packed ?? false}
         onChange={(isPacked) => {
-          onChange({ packed: isPacked || undefined });
+          // Rows must end somewhere for anything to be packed into them.
+          onChange({ packed: isPacked || undefined, ...(isPacked && { row_length: search.row_length ?? ROW_LENGTH }) });
         }}
       />
     </>

@@ -1,27 +1,51 @@
-import { Link } from "@tanstack/react-router";
-import { type SubmitEvent, type ReactElement, useState } from "react";
-import { Button } from "../../../ui/forms/Button";
-import { TextField } from "../../../ui/forms/TextField";
-import type { TraceSearch } from "./filters";
-import styles from "./list.module.css";
-import { BUILT_IN, isSameView, useViews, type View } from "./views";
+import { type ReactElement, type ReactNode, type SubmitEvent, useState } from "react";
+import { Button } from "../forms/Button";
+import { TextField } from "../forms/TextField";
+import styles from "./SavedViews.module.css";
+import { isSameView, type ReadSearch, useViews, type View } from "./views";
+
+/** A view is the current one when all of its filters are, and no others. */
+export const EXACTLY = { exact: true, includeSearch: true };
+
+/** What makes the link of a view look like one. */
+export interface ViewLinkProps {
+  className: string | undefined;
+  "aria-current": "page" | undefined;
+  children: ReactNode;
+}
+
+interface SavedViewsProps<Search> {
+  /** The list that the views are of; what is saved is kept under this name. */
+  list: string;
+  /** What everybody looks for. */
+  builtIn: readonly View<Search>[];
+  search: Search;
+  read: ReadSearch<Search>;
+  /** A link to the list as the view has it. */
+  link: (search: Search, props: ViewLinkProps) => ReactElement;
+}
 
 /** Lists that are looked at often, a press away; the list as it is can be kept as one more. */
-export function SavedViews({ search }: { search: TraceSearch }): ReactElement {
-  const { views, save, remove } = useViews();
+export function SavedViews<Search extends object>(props: SavedViewsProps<Search>): ReactElement {
+  const { list, builtIn, search, read, link } = props;
+  const { views, save, remove } = useViews(list, read);
   const [isNaming, setNaming] = useState(false);
-  const isKnown = [...BUILT_IN, ...views].some((view) => isSameView(view.search, search));
+  const isKnown = [...builtIn, ...views].some((view) => isSameView(view.search, search));
+  const linkOf = (view: View<Search>): ReactElement =>
+    link(view.search, {
+      className: styles.view,
+      "aria-current": isSameView(view.search, search) ? "page" : undefined,
+      children: view.name,
+    });
   return (
     <nav aria-label="Views" className={styles.views}>
       <ul>
-        {BUILT_IN.map((view) => (
-          <li key={view.name}>
-            <ViewLink view={view} search={search} />
-          </li>
+        {builtIn.map((view) => (
+          <li key={view.name}>{linkOf(view)}</li>
         ))}
         {views.map((view) => (
           <li key={view.name}>
-            <ViewLink view={view} search={search} />
+            {linkOf(view)}
             <Button
               kind="quiet"
               aria-label={`Forget the view ${view.name}`}
@@ -55,15 +79,6 @@ export function SavedViews({ search }: { search: TraceSearch }): ReactElement {
         </Button>
       )}
     </nav>
-  );
-}
-
-function ViewLink({ view, search }: { view: View; search: TraceSearch }): ReactElement {
-  const isCurrent = isSameView(view.search, search);
-  return (
-    <Link to="/traces" search={view.search} className={styles.view} aria-current={isCurrent ? "page" : undefined}>
-      {view.name}
-    </Link>
   );
 }
 

@@ -1,6 +1,6 @@
-import { expect, test } from "./support/app";
-import { expectAccessible } from "./support/axe";
-import { takeScreenshots } from "./support/screenshots";
+import { sumTrace } from "../../src/testing/traces";
+import { expect, type Visit } from "../support/app";
+import { expectAccessible } from "../support/axe";
 
 const WRONG = {
   prompt: "A train covers 120 km in 1.5 hours. What is its speed in km/h?",
@@ -11,36 +11,36 @@ const WRONG = {
   final_answer: "90",
   meta: { source: "own" },
 };
-const RIGHT = {
-  prompt: "What is 2 + 3?",
-  steps: [{ i: 0, type: "reasoning", content: "2 + 3 = 5" }],
-  final_answer: "5",
-  meta: { source: "own" },
-};
+/** Of every three, one carries. */
+const SUMS = Array.from({ length: 24 }, (_, left) => ({
+  ...sumTrace(left + 1, 100, "marbles"),
+  meta: { source: "marbles", category: left % 3 === 0 ? "carrying" : "plain" },
+}));
 
-test("traces are imported, linted, found, repaired from the keyboard and compared", async ({ page }) => {
+/** A file of traces is imported and linted; the one that is wrong is found. */
+export async function importAndLint({ page }: Visit): Promise<void> {
   await page.goto("/traces");
   await page.getByRole("button", { name: "Import a file" }).first().click();
   const dialog = page.getByRole("dialog", { name: "Import traces" });
-  const lines = [WRONG, RIGHT].map((trace) => JSON.stringify(trace)).join("\n");
+  const lines = [WRONG, ...SUMS].map((trace) => JSON.stringify(trace)).join("\n");
   await dialog
     .getByLabel("File")
     .setInputFiles({ name: "own.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(lines) });
   await dialog.getByRole("button", { name: "Import" }).click();
   await page.getByRole("button", { name: "Lint them" }).click();
-  await expect(page.getByRole("row", { name: /What is 2/ })).toContainText("100");
-  await expectAccessible(page);
-  await takeScreenshots(page, "traces");
-
+  await expect(page.getByRole("row", { name: /Ana has 24 marbles/ })).toContainText("100");
   await page.getByRole("link", { name: "Wrong arithmetic" }).click();
   await expect(page.getByText("1 trace", { exact: true })).toBeVisible();
   await page.reload();
   await page.getByRole("link", { name: /A train covers/ }).click();
   await expect(page.locator("mark")).toHaveText("90");
   await expect(page.locator(".katex").first()).toBeVisible();
-  await expectAccessible(page);
-  await takeScreenshots(page, "trace");
+}
 
+/** The wrong step is repaired from the keyboard, over a reload, and the repair compared with what was. */
+export async function repairFromTheKeyboard({ page, request, app }: Visit): Promise<void> {
+  await page.goto("/traces?text=train");
+  await page.getByRole("link", { name: /A train covers/ }).click();
   await page.getByRole("link", { name: "Review the steps" }).click();
   await expect(page.getByRole("list", { name: "Steps to review" })).toBeVisible();
   await page.keyboard.press("a");
@@ -53,13 +53,9 @@ test("traces are imported, linted, found, repaired from the keyboard and compare
   await expect(page.getByText("2 of 2 judged")).toBeVisible();
   await expect(page.getByText("Nothing is left that the linter would find.")).toBeVisible();
   await expectAccessible(page);
-  await takeScreenshots(page, "workbench");
   await page.keyboard.press("s");
-
   await page.getByRole("link", { name: /Compare with/ }).click();
   await expect(page.locator("ins").first()).toHaveText("80");
-  await expectAccessible(page);
-  await takeScreenshots(page, "trace-compare");
-  const pairs = await page.request.get("/api/traces/revisions/preferences.jsonl");
+  const pairs = await request.get(`${app.url}/api/traces/revisions/preferences.jsonl`);
   expect((await pairs.text()).trim().split("\n")).toHaveLength(1);
-});
+}

@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type App, expect, type Visit } from "../support/app";
+import { expectAccessible } from "../support/axe";
+import { ENGINE_LIMIT_MS } from "./training";
+
+const PYTHON = fileURLToPath(new URL("../../../.venv/bin/python", import.meta.url));
+const NUMBERS = Array.from({ length: 12 }, (_, index) => index + 10);
+const ITEMS = NUMBERS.map((n) => ({
+  id: `sum-${n}`,
+  prompt: `What is ${n} + ${n}?`,
+  expected_answer: `${2 * n}`,
+  section: "core",
+  category: "addition",
+  difficulty: "easy",
+}));
+
+/** An eval set of twelve sums, and how two models do on it: one knows all of them, the other two. */
+export async function scoreTwoModels({ home }: App): Promise<void> {
+  const exam = join(home, "evalsets", "sums.jsonl");
+  await mkdir(join(home, "evalsets"), { recursive: true });
+  await writeFile(exam, asLines(ITEMS));
+  await Promise.all([score(home, exam, "good", NUMBERS.length), score(home, exam, "worse", 2)]);
+}
+
+/** Have the real checkers judge texts that answer the first `numRight` items right. */
+async function score(home: string, exam: string, name: string, numRight: number): Promise<void> {
+  const texts = NUMBERS.map((n, index) => {
+    const result = index < numRight ? 2 * n : 2 * n + 1;
+    const prediction = `<reasoning>\n${n} + ${n} = ${result}\n</reasoning>\n<answer>${result}</answer>`;
+    return { id: `sum-${n}`, prediction };
+  });
+  const predictions = join(home, `${name}.jsonl`);
+  await writeFile(predictions, asLines(texts));
+  const command = ["-m", "tunix_rt.cli", "eval", "score", "--predictions", predictions];
+  const others = Object.entries(process.env).filter(([variable]) => !variable.startsWith("TUNIX_RT_"));
+  await promisify(execFile)(PYTHON, [...command, "--eval-set", exam, "--name", name], {
+    env: { ...Object.fromEntries(others), TUNIX_RT_HOME: home },
+  });
+}
+
+/** What the worse model lost is seen item by item. */
+export async function seeTheFlips({ page }: Visit): Promise<void> {
+  await page.goto("/evaluations?order=best");
+  await page.getByRole("row", { name: /good/ }).getByRole("checkbox").check();
+  await page.getByRole("row", { name: /worse/ }).getByRole("checkbox").check();
+  await page.getByRole("link", { name: "Compare the two marked" }).click();
+  await expect(page.getByText("The other is worse, by more than chance explains (p = 0.002).")).toBeVisible();
+  await page.reload();
+  await expect(page.getByText("10 flips")).toBeVisible();
+  const flip = page.getByRole("region", { name: "sum-12", exact: true });
+  await flip.getByRole("link", { name: "worse" }).click();
+  await expect(page.getByText("arithmetic is wrong")).toBeVisible();
+}
+
+/** The gate stops the worse model, remembers it, and the leaderboard has it below. */
+export async function beStoppedByTheGate({ page }: Visit): Promise<void> {
+  await page.goto("/gates");
+  await page.getByRole("button", { name: "Make a baseline" }).click();
+  const good = await page.getByRole("option", { name: /^good on/ }).textContent();
+  await page.getByLabel("Evaluation").selectOption(good);
+  await page.getByRole("button", { name: "Save the baseline" }).click();
+  await expect(page.getByRole("heading", { name: "Gate main" })).toBeVisible();
+  const worse = await page.getByRole("option", { name: /^worse on/ }).textContent();
+  await page.getByLabel("Evaluation of the new model").selectOption(worse);
+  await page.getByRole("button", { name: "Check it" }).click();
+  await expect(page.getByText("It must not take the baseline’s place.")).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("row", { name: /worse.*fail/ })).toBeVisible();
+  await page.goto("/leaderboard");
+  await expect(page.getByRole("row", { name: /^1 good/ })).toBeVisible();
+}
+
+/** The trained model is asked a few questions, and each of its answers is there with its verdict. */
+export async function evaluateRun({ page }: Visit, runId: string): Promise<void> {
+  await page.goto(`/runs/${runId}`);
+  await page.getByRole("button", { name: "Evaluate it" }).click();
+  const dialog = page.getByRole("dialog", { name: /^Evaluate / });
+  await dialog.getByLabel("Eval set").selectOption("sums");
+  await dialog.getByLabel("Tokens per answer").fill("16");
+  await dialog.getByLabel("Only the first questions").fill("4");
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Start the evaluation" }).click();
+  await page.reload();
+  const task = page.getByRole("list", { name: "Tasks" });
+  await task.getByRole("link", { name: /on sums, the first 4$/ }).click({ timeout: ENGINE_LIMIT_MS });
+  await page.getByRole("tab", { name: "Items" }).click();
+  await page.reload();
+  await page.getByRole("link", { name: "sum-10" }).click();
+  await expect(page.getByText("What is 10 + 10?").first()).toBeVisible();
+}
+
+function asLines(rows: object[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
