@@ -57,7 +57,7 @@ const LAST: Step = {
   why: "Everything has been done once. See how the model shows its work.",
   to: "/chat",
   label: "Open the chat",
-  command: "tunix-rt chat mine@champion",
+  command: "tunix-rt chat MODEL",
 };
 
 /** The first act on the way from traces to a model that was not done yet. */
