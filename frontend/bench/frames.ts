@@ -1,25 +1,16 @@
 import type { Locator } from "@playwright/test";
 
-/** How long the frames of a scroll took, in milliseconds. */
-export interface Frames {
-  count: number;
-  median: number;
-  longest: number;
-}
-
-/** Scroll something from its top to its end in `numSteps` frames, and look at how long each took. */
-export async function scrollFrames(scroller: Locator, numSteps = 300): Promise<Frames> {
-  const lengths = await scroller.evaluate(async (element, steps) => {
-    const found: number[] = [];
+/** How long the longest frame of a scroll from the top to the end took, in milliseconds. */
+export function longestFrame(scroller: Locator, numSteps = 300): Promise<number> {
+  return scroller.evaluate(async (element, steps) => {
+    let longest = 0;
     let before = await new Promise<number>(requestAnimationFrame);
     for (let step = 1; step <= steps; step += 1) {
       element.scrollTop = ((element.scrollHeight - element.clientHeight) * step) / steps;
       const now = await new Promise<number>(requestAnimationFrame);
-      found.push(now - before);
+      longest = Math.max(longest, now - before);
       before = now;
     }
-    return found;
+    return longest;
   }, numSteps);
-  const sorted = lengths.toSorted((a, b) => a - b);
-  return { count: sorted.length, median: sorted[sorted.length >> 1] ?? 0, longest: sorted.at(-1) ?? 0 };
 }

@@ -31,6 +31,8 @@ from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.creating import create
 
 EXAMPLES_PER_ROUTE = 40
+ANSWER_LIMIT_S = 120
+"""Schemathesis gives up after ten seconds, which a busy machine may need."""
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -167,7 +169,7 @@ def fuzz(operation: APIOperation, known: dict[str, str]) -> None:
         suppress_health_check=list(HealthCheck),
     )
     def send(case: Case) -> None:
-        case.call_and_validate(checks=CHECKS)
+        case.call_and_validate(checks=CHECKS, timeout=ANSWER_LIMIT_S)
 
     send()
 

@@ -37,7 +37,7 @@ def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Store
     assert exported.result.export.passed
     assert TaskDir(store.settings.tasks_dir / str(done.task_id)).archive.is_file()
     assert failed.failure is not None
-    assert "no model" in failed.failure.detail
+    assert "no registered model" in failed.failure.detail
     assert failed.failure.next_step
     assert failed.num_attempts == 1
 

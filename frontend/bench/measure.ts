@@ -1,0 +1,22 @@
+import { expect, test } from "@playwright/test";
+
+/** A figure and the most that it may be. */
+export interface Measure {
+  what: string;
+  value: number;
+  bar: number;
+  unit: "kB" | "ms";
+}
+
+export const MEASURE = "measure";
+
+/** Hand a figure to the table; the command fails when its bar is missed, after everything was measured. */
+export function report(measure: Measure): void {
+  test.info().annotations.push({ type: MEASURE, description: JSON.stringify(measure) });
+  expect.soft(measure.value, measure.what).toBeLessThanOrEqual(measure.bar);
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? Number.NaN;
+}
