@@ -53,23 +53,27 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
       isSecondary: true,
       cell: ({ model, dataset }) => <span title={`${model} on ${dataset}`}>{`${model} on ${dataset}`}</span>,
     },
-    {
-      key: "created",
-      header: "Created",
-      width: "6rem",
-      isSecondary: true,
-      cell: (run) => <time title={formatTime(run.created_at)}>{formatAgo(run.created_at)}</time>,
-    },
-    {
-      key: "duration",
-      header: "Took",
-      width: "5.75rem",
-      align: "end",
-      isSecondary: true,
-      cell: (run) => formatDuration(durationOf(run)),
-    },
+    ...WHEN,
   ];
 }
+
+const WHEN: Column<Run>[] = [
+  {
+    key: "created",
+    header: "Created",
+    width: "6rem",
+    isSecondary: true,
+    cell: (run) => <time title={formatTime(run.created_at)}>{formatAgo(run.created_at)}</time>,
+  },
+  {
+    key: "duration",
+    header: "Took",
+    width: "5.75rem",
+    align: "end",
+    isSecondary: true,
+    cell: (run) => formatDuration(durationOf(run)),
+  },
+];
 
 function RunLink({ runId }: { runId: string }): ReactElement {
   return (
