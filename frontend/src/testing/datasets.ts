@@ -27,7 +27,7 @@ export function makeManifest(changes: Partial<DatasetManifest> = {}): DatasetMan
   return {
     manifest_version: "1.0",
     dataset_key: "sums-v1",
-    content_hash: "0123456789abcdef0123456789abcdef",
+    content_hash: "abababababababababababababababab",
     created_at: "2026-11-15T12:00:00Z",
     tool_version: "0.1.0",
     spec: {
