@@ -69,7 +69,9 @@ def test_the_checkout_leaves_no_key_behind(path: Path) -> None:
     assert [step["with"]["persist-credentials"] for step in checkouts] == [False]
 
 
-def test_what_guards_main_is_what_the_workflow_runs() -> None:
+def test_what_guards_main_runs_in_the_workflow_too_in_the_same_order() -> None:
     guard = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     workflow = [step["run"] for step in steps(ROOT / ".github" / "workflows" / "ci.yml") if "run" in step]
-    assert targets_of(guard) == targets_of(workflow)
+    guarding = targets_of(guard)
+    assert {"check", "test"} <= set(guarding)
+    assert guarding == [target for target in targets_of(workflow) if target in guarding]
