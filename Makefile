@@ -42,7 +42,7 @@ wheel-check: wheel ## install the wheel into an empty environment and run the de
 	cd dist/check && TUNIX_RT_HOME="$$PWD/home" bin/tunix-rt demo
 
 test: .venv/dev frontend/node_modules $(WEB) ## all tests
-	$(BIN)/python -m pytest -n 3 -q
+	$(BIN)/python -m pytest -n 3 -q $(TEST_ARGS)
 	$(NPM) test --silent
 	$(NPM) run --silent e2e
 
