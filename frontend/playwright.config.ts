@@ -7,7 +7,8 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   outputDir: "test-results",
   workers: 1,
-  retries: 0,
+  // What passes only the second time is called flaky in the report.
+  retries: process.env.CI === undefined ? 0 : 1,
   // Waits are for conditions: these limits only end what will never happen.
   timeout: 900_000,
   expect: { timeout: 60_000 },

@@ -2,7 +2,7 @@ import { expect, type Visit } from "../support/app";
 import { expectAccessible } from "../support/axe";
 
 /** Time for an engine to start, stop or write an answer, on a machine that has much else to do. */
-export const ENGINE_LIMIT_MS = 480_000;
+export const ENGINE_LIMIT_MS = 240_000;
 
 const TOO_LARGE = ["training.batch_size=512", "training.remat=none"];
 /** So many steps that the browser is quick against them, so small that the rest of the run is soon over. */

@@ -45,15 +45,28 @@ export function useModal(dialog: React.RefObject<HTMLDialogElement | null>, onCl
   });
   useEffect(() => {
     const element = dialog.current;
+    let isBeside = false;
+    const press = (event: MouseEvent): void => {
+      isBeside = isOutside(event, element);
+    };
     const closeBeside = (event: MouseEvent): void => {
-      // Inside, the target is what the dialog holds.
-      if (event.target === element) latest.current();
+      // A press that began inside and slipped, as when text is marked, is not meant to close.
+      if (isBeside && isOutside(event, element)) latest.current();
     };
     element?.showModal();
+    element?.addEventListener("mousedown", press);
     element?.addEventListener("click", closeBeside);
     return () => {
+      element?.removeEventListener("mousedown", press);
       element?.removeEventListener("click", closeBeside);
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, [dialog, opener]);
+}
+
+/** Whether the pointer is on the backdrop. The dialog is the target there, and also where nothing in it is. */
+function isOutside({ target, clientX, clientY }: MouseEvent, dialog: HTMLDialogElement | null): boolean {
+  if (dialog === null || target !== dialog) return false;
+  const { left, right, top, bottom } = dialog.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }

@@ -1,4 +1,4 @@
-import { render, screen, within } from "@testing-library/react";
+import { fireEvent, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { type ReactElement, useState } from "react";
 import { expect, test, vi } from "vitest";
@@ -49,6 +49,25 @@ test("a dangerous act is asked about, and happens only when it is confirmed", as
   await user.click(screen.getByRole("button", { name: "Remove…" }));
   await user.click(screen.getByRole("button", { name: "Remove the run" }));
   expect(onConfirm).toHaveBeenCalledOnce();
+  expect(screen.queryByRole("dialog")).toBeNull();
+});
+
+test("a press that begins and ends beside a dialog closes it; one inside, or one that slips out, does not", async () => {
+  const user = userEvent.setup();
+  render(<Removal onConfirm={vi.fn()} />);
+  await user.click(screen.getByRole("button", { name: "Remove…" }));
+  const dialog = screen.getByRole("dialog", { name: "Remove it?" });
+  vi.spyOn(dialog, "getBoundingClientRect").mockReturnValue(new DOMRect(100, 100, 300, 200));
+  const press = (from: number, to: number): void => {
+    fireEvent.mouseDown(dialog, { clientX: from, clientY: 150 });
+    fireEvent.click(dialog, { clientX: to, clientY: 150 });
+  };
+
+  press(110, 110);
+  press(110, 50);
+  expect(screen.queryByRole("dialog")).toBe(dialog);
+
+  press(50, 50);
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 
