@@ -79,7 +79,8 @@ def outside_row(run: OutsideRun) -> dict[str, Any]:
 def end_values(standing: OutsideStanding) -> dict[str, Any]:
     """What is known at the end of a run."""
     failure, figures = standing.failure, standing.figures
-    return {
+    named = {} if standing.recipe_name is None else {"recipe_name": standing.recipe_name}
+    return named | {
         "finished_at": standing.finished_at,
         "exit_code": standing.exit_code,
         "failure": None if failure is None else failure.model_dump_json(),

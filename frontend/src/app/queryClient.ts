@@ -15,7 +15,10 @@ export function createQueryClient(): QueryClient {
       },
     }),
     defaultOptions: {
+      // The server may be on this very machine: a browser that thinks it is offline asks it all the same.
+      mutations: { networkMode: "always" },
       queries: {
+        networkMode: "always",
         staleTime: 2_000,
         retry: (numFailures, error) => isPassing(error) && numFailures < MAX_RETRIES,
       },

@@ -1,0 +1,17 @@
+import { MutationObserver, onlineManager } from "@tanstack/react-query";
+import { afterEach, expect, test } from "vitest";
+import { createQueryClient } from "./queryClient";
+
+afterEach(() => {
+  onlineManager.setOnline(true);
+});
+
+test("the server is asked and told although the browser thinks that it is offline", async () => {
+  const client = createQueryClient();
+  onlineManager.setOnline(false);
+
+  const read = await client.fetchQuery({ queryKey: ["runs"], queryFn: () => Promise.resolve("read") });
+  const written = await new MutationObserver(client, { mutationFn: () => Promise.resolve("written") }).mutate();
+
+  expect([read, written]).toEqual(["read", "written"]);
+});
