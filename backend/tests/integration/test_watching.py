@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import update
 from support.queued_runs import NOON, claimed, make_worker, queued
+from support.tasks import queued_task
 
 from tunix_rt.api.app import create_app
 from tunix_rt.config.logs import JsonLines, TextLines, request_id
@@ -39,6 +40,7 @@ def test_metrics_tell_the_state_of_the_queue(store: Store, client: TestClient) -
     run_id = claimed(store, "taken").run.run_id
     queued(store, "waiting")
     queued(store, "held", is_held=True)
+    queued_task(store)
     store.workers.register(make_worker())
     run_dir = store.settings.runs_dir / run_id
     run_dir.mkdir(parents=True)
@@ -47,6 +49,8 @@ def test_metrics_tell_the_state_of_the_queue(store: Store, client: TestClient) -
     assert figures[("tunix_rt_runs", (("status", "queued"),))] == 2
     assert figures[("tunix_rt_runs", (("status", "running"),))] == 1
     assert figures[("tunix_rt_runs", (("status", "failed"),))] == 0
+    assert figures[("tunix_rt_tasks", (("status", "queued"),))] == 1
+    assert figures[("tunix_rt_tasks", (("status", "failed"),))] == 0
     assert figures[("tunix_rt_queue_length", ())] == 1
     assert 0 <= figures[("tunix_rt_queue_oldest_wait_seconds", ())] < 300
     assert figures[("tunix_rt_workers", (("status", "active"),))] == 1

@@ -77,6 +77,7 @@ class _Service(Collector):
 
 def _queue(queue: QueueFigures) -> Iterator[Metric]:
     yield _by("tunix_rt_runs", "Runs by status.", "status", queue.num_runs)
+    yield _by("tunix_rt_tasks", "Evaluations and exports by status.", "status", queue.num_tasks)
     yield _by("tunix_rt_workers", "Workers by status.", "status", queue.num_workers)
     yield GaugeMetricFamily(
         "tunix_rt_queue_length", "Runs that a worker could take now.", value=queue.num_waiting

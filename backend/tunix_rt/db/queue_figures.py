@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, case, extract, func, o
 
 from tunix_rt.core.run_record import RUN_STATUSES
 from tunix_rt.db.engine import reading
-from tunix_rt.db.schema import run_events, runs, workers
+from tunix_rt.db.schema import run_events, runs, tasks, workers
 
 WAIT_BUCKETS_S = (1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
 
@@ -19,6 +19,8 @@ class QueueFigures:
 
     num_runs: dict[str, int]
     """By status; every status is there."""
+    num_tasks: dict[str, int]
+    """Evaluations and exports, likewise."""
     num_waiting: int
     """Runs that a worker could take now."""
     oldest_wait_s: float
@@ -43,6 +45,7 @@ def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
         running = select(runs.c.id).where(runs.c.status == "running").order_by(runs.c.pk)
         return QueueFigures(
             num_runs=dict.fromkeys(RUN_STATUSES, 0) | _counts(connection, runs.c.status),
+            num_tasks=dict.fromkeys(RUN_STATUSES, 0) | _counts(connection, tasks.c.status),
             num_waiting=num_waiting,
             oldest_wait_s=0.0 if oldest is None else max((now - oldest).total_seconds(), 0.0),
             num_within=num_within,
