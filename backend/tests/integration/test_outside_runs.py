@@ -79,15 +79,17 @@ def test_an_interrupted_run_goes_the_way_of_the_cancelled(store: Store, tmp_path
     assert kinds(store, "by-hand") == ["imported", "cancel-asked", "cancelled"]
 
 
-def test_a_run_that_was_seen_running_has_the_name_of_its_recipe_at_its_end(
-    store: Store, tmp_path: Path
-) -> None:
+def test_what_a_run_wrote_after_it_was_seen_is_known_at_its_end(store: Store, tmp_path: Path) -> None:
     with running(store) as run_dir:
+        run_dir.plan.unlink(missing_ok=True)
         look(store)
-        assert store.runs.get("by-hand").recipe_name == "by-hand"
+        run = store.runs.get("by-hand")
+        assert (run.recipe_name, run.plan) == ("by-hand", None)
+        run_dir.plan.write_text('{"fits": true}')
         run_dir.manifest.write_bytes(finished_run(tmp_path / "by-hand").manifest.read_bytes())
     look(store)
-    assert store.runs.get("by-hand").recipe_name == "tiny"
+    run = store.runs.get("by-hand")
+    assert (run.recipe_name, run.plan) == ("tiny", {"fits": True})
 
 
 def test_a_run_that_somebody_goes_on_with_runs_again(store: Store) -> None:

@@ -6,9 +6,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import ServiceEventKind
 from tunix_rt.core.runs.states import steps_between
-from tunix_rt.core.runs.store_types import OutsideRun, OutsideStanding
+from tunix_rt.core.runs.store_types import NewRun, OutsideRun, OutsideStanding
 from tunix_rt.db.run_events import insert_event
-from tunix_rt.db.run_rows import end_values, outside_row
+from tunix_rt.db.run_rows import end_values, late_values, outside_row
 from tunix_rt.db.run_transitions import Change, Note
 from tunix_rt.db.schema import runs
 
@@ -37,12 +37,13 @@ def add_outside(change: Change, run: OutsideRun) -> None:
         insert_event(change.connection, pk, 0, change.now, "imported", f"Found. {_MESSAGE}", details)
 
 
-def follow_outside(change: Change, run_id: str, standing: OutsideStanding) -> None:
-    """Let a run that is outside the queue stand where its directory says."""
+def follow_outside(change: Change, run_id: str, standing: OutsideStanding, read: NewRun | None) -> None:
+    """Let a run that is outside the queue stand where its directory says, with all that is in it by now."""
     row = change.locked(run_id)
     if row.executor != "direct" or row.status == standing.status:
         return
     for status in steps_between(row.status, standing.status):
         change.move(row, status, Note(_KINDS[status], _MESSAGE))
         row = change.locked(run_id)
-    change.connection.execute(update(runs).where(runs.c.pk == row.pk).values(**end_values(standing)))
+    values = end_values(standing) | ({} if read is None else late_values(read))
+    change.connection.execute(update(runs).where(runs.c.pk == row.pk).values(**values))

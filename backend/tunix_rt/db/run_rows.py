@@ -79,13 +79,18 @@ def outside_row(run: OutsideRun) -> dict[str, Any]:
 def end_values(standing: OutsideStanding) -> dict[str, Any]:
     """What is known at the end of a run."""
     failure, figures = standing.failure, standing.figures
-    named = {} if standing.recipe_name is None else {"recipe_name": standing.recipe_name}
-    return named | {
+    return {
         "finished_at": standing.finished_at,
         "exit_code": standing.exit_code,
         "failure": None if failure is None else failure.model_dump_json(),
         "figures": None if figures is None else figures.model_dump_json(exclude_none=True),
     }
+
+
+def late_values(run: NewRun) -> dict[str, Any]:
+    """What the directory of a run did not tell yet when the run was seen to begin."""
+    row = _row_of_new(run)
+    return {name: row[name] for name in ("recipe_name", "dataset", "engine", "request", "plan")}
 
 
 def _row_of_new(run: NewRun) -> dict[str, Any]:

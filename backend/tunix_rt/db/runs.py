@@ -127,10 +127,10 @@ class RunRepository:
             for run in found:
                 run_imports.add_outside(change, run)
 
-    def follow_outside(self, run_id: str, standing: OutsideStanding) -> None:
-        """Let such a run stand where its directory says it does."""
+    def follow_outside(self, run_id: str, standing: OutsideStanding, read: NewRun | None = None) -> None:
+        """Let such a run stand where its directory, unless it is gone, says it does."""
         with self._change() as change:
-            run_imports.follow_outside(change, run_id, standing)
+            run_imports.follow_outside(change, run_id, standing, read)
 
     def claim(self, worker_id: str, slots: Sequence[Slot], executor: ExecutorName = "local") -> Claim | None:
         """Take the first run that one of these free slots may have; None when there is none."""

@@ -35,4 +35,6 @@ export async function compareVersions({ page, app, request }: Visit): Promise<vo
   expect(built.ok(), await built.text()).toBe(true);
   await page.goto("/datasets/marbles-v1/diff?other=marbles-v2");
   await expect(page.getByRole("heading", { name: "Rows added" })).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "Rows added" })).toBeVisible();
 }

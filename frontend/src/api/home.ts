@@ -6,13 +6,15 @@ const POLL_MS = 4_000;
 const DEMO_POLL_MS = 2_000;
 const ONE = { params: { query: { limit: 1 } } };
 
-/** How many there are of everything in this home. */
+/** How many there are of everything in this home, and what one would go on with. */
 export interface Inventory {
   numTraces: number;
   numDatasets: number;
   numRuns: number;
   numEvaluations: number;
   numModels: number;
+  newestRun?: string | undefined;
+  firstModel?: string | undefined;
 }
 
 export const inventoryQuery = queryOptions({
@@ -26,7 +28,9 @@ export const inventoryQuery = queryOptions({
       unwrap(api.GET("/api/models", ONE)),
     ]);
     const [numTraces, numDatasets, numRuns, numEvaluations, numModels] = lists.map(totalOf) as FiveNumbers;
-    return { numTraces, numDatasets, numRuns, numEvaluations, numModels };
+    const newestRun = lists[2].data[0]?.run_id;
+    const firstModel = lists[4].data[0]?.name;
+    return { numTraces, numDatasets, numRuns, numEvaluations, numModels, newestRun, firstModel };
   },
   refetchInterval: POLL_MS,
 });

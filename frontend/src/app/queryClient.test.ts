@@ -10,7 +10,7 @@ test("the server is asked and told although the browser thinks that it is offlin
   const client = createQueryClient();
   onlineManager.setOnline(false);
 
-  const read = await client.fetchQuery({ queryKey: ["runs"], queryFn: () => Promise.resolve("read") });
+  const read = await client.query({ queryKey: ["runs"], queryFn: () => Promise.resolve("read") });
   const written = await new MutationObserver(client, { mutationFn: () => Promise.resolve("written") }).mutate();
 
   expect([read, written]).toEqual(["read", "written"]);

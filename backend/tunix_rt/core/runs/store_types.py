@@ -39,8 +39,6 @@ class OutsideStanding(Record):
     exit_code: int | None = None
     failure: RunFailure | None = None
     figures: RunFigures | None = None
-    recipe_name: str | None = None
-    """Known from its end on."""
 
 
 class OutsideRun(Record):

@@ -120,7 +120,7 @@ class OutsideRuns:
         run_dir = RunDir(self._runs_dir / run_id)
         found = read_outside_run(run_dir)
         if found is not None:
-            self._runs.follow_outside(run_id, found.standing)
+            self._runs.follow_outside(run_id, found.standing, found.new)
         elif not run_dir.path.exists():
             self._runs.follow_outside(run_id, _GONE)
 
@@ -155,7 +155,6 @@ def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) ->
             exit_code=manifest.exit_code,
             failure=manifest.failure,
             figures=manifest.figures,
-            recipe_name=manifest.recipe,
         )
     if is_running:
         return OutsideStanding(status="running")
@@ -173,11 +172,12 @@ def _outside(
 def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None) -> NewRun:
     read = _Recipe.model_validate(recipe)
     engine = _json(run_dir.environment).get("engine", "auto")
+    name = manifest.recipe if manifest is not None and manifest.recipe else run_dir.run_id
     is_forced = manifest is not None and manifest.is_forced
     return NewRun(
         run_id=run_dir.run_id,
         request=RunRequest.model_validate({"recipe": recipe, "engine": engine, "is_forced": is_forced}),
-        recipe_name=run_dir.run_id,
+        recipe_name=name,
         model=read.model.name,
         dataset=manifest.dataset if manifest is not None else read.data.dataset or "",
         mode=read.training.mode,

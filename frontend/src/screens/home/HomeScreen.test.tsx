@@ -67,6 +67,13 @@ test("each part of the way is offered in its turn", () => {
   expect(nextStep(inventory).to).toBe("/chat");
 });
 
+test("the command names what is there", () => {
+  const inventory = { numTraces: 1, numDatasets: 1, numRuns: 1, numEvaluations: 1, numModels: 1 };
+  const named = { ...inventory, newestRun: "run-7", firstModel: "sums" };
+  expect(nextStep(named).command).toBe("tunix-rt chat sums");
+  expect(nextStep({ ...named, numEvaluations: 0 }).command).toBe("tunix-rt eval run-7 --eval-set eval_v2");
+});
+
 test("the demo is started by its button, and its stage is told", async () => {
   server.use(
     http.post("/api/demo", () => {

@@ -62,5 +62,7 @@ const LAST: Step = {
 
 /** The first act on the way from traces to a model that was not done yet. */
 export function nextStep(inventory: Inventory): Step {
-  return STEPS.find(({ isDone }) => !isDone(inventory)) ?? LAST;
+  const step = STEPS.find(({ isDone }) => !isDone(inventory)) ?? LAST;
+  const { newestRun = "RUN", firstModel = "MODEL" } = inventory;
+  return { ...step, command: step.command.replace("RUN", newestRun).replace("MODEL", firstModel) };
 }
