@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { APIRequestContext } from "@playwright/test";
+import { tunixRt } from "../e2e/support/cli";
 import { DATASET, RUNS, SHOP_TRACES, SOURCE, SWEEP } from "./material";
 
 /** What the pictures show, by the ids that this home gave it. */
@@ -15,6 +16,7 @@ export interface Subjects {
   after: string;
   item: string;
   version: string;
+  report: string;
 }
 
 interface Page<Row> {
@@ -45,6 +47,7 @@ export async function fillHome(request: APIRequestContext): Promise<Subjects> {
     sweep: await searched(server),
     item: await firstItem(server, after),
     version: await registered(server, run, before, after),
+    report: await reported(server, diagnosis.home, run),
   };
 }
 
@@ -143,4 +146,12 @@ async function registered(server: Server, run: string, before: string, after: st
   await server.send("POST", "/api/regression/check", { baseline_name: "champion", evaluation_id: before });
   await server.send("POST", "/api/evidence/pack", { run_id: run });
   return id;
+}
+
+/** Whether the model of the demo follows its own work. */
+async function reported(server: Server, home: string, run: string): Promise<string> {
+  const known = async () => (await server.get<Page<{ report_id: string }>>("/api/faithfulness")).data[0]?.report_id;
+  if ((await known()) === undefined)
+    await tunixRt(home, "eval", "faithfulness", run, "--eval-set", "demo_arithmetic_heldout");
+  return (await known()) ?? "";
 }

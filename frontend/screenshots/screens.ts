@@ -3,7 +3,7 @@ import { DATASET } from "./material";
 
 /** Every screen that is shown in docs/web.md: the name of its picture and its address. */
 export function screens(subjects: Subjects): Record<string, string> {
-  const { trace, otherTrace, run, runs, sweep, before, after, item, version } = subjects;
+  const { trace, otherTrace, run, runs, sweep, before, after, item, version, report } = subjects;
   const tooLarge = asSearch(["training.batch_size=16", "training.remat=none"]);
   return {
     home: "/",
@@ -20,15 +20,22 @@ export function screens(subjects: Subjects): Record<string, string> {
     runs: "/runs",
     run: `/runs/${run}`,
     compare: `/compare?run=${asSearch([run, ...runs])}`,
+    sweeps: "/tuning",
+    "sweep-new": "/tuning/new",
     tuning: `/tuning/${sweep}`,
     evaluations: "/evaluations",
     evaluation: `/evaluations/${after}`,
     item: `/evaluations/${after}/items/${item}`,
     flips: `/evaluations/compare?base=${before}&other=${after}`,
     leaderboard: "/leaderboard",
+    faithfulness: "/evaluations/faithfulness",
+    "faithfulness-report": `/evaluations/faithfulness/${report}`,
+    gates: "/gates",
     gate: "/gates/champion",
     models: "/models",
+    model: "/models/sums",
     version: `/models/versions/${version}`,
+    "evidence-list": "/evidence",
     evidence: `/evidence/${run}`,
   };
 }

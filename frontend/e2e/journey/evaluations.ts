@@ -1,13 +1,10 @@
-import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { type App, expect, type Visit } from "../support/app";
 import { expectAccessible } from "../support/axe";
+import { tunixRt } from "../support/cli";
 import { ENGINE_LIMIT_MS } from "./training";
 
-const PYTHON = fileURLToPath(new URL("../../../.venv/bin/python", import.meta.url));
 const NUMBERS = Array.from({ length: 12 }, (_, index) => index + 10);
 const ITEMS = NUMBERS.map((n) => ({
   id: `sum-${n}`,
@@ -35,11 +32,7 @@ async function score(home: string, exam: string, name: string, numRight: number)
   });
   const predictions = join(home, `${name}.jsonl`);
   await writeFile(predictions, asLines(texts));
-  const command = ["-m", "tunix_rt.cli", "eval", "score", "--predictions", predictions];
-  const others = Object.entries(process.env).filter(([variable]) => !variable.startsWith("TUNIX_RT_"));
-  await promisify(execFile)(PYTHON, [...command, "--eval-set", exam, "--name", name], {
-    env: { ...Object.fromEntries(others), TUNIX_RT_HOME: home },
-  });
+  await tunixRt(home, "eval", "score", "--predictions", predictions, "--eval-set", exam, "--name", name);
 }
 
 /** What the worse model lost is seen item by item. */

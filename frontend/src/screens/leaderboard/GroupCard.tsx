@@ -103,7 +103,8 @@ function Faithfulness({ report }: { report: FaithfulnessSummary | undefined }): 
   if (report === undefined || !follows) return <>{UNKNOWN}</>;
   return (
     <Link to="/evaluations/faithfulness/$reportId" params={{ reportId: report.report_id }}>
-      {formatShare(follows.value)} (n = {follows.n})
+      {formatShare(follows.value)} <br />
+      (n = {follows.n})
     </Link>
   );
 }
