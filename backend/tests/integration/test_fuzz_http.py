@@ -30,7 +30,7 @@ from tunix_rt.services.linting import score_trace
 from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.creating import create
 
-EXAMPLES_PER_ROUTE = 40
+EXAMPLES_PER_ROUTE = 25
 ANSWER_LIMIT_S = 120
 """Schemathesis gives up after ten seconds, which a busy machine may need."""
 CHECKS = [

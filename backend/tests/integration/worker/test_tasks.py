@@ -1,6 +1,7 @@
 """Tasks by a real worker: taken, cancelled, taken from a worker that is gone."""
 
 import os
+from dataclasses import replace
 
 import pytest
 from support.jobs import wait_for
@@ -13,11 +14,16 @@ from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.tasks.task import Task
 from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.services.store import Store
+from tunix_rt.worker import task_attempt
+from tunix_rt.worker.children import task_job
 from tunix_rt.worker.maintenance import Maintenance
 from tunix_rt.worker.processes import machine
 
 # The queue itself is tested on both databases; what a worker makes of it does not depend on them.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
+
+
+ENDLESS = "import time; print('begun', flush=True); time.sleep(600)"
 
 
 def ended_as(store: Store, task: Task, status: RunStatus) -> Task:
@@ -42,16 +48,22 @@ def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Store
     assert failed.num_attempts == 1
 
 
-def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(store: Store) -> None:
+def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     version = registered(store)
     task = queued_task(store, EVALUATE, model=version.reference)
-    output = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir.output
+    job_dir = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir
+    # It never ends by itself: whoever is slower to cancel it than it is to fail would see another end.
+    monkeypatch.setattr(
+        task_attempt, "task_job", lambda *given: replace(task_job(*given), command=("-S", "-c", ENDLESS))
+    )
     with working(store, SUCCEEDING):
-        # The child has begun, and needs seconds for its imports.
-        wait_for(output.exists)
+        wait_for(lambda: "begun" in job_dir.output_tail())
         store.tasks.cancel(task.task_id)
         cancelled = ended_as(store, task, "cancelled")
     assert cancelled.result is None
+    assert not job_dir.is_output_held()
 
 
 def test_a_task_of_a_worker_that_has_died_goes_back_into_the_queue(store: Store) -> None:
