@@ -35,6 +35,9 @@ from tunix_rt.engines.starting import DamagedError, Restored
 from tunix_rt.files.atomic import storage_errors
 
 DAMAGED_DIR = "damaged"
+_DROPPED_DIR = "dropped"
+"""Where Orbax moves what it no longer keeps. In place it would delete file by file: whoever copies or resumes
+meanwhile would take the rest for a whole checkpoint."""
 _FULL_DISK = ("No space left", "ENOSPC", "File too large", "EFBIG", "Disk quota", "EDQUOT")
 
 
@@ -70,8 +73,11 @@ class Checkpoints:
         with storage_errors("making the checkpoint directory"):
             self.directory.mkdir(parents=True, exist_ok=True)
         self._policy = _NewestAndBest(num_newest)
-        options = ocp.CheckpointManagerOptions(preservation_policy=self._policy, cleanup_tmp_directories=True)
+        options = ocp.CheckpointManagerOptions(
+            preservation_policy=self._policy, cleanup_tmp_directories=True, todelete_subdir=_DROPPED_DIR
+        )
         self._manager = ocp.CheckpointManager(self.directory, options=options)
+        self._remove_dropped()
 
     @property
     def directory(self) -> Path:
@@ -102,6 +108,7 @@ class Checkpoints:
         """Wait until everything is on the disk. Raises StorageError when it cannot get there."""
         with _writing(self.directory):
             self._manager.wait_until_finished()
+        self._remove_dropped()
 
     def close(self) -> None:
         """Let go of the directory. What was not waited for may not get there."""
@@ -113,6 +120,7 @@ class Checkpoints:
         for later in self.steps():
             if later > step:
                 self._manager.delete(later)
+        self._remove_dropped()
 
     def read(self, step: int, identity: RunIdentity) -> Restored[TrainState]:
         """Read one that is there, and compare every array with its checksum.
@@ -141,6 +149,10 @@ class Checkpoints:
             (self.directory / str(step)).rename(aside / str(step))
         multihost_utils.sync_global_devices(f"moved {step} aside")
         self._manager.reload()
+
+    def _remove_dropped(self) -> None:
+        if jax.process_index() == 0:
+            shutil.rmtree(self.directory / _DROPPED_DIR, ignore_errors=True)
 
     def _read_record(self, step: int) -> CheckpointRecord:
         target = ocp.args.Composite(record=ocp.args.JsonRestore())

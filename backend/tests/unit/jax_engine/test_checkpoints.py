@@ -1,0 +1,68 @@
+"""Checkpoints of the JAX engine: what is no longer kept goes whole, and leaves nothing."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
+from tunix_rt.engines.identity import RunIdentity
+from tunix_rt.engines.jax import checkpoints as module
+from tunix_rt.engines.jax.checkpoints import Checkpoints, checksums
+from tunix_rt.engines.jax.state import TrainState
+
+IDENTITY = RunIdentity(
+    recipe={"training.seed": 0}, dataset="d", tokenizer="t", chat_template="c", base_model="b"
+)
+
+
+def a_state(step: int) -> TrainState:
+    weights = {"embedding": jnp.arange(6.0).reshape(2, 3) + step}
+    key = jax.random.key_data(jax.random.key(0))
+    return TrainState(jnp.int32(step), weights, {"mu": weights}, key, jnp.int32(-1))
+
+
+def opened(directory: Path) -> Checkpoints:
+    abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), a_state(0))
+    return Checkpoints(directory, abstract, num_newest=1)
+
+
+def save(checkpoints: Checkpoints, *steps: int) -> None:
+    for step in steps:
+        state, history = a_state(step), ValidationHistory(best_loss=1.0, best_step=None)
+        record = CheckpointRecord(
+            step=step, identity=IDENTITY, validation=history, checksums=checksums(state)
+        )
+        checkpoints.save(state, record)
+    checkpoints.wait()
+
+
+def names(directory: Path) -> set[str]:
+    return {path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_checkpoint_that_is_dropped_goes_in_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = opened(tmp_path)
+    save(checkpoints, 1)
+    whole = names(tmp_path / "1")
+    with monkeypatch.context() as patched:
+        patched.setattr(module.shutil, "rmtree", lambda *_, **__: None)
+        save(checkpoints, 2)
+        assert not (tmp_path / "1").exists()
+        # Somebody who copies it, or a process that dies now, never sees a part of it under its name.
+        assert len(names(tmp_path / "dropped" / "1")) == len(whole)
+    checkpoints.wait()
+    assert {path.name for path in tmp_path.iterdir()} == {"2"}
+    checkpoints.close()
+
+
+def test_what_a_killed_process_left_of_dropped_ones_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "dropped" / "1").mkdir(parents=True)
+    checkpoints = opened(tmp_path)
+    save(checkpoints, 2)
+    assert {path.name for path in tmp_path.iterdir()} == {"2"}
+    assert checkpoints.read(2, IDENTITY).record.step == 2
+    checkpoints.close()
