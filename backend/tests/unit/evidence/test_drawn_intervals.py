@@ -1,0 +1,33 @@
+"""An interval that another NumPy drew is no forgery; any other difference is."""
+
+from typing import Any
+
+import pytest
+
+from tunix_rt.services.evidence.checks_figures import DRAWN_APART, is_drawn_alike
+
+DRAWN = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 100, "method": "bootstrap-by-item"}
+
+
+def _scores(**changes: Any) -> dict[str, Any]:
+    return {"overall": {"step_correctness": DRAWN | changes}}
+
+
+@pytest.mark.parametrize(("end", "again"), [("low", 0.41), ("low", 0.39), ("high", 0.615)])
+def test_either_end_may_be_drawn_a_little_apart(end: str, again: float) -> None:
+    assert is_drawn_alike(_scores(), f"overall.step_correctness.{end}", again)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "again"),
+    [
+        ({}, "low", 0.4 + 1.1 * DRAWN_APART * 0.2),
+        ({}, "high", 0.4),
+        ({}, "high", None),
+        ({}, "value", 0.501),
+        ({}, "n", 101),
+        ({"method": "wilson"}, "low", 0.401),
+    ],
+)
+def test_everything_else_must_be_the_same(changes: dict[str, Any], key: str, again: object) -> None:
+    assert not is_drawn_alike(_scores(**changes), f"overall.step_correctness.{key}", again)
