@@ -11,7 +11,7 @@ from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Prompt
 from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.cache import empty_cache
-from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts, rotations_at
+from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts, rotations_of_slots
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.params import Params
 
@@ -50,11 +50,11 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, archit
     whole = logits(params, None, architecture, inputs, ForwardOptions("float32"))
 
     cache = empty_cache(architecture, 1, 32, "float32", is_list=False)
-    cache = read_prompts(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]))
+    angles = rotations_of_slots(model.decoder, 32)
+    cache = read_prompts(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]), angles)
     step = jax.jit(next_logits, static_argnums=0)
     for position in range(10, 24):
         places = jnp.array([position])
-        angles = rotations_at(model.decoder, places)
         scores, cache = step(model.decoder, model.weights, cache, tokens[:, position], places, angles)
         np.testing.assert_allclose(scores[0], whole[0, position], atol=1e-4, rtol=1e-4)
 

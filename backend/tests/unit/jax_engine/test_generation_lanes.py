@@ -1,5 +1,6 @@
 """Rows of a batch in lanes: how many there are, and that every row keeps its own text."""
 
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,25 @@ class CountingRows:
         return written
 
 
+class GatedRows(CountingRows):
+    """Rows that read no prompt before the gate opens."""
+
+    def __init__(self, num_rows: int, gate: Event) -> None:
+        super().__init__(num_rows)
+        self._gate = gate
+
+    def admit(self, new: Newcomers, num_rows: int) -> None:
+        assert self._gate.wait(timeout=30)
+        super().admit(new, num_rows)
+
+
+class FullRows(CountingRows):
+    """Rows that have no memory for a prompt."""
+
+    def admit(self, new: Newcomers, num_rows: int) -> None:
+        raise RuntimeError("out of memory")
+
+
 @pytest.mark.parametrize(
     ("num_rows", "weight_bytes", "num_cores", "expected"),
     [
@@ -69,4 +89,21 @@ def test_prompts_that_come_together_are_shared_out() -> None:
     lanes = [CountingRows(8), CountingRows(8)]
     batch = Batch(Lanes(lanes), num_rows=16, stop_ids=frozenset())
     batch.take([Task(Prompt(str(number), [number]), length=9) for number in range(8)])
+    batch.advance()
     assert [lane.admitted for lane in lanes] == [[2, 2], [2, 2]]
+
+
+def test_taking_prompts_waits_for_no_lane() -> None:
+    gate = Event()
+    batch = Batch(Lanes([GatedRows(4, gate), GatedRows(4, gate)]), num_rows=8, stop_ids=frozenset())
+    batch.take([Task(Prompt(str(number), [number * 100]), length=5) for number in range(8)])
+    gate.set()
+    written = [piece.written for piece in batch.advance()]
+    assert [one.token_ids[0] for one in written if one] == [number * 100 + 1 for number in range(8)]
+
+
+def test_a_prompt_that_could_not_be_read_shows_when_the_rows_advance() -> None:
+    batch = Batch(Lanes([CountingRows(4), FullRows(4)]), num_rows=8, stop_ids=frozenset())
+    batch.take([Task(Prompt(str(number), [number]), length=9) for number in range(8)])
+    with pytest.raises(RuntimeError, match="out of memory"):
+        batch.advance()

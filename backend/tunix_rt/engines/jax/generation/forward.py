@@ -54,13 +54,21 @@ class Decoder:
     """How keys lie in the cache; cache.py says why."""
 
 
-def read_prompts(decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array) -> Cache:
+def rotations_of_slots(decoder: Decoder, num_slots: int) -> Rotation:
+    """Angles of every slot, for each kind of layer: [kinds, 1, S, H/2]."""
+    windows, _ = layer_kinds(decoder.architecture)
+    return rotations_by_kind(decoder.architecture, windows, jnp.arange(num_slots)[None])
+
+
+def read_prompts(
+    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array, of_slots: Rotation
+) -> Cache:
     """The cache with prompts [R, T] in the rows [R]. What fills up a prompt behind its end is never seen."""
     architecture = decoder.architecture
     x = embed(weights.params["embedding"], architecture, tokens, decoder.dtype)
     windows, kinds = layer_kinds(architecture)
     segment_ids = jnp.ones((1, tokens.shape[1]), jnp.int32)
-    rotations = rotations_by_kind(architecture, windows, jnp.arange(tokens.shape[1])[None])
+    rotations = Rotation(*(numbers[:, :, : tokens.shape[1]] for numbers in of_slots))
 
     def apply(
         x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
@@ -75,19 +83,14 @@ def read_prompts(decoder: Decoder, weights: Weights, cache: Cache, tokens: Array
     return _through_layers(apply, decoder, weights, x, cache, kinds)[1]
 
 
-def rotations_at(decoder: Decoder, positions: Array) -> Rotation:
-    """Angles of one token a row, for each kind of layer: [B] -> [kinds, B, 1, H/2]."""
-    windows, _ = layer_kinds(decoder.architecture)
-    return rotations_by_kind(decoder.architecture, windows, positions[:, None])
-
-
 def next_logits(
-    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, positions: Array, rotations: Rotation
+    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, positions: Array, of_slots: Rotation
 ) -> tuple[Array, Cache]:
     """What may follow the newest token of every row, float32 [B, V], and the cache with that token in it."""
     architecture = decoder.architecture
     x = embed(weights.params["embedding"], architecture, tokens[:, None], decoder.dtype)
     windows, kinds = layer_kinds(architecture)
+    rotations = Rotation(*(numbers[:, 0, positions, None] for numbers in of_slots))
 
     def apply(
         x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place

@@ -9,8 +9,8 @@ cores by XLA itself, and lanes would only read its weights from memory once for 
 """
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -41,25 +41,32 @@ class Lanes:
 
     def __init__(self, lanes: Sequence[DeviceRows]) -> None:
         self._lanes = lanes
-        # Threads: calls of one thread wait for each other. They end with this object.
-        self._threads = ThreadPoolExecutor(len(lanes))
+        # A thread each: its calls keep their order, and wait for no other lane. They end with this object.
+        self._threads = [ThreadPoolExecutor(1) for _ in lanes]
+        self._admissions: list[Future[None]] = []
 
     def admit(self, new: Newcomers, num_rows: int) -> None:
-        """Give prompts to rows that are free, in each lane as many at a time as is its share."""
-        most = max(1, num_rows // len(self._lanes))
+        """Let prompts begin in rows that are free, in each lane as many at a time as is its share.
 
-        def admit_to(number: int, lane: DeviceRows) -> None:
+        Nobody waits for them here: what goes wrong shows when the rows advance.
+        """
+        most = max(1, num_rows // len(self._lanes))
+        for number, (lane, thread) in enumerate(zip(self._lanes, self._threads, strict=True)):
             [mine] = np.nonzero(new.rows % len(self._lanes) == number)
             for start in range(0, len(mine), most):
                 part = Newcomers(*(array[mine[start : start + most]] for array in new))
-                lane.admit(part._replace(rows=part.rows // len(self._lanes)), most)
-
-        self._in_each(admit_to)
+                part = part._replace(rows=part.rows // len(self._lanes))
+                self._admissions.append(thread.submit(lane.admit, part, most))
 
     def advance(self) -> NDArray[Any]:
         """Some more tokens of every row, [steps, B]."""
-        written = np.stack(self._in_each(lambda _, lane: lane.advance()), axis=-1)
+        turns = [thread.submit(lane.advance) for lane, thread in zip(self._lanes, self._threads, strict=True)]
+        list(_results(self._admissions))
+        written = np.stack(list(_results(turns)), axis=-1)
         return written.reshape(len(written), -1)
 
-    def _in_each(self, call: Callable[[int, DeviceRows], Any]) -> list[Any]:
-        return list(self._threads.map(call, range(len(self._lanes)), self._lanes))
+
+def _results(calls: list[Future[Any]]) -> Iterator[Any]:
+    """What the calls gave. Each leaves the list first: its error would hold on to itself and to the rows."""
+    while calls:
+        yield calls.pop(0).result()

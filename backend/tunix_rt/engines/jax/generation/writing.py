@@ -19,7 +19,7 @@ from tunix_rt.engines.jax.generation.forward import (
     Weights,
     next_logits,
     read_prompts,
-    rotations_at,
+    rotations_of_slots,
 )
 from tunix_rt.engines.jax.generation.sampling import Choice, are_finite, choose_tokens
 from tunix_rt.engines.jax.precision import matrix_precision
@@ -28,7 +28,7 @@ from tunix_rt.engines.jax.sharding import ROW_AXES
 
 
 class Rows(NamedTuple):
-    """A batch on the device, [B] each beside the cache."""
+    """A batch on the device, [B] each beside the cache and the angles."""
 
     cache: Cache
     tokens: Array
@@ -40,6 +40,8 @@ class Rows(NamedTuple):
     is_writing: Array
     keys: Array
     """Of the noise, uint32 [B, 2]."""
+    rotations: Rotation
+    """Of every slot, the same for all rows. Kept: a CPU would compute the sines again in every layer."""
 
 
 class Begun(NamedTuple):
@@ -67,7 +69,8 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
         has_turned_keys=decoder.has_turned_keys,
     )
     numbers, keys = jnp.zeros(batch_size, jnp.int32), jnp.zeros((batch_size, 2), jnp.uint32)
-    return _by_row(decoder, mesh, Rows(cache, numbers, numbers, numbers, numbers > 0, keys))
+    rotations = rotations_of_slots(decoder, num_slots)
+    return _by_row(decoder, mesh, Rows(cache, numbers, numbers, numbers, numbers > 0, keys, rotations))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
@@ -75,7 +78,7 @@ def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun
     """Give prompts to rows that are free."""
     new = Begun(*jax.lax.with_sharding_constraint(tuple(new), _places(mesh)))
     with matrix_precision(decoder.dtype):
-        cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows)
+        cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
     where = new.rows
     admitted = Rows(
         cache,
@@ -84,6 +87,7 @@ def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun
         rows.lengths.at[where].set(new.lengths, mode="drop"),
         rows.is_writing.at[where].set(True, mode="drop"),
         rows.keys.at[where].set(new.keys, mode="drop"),
+        rows.rotations,
     )
     return _by_row(decoder, mesh, admitted)
 
@@ -101,33 +105,28 @@ def write_on(
 ) -> tuple[Rows, Array]:
     """Some more tokens of every row, int32 [num_steps, B], with IDLE or NOT_FINITE where there is none."""
 
-    def write_one(carried: tuple[Rows, Rotation], _: None) -> tuple[tuple[Rows, Rotation], Array]:
-        rows, written = _write_one(decoder, weights, *carried, stop_ids, choice)
-        return (rows, rotations_at(decoder, rows.positions)), written
+    def write_one(rows: Rows, _: None) -> tuple[Rows, Array]:
+        return _write_one(decoder, weights, rows, stop_ids, choice)
 
-    # Angles come from the turn before: else the compiler would compute the sines again in every layer.
-    first = (rows, rotations_at(decoder, rows.positions))
-    (rows, _), written = jax.lax.scan(write_one, first, length=num_steps)
+    rows, written = jax.lax.scan(write_one, rows, length=num_steps)
     return _by_row(decoder, mesh, rows), written
 
 
 def _write_one(
-    decoder: Decoder, weights: Weights, rows: Rows, rotations: Rotation, stop_ids: Array, choice: Choice
+    decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, choice: Choice
 ) -> tuple[Rows, Array]:
     with matrix_precision(decoder.dtype):
-        logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions, rotations)
+        logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions, rows.rotations)
     places = rows.positions + 1
     chosen = choose_tokens(choice, logits, rows.keys, places)
     is_finite = are_finite(logits)
     goes_on = rows.is_writing & is_finite & ~jnp.isin(chosen, stop_ids) & (places + 1 < rows.lengths)
     written = jnp.where(rows.is_writing, jnp.where(is_finite, chosen, NOT_FINITE), IDLE)
-    after = Rows(
-        cache,
-        jnp.where(goes_on, chosen, rows.tokens),
-        jnp.where(goes_on, places, rows.positions),
-        rows.lengths,
-        goes_on,
-        rows.keys,
+    after = rows._replace(
+        cache=cache,
+        tokens=jnp.where(goes_on, chosen, rows.tokens),
+        positions=jnp.where(goes_on, places, rows.positions),
+        is_writing=goes_on,
     )
     return after, written
 
@@ -136,7 +135,8 @@ def _by_row(decoder: Decoder, mesh: Mesh, rows: Rows) -> Rows:
     """The batch with its rows split over the devices."""
     by_row = _places(mesh)
     of_cache = by_row if decoder.unrolls_layers else NamedSharding(mesh, PartitionSpec(None, ROW_AXES))
-    places: Any = (of_cache, *[by_row] * (len(rows) - 1))
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    places: Any = (of_cache, *[by_row] * (len(rows) - 2), everywhere)
     return Rows(*jax.lax.with_sharding_constraint(tuple(rows), places))
 
 
