@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
+from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import validate_recipe
 from tunix_rt.core.targets import GIB, known_target
 from tunix_rt.engines.models import resolve_model
@@ -47,13 +48,20 @@ def measured_steps(path: Path) -> dict[str, dict[str, Any]]:
 def shape_of(step: dict[str, Any]) -> StepShape:
     """The sizes of a measured step."""
     recipe = validate_recipe(step["recipe"])
-    if recipe.training.loss_chunk_tokens is None:
+    if step.get("is_counted_without_loss"):
+        # Torch counts what a graph computes in when it is recorded, without any loss, and not when it is
+        # replayed beside one. Since engines/torch/graph_memory.py, steps are measured with both.
+        recipe = _with_chunk(recipe, 1)
+    elif recipe.training.loss_chunk_tokens is None:
         # The planner must think that all tokens are trained; of the grid's, two thirds are.
-        num_trained = recipe.training.batch_size * recipe.data.row_length * 2 // 3
-        training = recipe.training.model_copy(update={"loss_chunk_tokens": num_trained})
-        recipe = recipe.model_copy(update={"training": training})
+        recipe = _with_chunk(recipe, recipe.training.batch_size * recipe.data.row_length * 2 // 3)
     architecture = resolve_model(recipe.model, needs_weights=False).architecture
     return step_shape(recipe, architecture, known_target(step["target"]), "torch")
+
+
+def _with_chunk(recipe: Recipe, num_tokens: int) -> Recipe:
+    training = recipe.training.model_copy(update={"loss_chunk_tokens": num_tokens})
+    return recipe.model_copy(update={"training": training})
 
 
 def predicted_bytes(shape: StepShape, coefficients: TorchCoefficients) -> int:

@@ -97,6 +97,12 @@ def beyond_the_grid() -> Cases:
         "gemma-2b adamw bf16 moments 512 x 8": case(
             _GEMMA, 512, 8, precision={"optimizer_state": "bfloat16"}
         ),
+        **{
+            f"gemma-2b lora 768 x 45 in 15 parts, {remat}": case(
+                _GEMMA, 768, 45, gradient_accumulation_steps=15, remat=remat, **MODES["lora"]
+            )
+            for remat in ("dots", "none")
+        },
         "gemma-2-2b lora 1024 x 4": case("google/gemma-2-2b", 1024, 4, **MODES["lora"]),
         "gemma-3-1b adamw 2048 x 4": case("google/gemma-3-1b-pt", 2048, 4),
         "llama-3.2-1b adamw 1024 x 8": case("meta-llama/Llama-3.2-1B", 1024, 8),

@@ -1,11 +1,12 @@
 """How many samples a second torch trains at Gemma-2B shape: what people start from, TRL, and our engine.
 
-    python -m benchmarks.torch_training [--only NAME ...] [--json FILE] [--site FOLDER]
+    python -m benchmarks.torch_training [--only NAME ...] [--json FILE] [--site FOLDER] [--limit-gib GIB]
     python -m benchmarks.torch_training --tiny          a model of the demo on the CPU, to try it out
 
 Needs one NVIDIA GPU with torch and transformers. The 550 samples and the accounting are those of
 benchmarks/gpu_training.py. TRL and Liger need not be installed: `--site` names a folder that holds them
 (pip install --target FOLDER trl liger-kernel datasets). Cases that need something that is missing say so.
+`--limit-gib` shows what fits: torch may hold no more, as on a smaller card.
 """
 
 import argparse
@@ -112,7 +113,7 @@ def run_ours(setup: Setup, name: str) -> dict[str, Any]:
             index += 1
         losses.append(step.wait(loss))  # waits for the epoch, not for each step
         epoch_seconds.append(time.perf_counter() - started)
-    num_tokens = sum(map(len, examples))
+    num_tokens, memory = sum(map(len, examples)), step.memory()
     return figures(
         seconds=statistics.median(epoch_seconds[1:]),
         num_samples=len(examples),
@@ -127,12 +128,16 @@ def run_ours(setup: Setup, name: str) -> dict[str, Any]:
         details={
             "fill_ratio": round(batches.fill_ratio, 4),
             "steps_per_epoch": batches.num_batches_per_epoch,
-            "peak_gib": setup.peak_gib(),
+            "peak_gib": _gib(memory.get("peak_allocated_bytes")),
             "losses": [round(loss, 4) for loss in losses],
-            **step.memory(),
+            **memory,
             **step.details,
         },
     )
+
+
+def _gib(num_bytes: int | None) -> float | None:
+    return None if num_bytes is None else round(num_bytes / 2**30, 2)
 
 
 def run_seed(setup: Setup) -> dict[str, Any]:
@@ -253,11 +258,20 @@ RUNS: dict[str, Callable[[Setup], dict[str, Any]]] = {
 }
 
 
+def limit_memory(gib: float) -> None:
+    """Let torch's allocator hold no more of the GPU."""
+    import torch
+
+    torch.cuda.set_per_process_memory_fraction(gib * 2**30 / torch.cuda.get_device_properties(0).total_memory)
+
+
 def run_in_child(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Figures of a case, or why there are none."""
     command = [sys.executable, "-m", "benchmarks.torch_training", "--case", name]
     if arguments.site is not None:
         command += ["--site", str(arguments.site)]
+    if arguments.limit_gib is not None:
+        command += ["--limit-gib", str(arguments.limit_gib)]
     try:
         done = subprocess.run(
             command + ["--tiny"] * arguments.tiny,
@@ -280,13 +294,18 @@ def main() -> None:
     parser.add_argument("--case", choices=list(RUNS))
     parser.add_argument("--only", nargs="*", default=list(RUNS))
     parser.add_argument("--site", type=Path, help="folder with TRL, Liger and what they need")
+    parser.add_argument("--limit-gib", type=float, help="memory of the GPU that a case may hold")
     parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if arguments.site is not None:
         # Behind what is installed: the folder must not replace torch or transformers.
         sys.path.append(str(arguments.site))
+    if arguments.tiny and arguments.limit_gib is not None:
+        parser.error("--limit-gib is for a GPU")
     if arguments.case:
+        if arguments.limit_gib is not None:
+            limit_memory(arguments.limit_gib)
         try:
             print(json.dumps(RUNS[arguments.case](TINY if arguments.tiny else GPU)))
         except TunixRTError as error:

@@ -31,6 +31,8 @@ class TorchCoefficients(BaseModel):
     """Bytes for each value of a hidden state that a layer without remat keeps beside."""
     kept_compiled_by_dots: float
     """What a compiled layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    kept_compiled_by_adapter_dots: float
+    """The same with adapters."""
     kept_compiled_by_none: float
     """The same without remat."""
     updated_at_once: float

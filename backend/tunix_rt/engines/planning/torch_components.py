@@ -16,7 +16,6 @@ from tunix_rt.core.plan import Component
 from tunix_rt.engines.planning.step_shape import NUM_BYTES, StepShape
 from tunix_rt.engines.planning.stored import optimizer_state_bytes, stored_weight_bytes
 from tunix_rt.engines.planning.torch_calibration import TorchCoefficients, torch_calibration
-from tunix_rt.engines.torch_compiling import FULL_DOTS, kept_share
 from tunix_rt.engines.torch_kernels import TAKING_BORDERS
 
 Sizes = dict[Component, float]
@@ -144,9 +143,10 @@ def _kept(step: StepShape, fitted: TorchCoefficients) -> float:
 
 
 def _kept_when_compiled(step: StepShape, fitted: TorchCoefficients) -> float:
-    """In outputs of the seven matrices: measured for all and for half of them, a line between."""
-    way = (kept_share(step.recipe) - FULL_DOTS) / (1 - FULL_DOTS)
-    return fitted.kept_compiled_by_dots * (1 - way) + fitted.kept_compiled_by_none * way
+    """In outputs of the seven matrices; of adapters, `dots` keeps more (engines/torch_compiling.py)."""
+    if step.recipe.training.remat == "none":
+        return fitted.kept_compiled_by_none
+    return fitted.kept_compiled_by_dots if step.is_full else fitted.kept_compiled_by_adapter_dots
 
 
 def _adapter_inputs(step: StepShape) -> float:

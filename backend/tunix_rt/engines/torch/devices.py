@@ -11,6 +11,7 @@ from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.errors import DeviceError, InvalidInputError
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.host_memory import available_memory_bytes, peak_process_bytes
+from tunix_rt.engines.torch.graph_memory import peak_needed_bytes
 from tunix_rt.engines.torch_limits import require_torch_format
 
 Platform = Literal["cpu", "gpu"]
@@ -51,7 +52,7 @@ class TorchDevice:
         """
         if self.platform == "cpu":
             return peak_process_bytes()
-        return torch.cuda.max_memory_allocated(self.device)
+        return peak_needed_bytes(self.device)
 
     def __str__(self) -> str:
         memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.2f} GiB each"

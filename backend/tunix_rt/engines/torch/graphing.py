@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.torch.attention import Borders
+from tunix_rt.engines.torch.graph_memory import counted_as_replayed
 from tunix_rt.engines.torch.model import Decoder
 from tunix_rt.engines.torch_compiling import Compiling
 from tunix_rt.engines.torch_kernels import TAKING_BORDERS
@@ -66,8 +67,10 @@ class GraphedDecoder:
     def _recorded(self, inputs: tuple[Tensor, ...]) -> Callable[..., Tensor]:
         # The graph keeps what it was recorded with: later inputs are copied there.
         samples = tuple(tensor.clone() for tensor in inputs)
+        # Recording has a stream of its own: torch would warn that gradients arrive from another one.
+        torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
         module = _DecoderModule(self._decoder, self._longest)
-        with self._device_use:
+        with self._device_use, counted_as_replayed(inputs[0].device):
             graphed: Any = torch.cuda.make_graphed_callables(module, samples, allow_unused_input=True)
         replay: Callable[..., Tensor] = graphed
         return replay

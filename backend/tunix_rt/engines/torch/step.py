@@ -86,6 +86,11 @@ class TrainStep:
         self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
         decoder.module.train()
 
+    @property
+    def is_graphed(self) -> bool:
+        """Whether the decoder is replayed as one CUDA graph."""
+        return isinstance(self._hidden, GraphedDecoder)
+
     def put_batch(self, batch: Batch) -> DeviceBatch:
         """Send a batch to the device, cut into micro-batches; from any thread."""
         num_parts = self._recipe.training.gradient_accumulation_steps
