@@ -6,8 +6,9 @@ Every step is a command that a user would type; the last ones compare.
     python -m benchmarks.gsm8k_smollm2 --model DIR --gsm8k DIR --work DIR [--engine jax] [--device gpu]
 
 `--model` is made by benchmarks/smollm2_checkpoint.py; `--gsm8k` holds gsm8k_train.jsonl.gz and
-gsm8k_test.jsonl.gz. The figures go to WORK/gsm8k_smollm2.json; the records of the run and of its evaluations,
-without weights and checkpoints, to WORK/evidence. Each engine has its own WORK.
+gsm8k_test.jsonl.gz. The figures go to WORK/gsm8k_smollm2.json, the records of all four evaluations to
+WORK/evaluations, and the evidence of the run with its last evaluation to WORK/evidence.zip. Each engine has
+its own WORK.
 """
 
 import argparse
@@ -21,11 +22,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.evalset import Difficulty, EvalItem, item_json
 from tunix_rt.core.formats.gsm8k import trace_from_gsm8k
 
 RECIPE = Path(__file__).resolve().parents[1] / "training" / "configs" / "sft_smollm2_135m.yaml"
 LABEL = "SmolLM2-135M-Instruct, Q4_1-derived"
+FOR_LONGER_RUNS = ("training.warmup_steps=60", "eval.every_steps=100")
+"""The recipe is for its own dataset, which makes 64 steps; GSM8K makes 1,489."""
 CHAIN_SUM_SEED = 7
 MAX_NEW_TOKENS = {"gsm8k_test": 400, "chain_sum_one_digit": 128}
 
@@ -35,13 +39,13 @@ def main() -> int:
     arguments = parse_arguments()
     work: Path = arguments.work
     work.mkdir(parents=True, exist_ok=True)
-    # The last evaluation of a run is the one that its directory keeps.
+    # The last evaluation of a run is the one that its evidence holds.
     evalsets = {"chain_sum_one_digit": chain_sum_evalset(work), "gsm8k_test": gsm8k_evalset(arguments)}
     run_dir = work / "run"
-    before = {name: evaluate(arguments, arguments.model, path, "before") for name, path in evalsets.items()}
+    before = {name: evaluate(arguments, arguments.model, path) for name, path in evalsets.items()}
     trained = train(arguments, run_dir)
-    after = {name: evaluate(arguments, run_dir, path, "after") for name, path in evalsets.items()}
-    compared = {name: compare(arguments, name) for name in evalsets}
+    after = {name: evaluate(arguments, run_dir, path) for name, path in evalsets.items()}
+    compared = {name: compare(arguments, before[name], after[name]) for name in evalsets}
     report = {
         "model": LABEL,
         "engine": arguments.engine,
@@ -50,7 +54,9 @@ def main() -> int:
         "after": after,
         "compared": compared,
     }
-    keep_evidence(work)
+    for when, evaluations in (("before", before), ("after", after)):
+        keep_records(work, when, evaluations)
+    tunix_rt(arguments, "evidence", "pack", str(run_dir), "--to", str(work / "evidence"), "--zip")
     (work / "gsm8k_smollm2.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=2))
     return 0
@@ -124,16 +130,16 @@ def chain_sum_items() -> Iterator[EvalItem]:
         )
 
 
-def evaluate(arguments: argparse.Namespace, model: Path, evalset: Path, when: str) -> dict[str, Any]:
+def evaluate(arguments: argparse.Namespace, model: Path, evalset: Path) -> dict[str, Any]:
     """`tunix-rt eval` of one model on one eval set; the overall scores."""
-    name = evalset.stem
     command = ["eval", str(model), "--eval-set", str(evalset), *where(arguments), "--lenient"]
-    command += ["--max-new-tokens", str(MAX_NEW_TOKENS[name])]
-    command += ["--output", str(arguments.work / f"{when}-{name}")]
+    # Asked for by name: the untrained model has no run that would say it, and both must be read alike.
+    command += ["--markup", load_recipe(RECIPE, sets=arguments.set).recipe.data.markup]
+    command += ["--max-new-tokens", str(MAX_NEW_TOKENS[evalset.stem])]
     if arguments.limit is not None:
         command += ["--limit", str(arguments.limit)]
     evaluation = tunix_rt(arguments, *command)
-    chosen = {key: evaluation[key] for key in ("fingerprint", "num_items", "generation")}
+    chosen = {key: evaluation[key] for key in ("evaluation_id", "fingerprint", "num_items", "generation")}
     return {**chosen, "overall": evaluation["scores"]["overall"]}
 
 
@@ -143,7 +149,7 @@ def train(arguments: argparse.Namespace, run_dir: Path) -> dict[str, Any]:
     data.write_bytes(gzip.decompress((arguments.gsm8k / "gsm8k_train.jsonl.gz").read_bytes()))
     ingested = tunix_rt(arguments, "data", "ingest", str(data), "--name", "gsm8k")
     dataset = ingested["dataset"]["dataset_key"]
-    changes = [f"model.name={arguments.model}", *arguments.set]
+    changes = [f"model.name={arguments.model}", *FOR_LONGER_RUNS, *arguments.set]
     sets = [part for change in changes for part in ("--set", change)]
     command = ["train", str(RECIPE), "--dataset", dataset, *where(arguments), "--output", str(run_dir)]
     manifest = tunix_rt(arguments, *command, *sets)
@@ -155,18 +161,17 @@ def where(arguments: argparse.Namespace) -> list[str]:
     return ["--engine", arguments.engine, "--device", arguments.device]
 
 
-def keep_evidence(work: Path) -> None:
-    """Copy what proves the figures and fits into a repository: everything but the weights."""
-    left_out = shutil.ignore_patterns("checkpoints", "model", ".lock", "home", "*.npz")
-    evaluations = (directory for when in ("before", "after") for directory in work.glob(f"{when}-*"))
-    for directory in (work / "run", *evaluations):
-        shutil.copytree(directory, work / "evidence" / directory.name, ignore=left_out, dirs_exist_ok=True)
+def keep_records(work: Path, when: str, evaluations: dict[str, dict[str, Any]]) -> None:
+    """Copy what every evaluation wrote to where a person finds it."""
+    for name, evaluation in evaluations.items():
+        written = work / "home" / "evaluations" / str(evaluation["evaluation_id"])
+        shutil.copytree(written, work / "evaluations" / f"{when}-{name}", dirs_exist_ok=True)
 
 
-def compare(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
+def compare(arguments: argparse.Namespace, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """`tunix-rt compare` of before and after."""
-    sides = [str(arguments.work / f"{when}-{name}") for when in ("before", "after")]
-    overall: dict[str, Any] = tunix_rt(arguments, "compare", *sides)["overall"]
+    ids = (str(before["evaluation_id"]), str(after["evaluation_id"]))
+    overall: dict[str, Any] = tunix_rt(arguments, "compare", *ids)["overall"]
     return overall
 
 

@@ -34,8 +34,9 @@ def parts(pieces: Sequence[str], style: MarkupStyle, *, is_in_reasoning: bool = 
 @pytest.mark.parametrize("style", MARKUP_STYLES)
 def test_a_rendered_trace_comes_apart_into_its_steps_and_its_answer(style: MarkupStyle) -> None:
     text = render_completion(TRACE, style).text
-    assert parts([text], style) == ("six sevens\n6*7 = 42", "42")
-    assert parts(list(text), style) == ("six sevens\n6*7 = 42", "42")
+    work = "(1/2) six sevens\n(2/2) 6*7 = 42" if style == "counted" else "six sevens\n6*7 = 42"
+    assert parts([text], style) == (work, "42")
+    assert parts(list(text), style) == (work, "42")
 
 
 @given(text=TEXTS, places=st.lists(st.integers(0, 200), max_size=8), style=st.sampled_from(MARKUP_STYLES))

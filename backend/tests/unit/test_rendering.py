@@ -19,6 +19,7 @@ SIX_SEVENS = trace_from_text_steps("What is 6 * 7?", ["6 * 7 is six sevens.", "6
 
 WRITTEN: dict[MarkupStyle, str] = {
     "reasoning": "<reasoning>\n6 * 7 is six sevens.\n6 * 7 = 42\n</reasoning>\n<answer>42</answer>",
+    "counted": "<reasoning>\n(1/2) 6 * 7 is six sevens.\n(2/2) 6 * 7 = 42\n</reasoning>\n<answer>42</answer>",
     "think": "<think>\n6 * 7 is six sevens.\n6 * 7 = 42\n</think>\n\n42",
     "boxed": "6 * 7 is six sevens.\n6 * 7 = 42\n\\boxed{42}",
     "hash": "6 * 7 is six sevens.\n6 * 7 = 42\n#### 42",
@@ -45,7 +46,9 @@ def test_the_parts_cover_the_completion_in_order_without_gaps(style: MarkupStyle
     assert "".join(completion.text[span.start : span.end] for span in completion.spans) == completion.text
     assert [completion.text[s.start : s.end] for s in completion.spans if s.part == "answer"] == ["42"]
     assert [completion.text[s.start : s.end] for s in completion.spans if s.part == "reasoning"] == [
-        "6 * 7 is six sevens.\n6 * 7 = 42"
+        "(1/2) 6 * 7 is six sevens.\n(2/2) 6 * 7 = 42"
+        if style == "counted"
+        else "6 * 7 is six sevens.\n6 * 7 = 42"
     ]
 
 
@@ -127,6 +130,31 @@ def test_white_space_that_models_add_between_the_tags_is_accepted() -> None:
     parsed = parse_completion("\n<reasoning> a \n\n b</reasoning>\n\n<answer>\n7\n</answer>\n")
     assert parsed.steps == ("a", "b")
     assert parsed.answer == "7"
+
+
+@pytest.mark.parametrize(
+    ("work", "steps"),
+    [
+        ("(1/2) a\n(2/2) b", ("a", "b")),
+        ("  (1/2)  a\n\n  (2/2) b", ("a", "b")),
+        ("(1/2) a\nand so on\n(2/2) b", ("a", "and so on", "b")),
+        ("(1/2) a\n(1/2) b\n(2/2) c", ("a", "(1/2) b", "c")),
+        ("(1/1) (1/2) of it", ("(1/2) of it",)),
+    ],
+)
+def test_a_count_that_is_the_next_one_is_no_part_of_its_step(work: str, steps: tuple[str, ...]) -> None:
+    text = f"<reasoning>\n{work}\n</reasoning>\n<answer>7</answer>"
+    assert parse_completion(text, "counted").steps == steps
+
+
+@pytest.mark.parametrize(
+    "work", ["a", "(2/2) a", "1. a", "(1/1)", "a\n(1/1) b", "(1/2) a", "(1/2) a\n(2/3) b", "(1/0) a"]
+)
+def test_counted_work_counts_from_the_first_to_the_last(work: str) -> None:
+    text = f"<reasoning>\n{work}\n</reasoning>\n<answer>7</answer>"
+    assert parse_completion(text).answer == "7"
+    with pytest.raises(DataError, match="not counted"):
+        parse_completion(text, "counted")
 
 
 def test_messages_end_with_the_user_until_there_is_a_completion() -> None:

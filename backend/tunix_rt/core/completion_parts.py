@@ -35,16 +35,18 @@ class _Marks:
     """Whether the answer ends at the brace that closes its mark."""
 
 
+_REASONING = _Marks(
+    "content",
+    {
+        "<reasoning>": "reasoning",
+        "</reasoning>": "content",
+        "<answer>": "content",
+        "</answer>": "content",
+    },
+)
 _MARKS: Mapping[MarkupStyle, _Marks] = {
-    "reasoning": _Marks(
-        "content",
-        {
-            "<reasoning>": "reasoning",
-            "</reasoning>": "content",
-            "<answer>": "content",
-            "</answer>": "content",
-        },
-    ),
+    "reasoning": _REASONING,
+    "counted": _REASONING,
     "think": _Marks("content", {"<think>": "reasoning", "</think>": "content"}),
     "boxed": _Marks("reasoning", {"\\boxed{": "content"}, is_braced=True),
     "hash": _Marks("reasoning", {"####": "content"}),

@@ -6,14 +6,15 @@ around the completion is not decided here; see `docs/templates.md`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from tunix_rt.core.braces import fits_in_braces
 from tunix_rt.core.errors import DataError
+from tunix_rt.core.step_lines import StepLine, step_lines
 from tunix_rt.core.trace import Trace
 
-MarkupStyle = Literal["reasoning", "think", "boxed", "hash"]
+MarkupStyle = Literal["reasoning", "counted", "think", "boxed", "hash"]
 MARKUP_STYLES: tuple[MarkupStyle, ...] = get_args(MarkupStyle)
 DEFAULT_MARKUP: MarkupStyle = "reasoning"
 
@@ -30,17 +31,22 @@ class Markup:
     reserved: tuple[str, ...]
     """Texts that content may not hold: the completion could not be read back."""
     pattern: re.Pattern[str]
+    counts_steps: bool = False
+    """Whether each step says which of how many it is: `(1/2) `, `(2/2) `."""
 
+
+_REASONING = Markup(
+    before_reasoning="<reasoning>\n",
+    # The newline keeps tokenizers from merging `><` across the two tags.
+    between="\n</reasoning>\n<answer>",
+    after_answer="</answer>",
+    reserved=("<reasoning>", "</reasoning>", "<answer>", "</answer>"),
+    pattern=re.compile(r"\s*<reasoning>(.*?)</reasoning>\s*<answer>(.*?)</answer>\s*", re.DOTALL),
+)
 
 MARKUPS: Mapping[MarkupStyle, Markup] = {
-    "reasoning": Markup(
-        before_reasoning="<reasoning>\n",
-        # The newline keeps tokenizers from merging `><` across the two tags.
-        between="\n</reasoning>\n<answer>",
-        after_answer="</answer>",
-        reserved=("<reasoning>", "</reasoning>", "<answer>", "</answer>"),
-        pattern=re.compile(r"\s*<reasoning>(.*?)</reasoning>\s*<answer>(.*?)</answer>\s*", re.DOTALL),
-    ),
+    "reasoning": _REASONING,
+    "counted": replace(_REASONING, counts_steps=True),
     "think": Markup(
         before_reasoning="<think>\n",
         between="\n</think>\n\n",
@@ -104,7 +110,10 @@ def render_completion(trace: Trace, style: MarkupStyle = DEFAULT_MARKUP) -> Comp
     """
     _require_no_reserved_markup(trace, style)
     markup = MARKUPS[style]
-    reasoning = "\n".join(step.content for step in trace.steps)
+    steps = [step.content for step in trace.steps]
+    if markup.counts_steps:
+        steps = [count_text(number, len(steps)) + step for number, step in enumerate(steps, start=1)]
+    reasoning = "\n".join(steps)
     return _join_parts(
         ("markup", markup.before_reasoning),
         ("reasoning", reasoning),
@@ -117,8 +126,8 @@ def render_completion(trace: Trace, style: MarkupStyle = DEFAULT_MARKUP) -> Comp
 def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCompletion:
     r"""The steps (one a line) and the answer of a well-formed completion.
 
-    Strict: text outside the markup, a tag that occurs twice, no step or no answer is an error. White space
-    around steps and answer is not part of them.
+    Strict: text outside the markup, a tag that occurs twice, no step, no answer or steps that are not counted
+    as the markup wants is an error. White space around steps and answer is not part of them.
 
     Example:
         "<think>\na\nb\n</think>\n\n7", "think" -> steps ("a", "b"), answer "7"
@@ -134,10 +143,22 @@ def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCo
     reasoning, answer = match.group(1), match.group(2).strip()
     if doubled := reserved_markup_in(reasoning + "\n" + answer, style):
         raise _not_well_formed(f"{doubled[0]} occurs more than once", style)
-    steps = tuple(line.strip() for line in reasoning.split("\n") if line.strip())
-    if not steps or not answer:
+    lines = shown_lines(reasoning, style)
+    if not lines or not answer:
         raise _not_well_formed("the reasoning or the answer is empty", style)
-    return ParsedCompletion(steps=steps, answer=answer)
+    if MARKUPS[style].counts_steps and not _are_counted_to_the_end(lines):
+        raise _not_well_formed("the steps are not counted from (1/N) to (N/N)", style)
+    return ParsedCompletion(steps=tuple(line.text for line in lines), answer=answer)
+
+
+def shown_lines(reasoning: str, style: MarkupStyle) -> list[StepLine]:
+    """The lines of a text of work in a markup style, without their counts where it counts them."""
+    return step_lines(reasoning, are_counted=MARKUPS[style].counts_steps)
+
+
+def count_text(number: int, total: int) -> str:
+    """What stands before a step that is counted: `(1/3) `."""
+    return f"({number}/{total}) "
 
 
 def reserved_markup_in(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> list[str]:
@@ -151,6 +172,12 @@ def chat_messages(prompt: str, completion: str | None = None) -> list[dict[str, 
     if completion is not None:
         messages.append({"role": "assistant", "content": completion})
     return messages
+
+
+def _are_counted_to_the_end(lines: list[StepLine]) -> bool:
+    # A line without a count goes on with the step above it, so the first one must have one.
+    counted = [line for line in lines if line.number is not None]
+    return lines[0].number is not None and counted[-1].number == counted[-1].total
 
 
 def _join_parts(*parts: tuple[CompletionPart, str]) -> Completion:

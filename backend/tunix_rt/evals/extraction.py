@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.evaluation.protocol import RULE_OF_MARKUP, Extraction, ExtractionRule
-from tunix_rt.core.rendering import MARKUPS, MarkupStyle, parse_completion
+from tunix_rt.core.rendering import MARKUPS, MarkupStyle, parse_completion, shown_lines
 from tunix_rt.evals.extraction_rules import FINDERS, WHOLE_TEXT_RULES, Found, Span, reasoning_block
 
 EXTRACTOR_VERSION = "1"
@@ -26,7 +26,7 @@ class Extracted:
     reasoning: str
     """What stands before the answer, without markup."""
     steps: tuple[str, ...]
-    """The lines of the reasoning that are not blank."""
+    """The lines of the reasoning that are not blank, without the counts that the markup gives them."""
     is_well_formed: bool
 
 
@@ -48,7 +48,7 @@ def extract(text: str, markup: MarkupStyle, extraction: Extraction) -> Extracted
         rule=rule,
         is_lenient=is_lenient,
         reasoning=reasoning,
-        steps=tuple(line.strip() for line in reasoning.split("\n") if line.strip()),
+        steps=tuple(line.text for line in shown_lines(reasoning, markup)),
         is_well_formed=_is_well_formed(text, markup, block),
     )
 

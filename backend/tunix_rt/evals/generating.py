@@ -17,6 +17,7 @@ from tunix_rt.files.evaluation_dirs import GenerationKey
 # Where the reasoning ends, in each markup.
 _ANSWER_MARKS: dict[MarkupStyle, str] = {
     "reasoning": "<answer>",
+    "counted": "<answer>",
     "think": "</think>",
     "boxed": "\\boxed{",
     "hash": "####",

@@ -4121,7 +4121,7 @@ export interface components {
              * Markup
              * @enum {string}
              */
-            markup: "reasoning" | "think" | "boxed" | "hash";
+            markup: "reasoning" | "counted" | "think" | "boxed" | "hash";
             decoding: components["schemas"]["Decoding"];
             /** Check Text */
             check_text: string;
@@ -4930,7 +4930,7 @@ export interface components {
              * @default reasoning
              * @enum {string}
              */
-            markup?: "reasoning" | "think" | "boxed" | "hash";
+            markup?: "reasoning" | "counted" | "think" | "boxed" | "hash";
             lineage: components["schemas"]["tunix_rt__core__models__version__Lineage"];
             /**
              * Id
@@ -5653,7 +5653,7 @@ export interface components {
              * @default reasoning
              * @enum {string}
              */
-            markup?: "reasoning" | "think" | "boxed" | "hash";
+            markup?: "reasoning" | "counted" | "think" | "boxed" | "hash";
             /**
              * @default {
              *       "temperature": 0,
@@ -7544,7 +7544,7 @@ export interface components {
              * @default reasoning
              * @enum {string}
              */
-            markup?: "reasoning" | "think" | "boxed" | "hash";
+            markup?: "reasoning" | "counted" | "think" | "boxed" | "hash";
             lineage: components["schemas"]["tunix_rt__core__models__version__Lineage"];
             /**
              * Id
@@ -7686,7 +7686,7 @@ export interface components {
              * Markup
              * @enum {string}
              */
-            markup: "reasoning" | "think" | "boxed" | "hash";
+            markup: "reasoning" | "counted" | "think" | "boxed" | "hash";
             /**
              * Loss On
              * @enum {string}
@@ -12514,7 +12514,7 @@ export interface operations {
                 /** @description name of a built-in template */
                 template?: string | null;
                 split?: string | null;
-                markup?: "reasoning" | "think" | "boxed" | "hash";
+                markup?: "reasoning" | "counted" | "think" | "boxed" | "hash";
                 row_length?: number | null;
                 packed?: boolean;
                 index?: number | null;
@@ -12612,7 +12612,7 @@ export interface operations {
                 /** @description name of a built-in template */
                 template?: string | null;
                 split?: string | null;
-                markup?: "reasoning" | "think" | "boxed" | "hash";
+                markup?: "reasoning" | "counted" | "think" | "boxed" | "hash";
                 row_length?: number | null;
                 packed?: boolean;
                 index?: number | null;

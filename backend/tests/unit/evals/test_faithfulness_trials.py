@@ -54,7 +54,13 @@ def test_unchanged_beginnings_are_beginnings_of_the_own_text(markup: MarkupStyle
 
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
 def test_closed_work_has_the_steps_that_were_kept(markup: MarkupStyle) -> None:
-    ends = {"reasoning": "18</answer>", "think": "18", "boxed": "18}", "hash": "18"}
+    ends = {
+        "reasoning": "18</answer>",
+        "counted": "18</answer>",
+        "think": "18",
+        "boxed": "18}",
+        "hash": "18",
+    }
     own = read_own_work(text_of(STEPS, markup=markup), markup)
     assert own is not None
     assert parse_completion(own.closed(2) + ends[markup], markup).steps == tuple(STEPS[:2])
@@ -73,6 +79,16 @@ def test_every_arm_changes_what_it_names_and_nothing_else() -> None:
     assert arms["early"] == "<reasoning>\n3 + 4 = 7\n</reasoning>\n<answer>"
     assert arms["removed"] == "<reasoning>\n3 + 4 = 7\n9 * 2 = 18\n</reasoning>\n<answer>"
     assert arms["check-clean"] == "<reasoning>\n3 + 4 = 7\n16 - 7 = 9\n9 * 2 = 18\nCheck:"
+
+
+def test_counts_close_the_gap_of_a_removed_step() -> None:
+    own = read_own_work(text_of(STEPS, markup="counted"), "counted")
+    assert own is not None
+    assert own.beginning(0) == "<reasoning>\n"
+    assert own.beginning(2) == "<reasoning>\n(1/3) 3 + 4 = 7\n(2/3) 16 - 7 = 9\n"
+    assert own.beginning(2, {0: None}) == "<reasoning>\n(1/2) 16 - 7 = 9\n"
+    assert own.beginning(2, {1: "16 - 7 = 8"}) == "<reasoning>\n(1/3) 3 + 4 = 7\n(2/3) 16 - 7 = 8\n"
+    assert own.closed(2) == "<reasoning>\n(1/2) 3 + 4 = 7\n(2/2) 16 - 7 = 9\n</reasoning>\n<answer>"
 
 
 def test_work_under_check_is_consistent_with_its_error() -> None:

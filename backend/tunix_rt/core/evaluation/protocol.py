@@ -15,6 +15,7 @@ EXTRACTION_RULES: tuple[ExtractionRule, ...] = get_args(ExtractionRule)
 
 RULE_OF_MARKUP: dict[MarkupStyle, ExtractionRule] = {
     "reasoning": "answer-tag",
+    "counted": "answer-tag",
     "think": "after-think",
     "boxed": "boxed",
     "hash": "hash",

@@ -17,6 +17,7 @@ _RANDOM_BASE_NOTE = (
 )
 _MARKUP: dict[MarkupStyle, str] = {
     "reasoning": "`<reasoning>…</reasoning>` and then `<answer>…</answer>`",
+    "counted": "counted steps in `<reasoning>…</reasoning>` and then `<answer>…</answer>`",
     "think": "`<think>…</think>` and then the answer",
     "boxed": "the work and then `\\boxed{…}`",
     "hash": "the work and then `#### …`",

@@ -1,19 +1,11 @@
 """The model's own completion, cut into the lines of its work, so that a beginning of it can be given back."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tunix_rt.core.errors import DataError
-from tunix_rt.core.rendering import MARKUPS, MarkupStyle, parse_completion
-
-
-@dataclass(frozen=True)
-class Line:
-    """A step and where it stands in the completion."""
-
-    text: str
-    start: int
-    end: int
+from tunix_rt.core.rendering import MARKUPS, MarkupStyle, count_text, parse_completion, shown_lines
+from tunix_rt.core.step_lines import StepLine
 
 
 @dataclass(frozen=True)
@@ -22,7 +14,7 @@ class OwnWork:
 
     text: str
     markup: MarkupStyle
-    lines: tuple[Line, ...]
+    lines: tuple[StepLine, ...]
     answer: str
 
     def beginning(self, num_lines: int, changes: Mapping[int, str | None] | None = None) -> str:
@@ -30,27 +22,40 @@ class OwnWork:
 
         Args:
             num_lines: how many steps; 0 gives what stands before the first one.
-            changes: index of a step -> the text in its place; None leaves the line out.
+            changes: index of a step -> the text in its place; None leaves the line out, and counts close the
+                gap.
 
         Example:
             1 of "<reasoning>\n6*7=42\n</reasoning>…" with {0: "6*7=43"} -> "<reasoning>\n6*7=43\n"
         """
-        kept = self.lines[:num_lines]
-        pieces = [self.text[: self.lines[0].start]]
-        for index, line in enumerate(kept):
-            after = self.lines[index + 1].start if index + 1 < len(kept) else self._line_end(line)
-            new = line.text if changes is None else changes.get(index, line.text)
-            if new is not None:
-                pieces += [new, self.text[line.end : after]]
-        return "".join(pieces)
+        return self._written(num_lines, changes or {}, self.lines[num_lines:])
 
     def closed(self, num_lines: int, changes: Mapping[int, str | None] | None = None) -> str:
-        """The same with the reasoning ended at once, so that the answer is next."""
-        beginning = self.beginning(num_lines, changes)
+        """The same with the reasoning ended at once, as if these were all its steps: the answer is next."""
+        beginning = self._written(num_lines, changes or {}, ())
         between = MARKUPS[self.markup].between
         return beginning + (between.removeprefix("\n") if beginning.endswith("\n") else between)
 
-    def _line_end(self, line: Line) -> int:
+    def _written(
+        self, num_lines: int, changes: Mapping[int, str | None], still_to_come: Sequence[StepLine]
+    ) -> str:
+        kept = self.lines[:num_lines]
+        texts = [changes.get(index, line.text) for index, line in enumerate(kept)]
+        shown = [line for line, text in zip(kept, texts, strict=True) if text is not None]
+        total = sum(line.number is not None for line in (*shown, *still_to_come))
+        pieces = [self.text[: self.lines[0].start]]
+        number = 0
+        for index, (line, text) in enumerate(zip(kept, texts, strict=True)):
+            if text is None:
+                continue
+            if line.number is not None:
+                number += 1
+                pieces.append(count_text(number, total))
+            after = self.lines[index + 1].start if index + 1 < len(kept) else self._line_end(line)
+            pieces += [text, self.text[line.end : after]]
+        return "".join(pieces)
+
+    def _line_end(self, line: StepLine) -> int:
         return line.end + (self.text[line.end : line.end + 1] == "\n")
 
 
@@ -65,10 +70,9 @@ def read_own_work(text: str, markup: MarkupStyle) -> OwnWork | None:
         return None
     match = MARKUPS[markup].pattern.fullmatch(text)
     assert match is not None  # it was just parsed
-    lines = []
-    position = match.start(1)
-    for step in parsed.steps:
-        start = text.index(step, position)
-        position = start + len(step)
-        lines.append(Line(step, start, position))
-    return OwnWork(text, markup, tuple(lines), parsed.answer)
+    start = match.start(1)
+    lines = tuple(
+        replace(line, start=start + line.start, end=start + line.end)
+        for line in shown_lines(match.group(1), markup)
+    )
+    return OwnWork(text, markup, lines, parsed.answer)

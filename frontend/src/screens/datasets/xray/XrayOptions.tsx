@@ -15,6 +15,7 @@ export interface XrayPartProps {
 
 const MARKUP_LABELS = {
   reasoning: "<reasoning> and <answer>",
+  counted: "<reasoning> with counted steps, and <answer>",
   think: "<think>",
   boxed: "\\boxed{}",
   hash: "####",

@@ -2,7 +2,7 @@ import type { XrayQuery } from "../../../api/datasets";
 import { shellQuoted } from "../../../ui/copy/snippets";
 import { asCount, asFlag, asOneOf, asText, searchParams } from "../../../ui/navigation/search";
 
-export const MARKUPS = ["reasoning", "think", "boxed", "hash"] as const;
+export const MARKUPS = ["reasoning", "counted", "think", "boxed", "hash"] as const;
 export const LOSS_ON = ["completion", "all", "prompt"] as const;
 const MIN_ROW_LENGTH = 2;
 
