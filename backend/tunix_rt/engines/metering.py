@@ -72,6 +72,7 @@ class Meter:
         self._running: deque[_Running] = deque()
         self._clock = Stopwatch()
         self._waiter = ThreadPoolExecutor(1, thread_name_prefix="step-end")
+        self._peak_memory_bytes: int | None = None
         self.last_line: MetricsLine | None = None
 
     def add(self, batch: SentBatch[Any], pending: PendingFigures) -> None:
@@ -110,8 +111,14 @@ class Meter:
     @property
     def peak_memory_bytes(self) -> int | None:
         """The most memory that the run used, in the processes before a resume too."""
-        known = (self._records.peak_before_bytes, self._devices.peak_memory_bytes())
-        return max((peak for peak in known if peak is not None), default=None)
+        return _largest(self._records.peak_before_bytes, self._peak_here())
+
+    def _peak_here(self) -> int | None:
+        """The most that was seen in this process so far."""
+        # Linux estimates its mark anew at every reading: it may be some hundred kB less than the one before.
+        # The end of a run must not say less than its lines.
+        self._peak_memory_bytes = _largest(self._peak_memory_bytes, self._devices.peak_memory_bytes())
+        return self._peak_memory_bytes
 
     def _settle(self, num_left: int) -> None:
         while len(self._running) > num_left:
@@ -139,7 +146,7 @@ class Meter:
             trained_tokens=figures.num_trained_tokens,
             tokens_per_s=speed.tokens_per_s,
             mfu=self._mfu(speed.flops_per_s),
-            peak_memory_bytes=self._devices.peak_memory_bytes(),
+            peak_memory_bytes=self._peak_here(),
             batch_sha256=running.batch_sha256,
             time=datetime.now(UTC),
         )
@@ -162,6 +169,10 @@ class Meter:
         if flops_per_s is None or self._peak_flops is None:
             return None
         return flops_per_s / self._peak_flops
+
+
+def _largest(*known: int | None) -> int | None:
+    return max((value for value in known if value is not None), default=None)
 
 
 def _end_of(pending: PendingFigures) -> _Ended:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from support.training import DATASET, Listener, Workshop
 from tunix_rt.core.errors import ConflictError, DataError, DeviceError, DivergedError, DoesNotFitError
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.files.run_dirs import read_json_lines
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,8 @@ def run(workshop: Workshop, manifest: RunManifest) -> Path:
 
 
 def test_a_run_leaves_the_files_of_the_design(run: Path) -> None:
-    names = {path.name for path in run.iterdir()} - {".lock"}
+    # The difference is there only while whoever tests has changes that are not committed.
+    names = {path.name for path in run.iterdir()} - {".lock", "code.diff"}
     assert names == {
         "recipe.resolved.json",
         "plan.json",
@@ -199,3 +202,17 @@ def test_refused_data_leaves_no_directory(workshop: Workshop) -> None:
     with pytest.raises(DataError, match="longer than the row length 16"):
         workshop.train("too-short", "data.row_length=16")
     assert not (workshop.root / "too-short").exists()
+
+
+def test_the_end_says_no_less_memory_than_the_lines_though_the_system_takes_its_word_back(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = chain((9 * 2**30,), repeat(8 * 2**30))
+    monkeypatch.setattr(f"tunix_rt.engines.{workshop.engine}.devices.peak_process_bytes", lambda: next(marks))
+
+    manifest = workshop.train("estimated", "training.num_steps=3")
+
+    assert manifest.figures is not None
+    lines = read_json_lines(workshop.root / "estimated" / "metrics.jsonl")
+    assert {line.get("peak_memory_bytes", 9 * 2**30) for line in lines} == {9 * 2**30}
+    assert manifest.figures.peak_memory_bytes == 9 * 2**30

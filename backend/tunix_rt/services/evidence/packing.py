@@ -196,8 +196,9 @@ def _refusal(run_id: str, problems: tuple[Problem, ...], *, is_success: bool) ->
     shown = "".join(f"\n- {problem.detail}" for problem in problems[:_MAX_SHOWN])
     steps = [problem.next_step for problem in problems if problem.next_step is not None]
     what = "evidence" if is_success else "a failure report"
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     return DataError(
-        f"The run {run_id} cannot be packed as {what}: {len(problems)} problems.{shown}",
+        f"The run {run_id} cannot be packed as {what}: {count}.{shown}",
         next_step=steps[0] if steps else "Repair what is named, or run it again.",
     )
 
