@@ -19,14 +19,15 @@ EXECUTOR = LocalExecutor(grace_s=PATIENCE_S)
 # Says who it is when it is ready, in the run directory.
 READY = """
 import os, signal, sys, time
+def path_of(name):
+    return os.path.join(os.environ["RUN"], name)
 def ready(name="ready"):
-    path = os.path.join(os.environ["RUN"], name)
-    with open(path, "w") as file:
+    with open(path_of(name), "w") as file:
         file.write(f"{os.getpid()}\\n")
 """
 STUBBORN = READY + "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nready()\ntime.sleep(600)"
 POLITE = READY + "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\nready()\ntime.sleep(600)"
-# A daemon: forked twice, in a session of its own, deaf to SIGTERM.
+# A daemon: forked twice, in a session of its own, deaf to SIGTERM. Who started it goes on once it was seen.
 FORKING = (
     READY
     + """
@@ -38,6 +39,8 @@ if os.fork() == 0:
         time.sleep(600)
     os._exit(0)
 os.wait()
+while not os.path.exists(path_of("seen")):
+    time.sleep(0.01)
 ready()
 """
 )
@@ -61,6 +64,12 @@ def pid_of(job: Job, name: str = "ready") -> tuple[int, str]:
     start = process_start(pid)
     assert start is not None
     return pid, start
+
+
+def pid_of_daemon(job: Job) -> tuple[int, str]:
+    daemon = pid_of(job, "grandchild")
+    (job.run_dir.path / "seen").touch()
+    return daemon
 
 
 def run(job: Job) -> ChildExit:
@@ -111,7 +120,7 @@ def test_a_kill_does_not_wait_for_the_grace(tmp_path: Path) -> None:
 def test_a_daemon_that_the_child_left_behind_dies_with_it(tmp_path: Path) -> None:
     job = make_job(tmp_path, FORKING)
     with started(job) as child:
-        grandchild = pid_of(job, "grandchild")
+        grandchild = pid_of_daemon(job)
         assert ended(child) == ChildExit(0)
     assert is_gone(*grandchild)
 
@@ -120,7 +129,7 @@ def test_a_daemon_that_the_child_left_behind_dies_with_it(tmp_path: Path) -> Non
 def test_a_killed_supervisor_takes_everything_with_it(tmp_path: Path) -> None:
     job = make_job(tmp_path, FORKING + "time.sleep(600)")
     with started(job) as child:
-        engine, grandchild = pid_of(job), pid_of(job, "grandchild")
+        grandchild, engine = pid_of_daemon(job), pid_of(job)
         record = job.job_dir.read_child()
         assert record is not None
         os.kill(record.pid, signal.SIGKILL)
