@@ -8,6 +8,7 @@ from pathlib import Path
 from tunix_rt.core.redaction import redacted
 from tunix_rt.core.run_record import RunEnvironment
 from tunix_rt.engines.code_revision import code_sha256, commit, has_changes, installed_packages
+from tunix_rt.files.host import usable_cores
 
 _PACKAGES = (
     "accelerate",
@@ -53,7 +54,7 @@ def run_environment(
     return RunEnvironment(
         python=platform.python_version(),
         platform=platform.platform(),
-        num_cpus=os.cpu_count() or 1,
+        num_cpus=usable_cores(),
         packages={name: version for name in _PACKAGES if (version := _version(name)) is not None},
         variables={
             name: redacted(value) for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLES)

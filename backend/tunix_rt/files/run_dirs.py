@@ -18,6 +18,7 @@ from typing import Any
 
 from tunix_rt.files.atomic import storage_errors, write_atomically
 from tunix_rt.files.directory_locks import LOCK_FILE, held_directory, is_unused, remove_if_unused
+from tunix_rt.files.host import usable_cores
 
 RECIPE_FILE = "recipe.resolved.json"
 MANIFEST_FILE = "run_manifest.json"
@@ -114,7 +115,7 @@ class RunDir:
         """SHA-256 of every file but the manifest, by its path inside the directory."""
         left_out = {self.manifest, self.path / LOCK_FILE}
         files = sorted(path for path in self.path.rglob("*") if path.is_file() and path not in left_out)
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
             hashes = list(pool.map(_sha256, files))
         return {
             path.relative_to(self.path).as_posix(): digest for path, digest in zip(files, hashes, strict=True)

@@ -24,9 +24,9 @@ from tunix_rt.core.errors import MissingExtraError, StorageError
 from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.choice import choose_engine
 from tunix_rt.engines.environment import nvidia_driver
-from tunix_rt.engines.host_memory import available_memory_bytes
 from tunix_rt.engines.installed import EXTRAS, Machine, installed_version, this_machine
 from tunix_rt.engines.probing import PROBE_TIMEOUT_S, ProbeAnswer, probe
+from tunix_rt.files.host import available_memory_bytes, usable_cores
 from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
 from tunix_rt.services.health import check_health
 from tunix_rt.services.store import open_store
@@ -67,7 +67,7 @@ def examine(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagno
         tunix_rt_version=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
-        num_cpus=os.cpu_count() or 1,
+        num_cpus=usable_cores(),
         available_memory_bytes=available_memory_bytes(),
         driver=nvidia_driver(),
         engines=tuple(_engine_report(engine, machine, answers) for engine in ENGINES),

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from tunix_rt.core.errors import TunixRTError
+from tunix_rt.files.host import usable_cores
 
 MAX_WORKERS = 8
 """More would wait for the one process that writes."""
@@ -39,7 +40,7 @@ def worker_processes() -> Iterator[Mapper]:
 
     Only as many items as keep the workers busy are taken ahead, so memory stays bounded.
     """
-    num_workers = min(os.cpu_count() or 1, MAX_WORKERS)
+    num_workers = min(usable_cores(), MAX_WORKERS)
     # "spawn": the parent holds database connections and threads, which a forked child must not share.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(num_workers, mp_context=context, initializer=_start_worker) as pool:

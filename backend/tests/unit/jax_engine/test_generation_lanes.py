@@ -62,8 +62,10 @@ class FullRows(CountingRows):
     [
         (32, SMALL, 2, 2),
         (32, SMALL, 1, 1),
-        (64, SMALL, 16, 4),
-        (16, SMALL, 2, 1),
+        (32, SMALL, 16, 8),
+        (24, SMALL, 5, 4),
+        (8, SMALL, 2, 2),
+        (4, SMALL, 2, 1),
         (33, SMALL, 2, 1),
         (32, LARGE, 2, 1),
     ],

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import replace
 
 from tunix_rt.core.targets import CPU, GPU_MEMORY_FRACTION, LOCAL, Target, known_target, target_of_device_kind
-from tunix_rt.engines.host_memory import available_memory_bytes
+from tunix_rt.files.host import available_memory_bytes, usable_cores
 
 # Two 256-bit units, each a fused multiply-add of 8 floats, at 2.5 GHz: the order of a server core.
 _FLOPS_PER_CORE = 80e9
@@ -29,7 +29,7 @@ def find_target(name: str) -> Target:
 
 def cpu_target() -> Target:
     """The processors of this machine as one device."""
-    cores = os.cpu_count() or 1
+    cores = usable_cores()
     return Target(
         name=CPU,
         description=f"{cores} processor cores",
