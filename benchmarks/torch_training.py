@@ -1,12 +1,14 @@
 """How many samples a second torch trains at Gemma-2B shape: what people start from, TRL, and our engine.
 
     python -m benchmarks.torch_training [--only NAME ...] [--json FILE] [--site FOLDER] [--limit-gib GIB]
+                                        [--set KEY=VALUE ...]
     python -m benchmarks.torch_training --tiny          a model of the demo on the CPU, to try it out
 
 Needs one NVIDIA GPU with torch and transformers. The 550 samples and the accounting are those of
 benchmarks/gpu_training.py. TRL and Liger need not be installed: `--site` names a folder that holds them
 (pip install --target FOLDER trl liger-kernel datasets). Cases that need something that is missing say so.
-`--limit-gib` shows what fits: torch may hold no more, as on a smaller card.
+`--limit-gib` shows what fits: torch may hold no more, as on a smaller card. `--set` changes the recipe of our
+cases: `--set data.row_length=2112 --set training.batch_size=16`.
 """
 
 import argparse
@@ -17,14 +19,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.engine_steps import Device, open_step
 from benchmarks.gpu_training import CASES, MODEL, figures, padded, samples
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import validate_recipe
+from tunix_rt.config.recipe_loading import resolve_recipe
 from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.batching import Batches, BatchSettings
 from tunix_rt.engines.encoding import EncodedExample
@@ -46,6 +48,8 @@ class Setup:
     num_samples: int = 550
     num_epochs: int = 4
     num_seed_steps: int = 30
+    sets: tuple[str, ...] = ()
+    """Changes to the recipes of our cases."""
 
     @property
     def torch_name(self) -> str:
@@ -59,7 +63,7 @@ class Setup:
         if self.device == "cpu":
             values["data"]["row_length"] = 256
             values["training"] |= {"batch_size": 4, "gradient_accumulation_steps": 1, "precision": _FLOAT32}
-        return validate_recipe(values)
+        return resolve_recipe(values, sets=self.sets).recipe
 
     def examples(self) -> list[EncodedExample]:
         """The samples, with ids that the model has."""
@@ -268,6 +272,7 @@ def limit_memory(gib: float) -> None:
 def run_in_child(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Figures of a case, or why there are none."""
     command = [sys.executable, "-m", "benchmarks.torch_training", "--case", name]
+    command += [f"--set={change}" for change in arguments.set]
     if arguments.site is not None:
         command += ["--site", str(arguments.site)]
     if arguments.limit_gib is not None:
@@ -295,6 +300,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(RUNS))
     parser.add_argument("--site", type=Path, help="folder with TRL, Liger and what they need")
     parser.add_argument("--limit-gib", type=float, help="memory of the GPU that a case may hold")
+    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE for the recipe of our cases")
     parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -306,8 +312,9 @@ def main() -> None:
     if arguments.case:
         if arguments.limit_gib is not None:
             limit_memory(arguments.limit_gib)
+        setup = replace(TINY if arguments.tiny else GPU, sets=tuple(arguments.set))
         try:
-            print(json.dumps(RUNS[arguments.case](TINY if arguments.tiny else GPU)))
+            print(json.dumps(RUNS[arguments.case](setup)))
         except TunixRTError as error:
             sys.exit(str(error))
         return

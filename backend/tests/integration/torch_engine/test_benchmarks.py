@@ -46,6 +46,20 @@ def test_the_grid_is_measured_on_a_tiny_model_and_not_twice(tmp_path: Path) -> N
     assert run_benchmark(*command).stdout == ""
 
 
+@pytest.mark.slow
+def test_a_training_is_measured_on_a_tiny_model_with_another_recipe(tmp_path: Path) -> None:
+    table = tmp_path / "table.json"
+    command = ("torch_training", "--tiny", "--only", "ours-lora", "--json", str(table))
+    fills = []
+    for row_length in (192, 512):
+        done = run_benchmark(*command, "--set", f"data.row_length={row_length}")
+        assert done.returncode == 0, done.stderr
+        figures = json.loads(table.read_text())["ours-lora"]
+        assert figures["samples_per_s"] > 0
+        fills.append(figures["fill_ratio"])
+    assert fills[0] != fills[1]
+
+
 def size_of(step: dict[str, Any], coefficients: TorchCoefficients) -> int:
     """Bytes that these coefficients predict."""
     asked = question_of(step)
