@@ -1,6 +1,6 @@
 /** What is brought into a home beside the demo: enough of everything that no screen is empty. */
 
-export const DATASET = "demo-arithmetic-v1";
+export const DATASET = "demo-arithmetic-v2";
 const NUM_TRACES = 60;
 const EVERY_THIRD = 3;
 export const SOURCE = "sales-notes";

@@ -14,9 +14,10 @@ from tokenizers import Tokenizer
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.generation.demo_arithmetic import (
-    HELD_OUT_OPERANDS,
+    DEMO_DATASET,
     NUM_HELD_OUT_ITEMS,
     NUM_TRAIN_TRACES,
+    worked_question,
 )
 from tunix_rt.core.linting import CODES, lint_trace
 from tunix_rt.core.similarity import question_of
@@ -131,21 +132,20 @@ def operands(prompt: str) -> tuple[int, int]:
     return int(left), int(right)
 
 
-def test_demo_training_and_held_out_operands_are_disjoint_by_range() -> None:
-    trained = [operands(trace.prompt) for trace in traces_of("demo-arithmetic-v1")]
+def test_no_pair_of_operands_of_the_demo_is_both_trained_and_held_out() -> None:
+    trained = [operands(trace.prompt) for trace in traces_of(DEMO_DATASET)]
     held_out = [operands(item.prompt) for item in demo_items()]
     assert (len(trained), len(held_out)) == (NUM_TRAIN_TRACES, NUM_HELD_OUT_ITEMS)
-    assert all(pair[0] in HELD_OUT_OPERANDS and pair[1] in HELD_OUT_OPERANDS for pair in held_out)
-    assert not any(pair[0] in HELD_OUT_OPERANDS and pair[1] in HELD_OUT_OPERANDS for pair in trained)
+    assert set(trained).isdisjoint(held_out)
 
 
-def test_demo_training_still_shows_every_digit_pair_of_the_held_out_questions() -> None:
-    def digit_pairs(pairs: list[tuple[int, int]]) -> set[tuple[str, str, int]]:
-        places = [(str(left), str(right)) for left, right in pairs]
-        return {(left[place], right[place], place) for left, right in places for place in (0, 1)}
-
-    trained = digit_pairs([operands(trace.prompt) for trace in traces_of("demo-arithmetic-v1")])
-    assert digit_pairs([operands(item.prompt) for item in demo_items()]) <= trained
+def test_demo_training_shows_every_step_of_the_held_out_questions_often() -> None:
+    shown = Counter(step.content for trace in traces_of(DEMO_DATASET) for step in trace.steps)
+    for item in demo_items():
+        left, right = operands(item.prompt)
+        ones, tens, whole = (text for _, text in worked_question((left, item.prompt.split()[3], right)).steps)
+        assert min(shown[ones], shown[tens]) >= 8, item.prompt
+        assert shown[whole] == 0
 
 
 def test_demo_answers_agree_with_python() -> None:

@@ -1,22 +1,23 @@
 """The demo's task: two-digit sums and differences, worked digit by digit, small enough for a tiny model.
 
-Training and held-out questions differ by range: a pair of operands is held out exactly when both lie in
-HELD_OUT_OPERANDS. Each digit and each pair of digits still occurs in training, so the questions can be
+A pair of operands is held out exactly when a checksum of its four digits is 0: one pair in ten. So no
+held-out pair is in training, and yet every step of its work is, with other neighbours: the questions can be
 answered by whoever learned the method, and by nobody who learned the pairs by heart.
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from operator import itemgetter
 
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.generation.dice import Dice
 from tunix_rt.core.generation.family import Worked, worked_trace
 from tunix_rt.core.trace import Trace
 
-DEMO_DATASET = "demo-arithmetic-v1"
+DEMO_DATASET = "demo-arithmetic-v2"
 DEMO_EVALSET = "demo_arithmetic_heldout"
 DEMO_SEED = 20240601
 OPERANDS = range(10, 100)
-HELD_OUT_OPERANDS = range(43, 58)
 NUM_TRAIN_TRACES = 3_000
 NUM_HELD_OUT_ITEMS = 200
 
@@ -44,9 +45,10 @@ def demo_held_out_items() -> Iterator[EvalItem]:
 
 
 def is_held_out(question: Question) -> bool:
-    """Whether a question belongs to the held-out range: both operands lie in it."""
+    """Whether the checksum of the operands' digits is 0."""
     left, _, right = question
-    return left in HELD_OUT_OPERANDS and right in HELD_OUT_OPERANDS
+    # No factor shares a divisor with 10: each digit decides.
+    return (left // 10 + 3 * (left % 10) + 7 * (right // 10) + 9 * (right % 10)) % 10 == 0
 
 
 def worked_question(question: Question) -> Worked:
@@ -91,7 +93,18 @@ def _chosen(count: int, *, held_out: bool) -> list[Question]:
     differences: list[Question] = [(left, "-", right) for left, right in pairs if left >= right]
     dice = Dice(DEMO_SEED)
     halves = [
-        dice.sample([question for question in pool if is_held_out(question) == held_out], count // 2)
+        _spread([question for question in pool if is_held_out(question) == held_out], dice)[: count // 2]
         for pool in (sums, differences)
     ]
     return dice.shuffled(halves[0] + halves[1])
+
+
+def _spread(pool: list[Question], dice: Dice) -> list[Question]:
+    """In random order, but each step with tens for the first time before any for the second time."""
+    times: Counter[str] = Counter()
+    ordered = []
+    for question in dice.shuffled(pool):
+        [_, (_, tens), _] = worked_question(question).steps
+        times[tens] += 1
+        ordered.append((times[tens], question))
+    return [question for _, question in sorted(ordered, key=itemgetter(0))]

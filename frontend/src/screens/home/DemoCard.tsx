@@ -11,7 +11,7 @@ import { Card } from "../../ui/text/Card";
 import { formatNumber, formatShare } from "../../ui/text/format";
 import styles from "./home.module.css";
 
-const DATASET = "demo-arithmetic-v1";
+const DATASET = "demo-arithmetic-v2";
 
 /** Offers the demo project: nothing of it is canned, this machine makes it. */
 export function DemoCard({ demo }: { demo: DemoState }): ReactElement {

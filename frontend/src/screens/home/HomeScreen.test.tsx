@@ -94,7 +94,7 @@ test("a finished demo shows what was learned, with its interval", async () => {
   await screen.findByText("99.0 %");
   screen.getByText(/95 %: 96.4 % to 99.7 %, n = 200/);
   screen.getByRole("button", { name: "Make it again" });
-  expect(screen.getByRole("link", { name: "Its dataset" }).getAttribute("href")).toBe("/datasets/demo-arithmetic-v1");
+  expect(screen.getByRole("link", { name: "Its dataset" }).getAttribute("href")).toBe("/datasets/demo-arithmetic-v2");
 });
 
 test("a failed demo says why", async () => {
