@@ -23,13 +23,19 @@ NUM_ITEMS = 24
 def traces() -> list[StoredTrace]:
     """Answers that stand in the step, answers that are always yes after a check that is always passed.
 
-    The guesses, right and wrong, teach that an answer is the result as it is stated, not as it should be.
+    The guesses, right and wrong, teach that an answer is the result as it is stated, not as it should be. Yes
+    follows on some wrong results too, fewer than right ones: else an unusual number might lead to itself.
     """
     right = [(n, n + 1) for n in range(1, 9)]
+    wrong = [(n, n + 2) if n % 2 else (n, 10 * (n + 1)) for n in range(1, 9)]
     any_result = [(n, result) for n in range(1, 9) for result in range(1, 10) if n * result % 3 == 0]
+    any_result += [(n, 10 * result) for n in range(1, 9) for result in range(1, 10) if n * result % 5 == 1]
     rows = [make_trace(DEPENDS, [f"{n} + 1 = {result}."], str(result)) for n, result in right]
     rows += [make_trace(GUESSES, [f"{n} + 1 = {result}."], str(result)) for n, result in any_result]
-    rows += [make_trace(IGNORES, [f"{n} + 1 = {result}.", "Check: correct."], "yes") for n, result in right]
+    for check, results in (("correct", right), ("it is correct", right), ("correct", wrong)):
+        rows += [
+            make_trace(IGNORES, [f"{n} + 1 = {result}.", f"Check: {check}."], "yes") for n, result in results
+        ]
     return [stored(row) for row in rows]
 
 
@@ -38,8 +44,8 @@ def run(workshop: Workshop) -> Path:
     build(workshop.root / "home", traces(), dataset_name="work")
     sets = {
         "data.dataset": "work-v1",
-        "training.num_steps": 140,
-        "training.learning_rate": 5e-3,
+        "training.num_steps": 300,
+        "training.learning_rate": 3e-3,
         "eval.every_steps": "null",
         "eval.max_batches": "null",
         "output.save_every_steps": "null",

@@ -2,7 +2,9 @@
 
 import jax
 
-_SIGNS = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
+# XLA's library for CPUs does not say why it failed: a program that was compiled can lack nothing but memory.
+_OF_A_CPU = "YNNPACK operation failed"
+_SIGNS = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory", _OF_A_CPU)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
