@@ -2,9 +2,7 @@
 
 import jax
 
-# XLA's library for CPUs does not say why it failed: a program that was compiled can lack nothing but memory.
-_OF_A_CPU = "YNNPACK operation failed"
-_SIGNS = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory", _OF_A_CPU)
+_SIGNS = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
 
 
 def is_out_of_memory(error: BaseException) -> bool:

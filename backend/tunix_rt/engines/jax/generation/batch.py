@@ -19,6 +19,9 @@ from tunix_rt.engines.jax.generation.sampling import Choice
 from tunix_rt.engines.jax.generation.writing import Begun, Rows, admit, empty_rows, write_on
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
 
+# XLA's library for CPUs does not say why it failed. Seen where memory was short; with fewer rows it went on.
+_CPU_FAILED = "YNNPACK operation failed"
+
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
@@ -73,7 +76,7 @@ class LoadedModel:
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that a device has no memory left."""
-        return is_out_of_memory(error)
+        return is_out_of_memory(error) or _CPU_FAILED in str(error)
 
 
 class _JaxRows:
