@@ -48,11 +48,7 @@ def measured_steps(path: Path) -> dict[str, dict[str, Any]]:
 def shape_of(step: dict[str, Any]) -> StepShape:
     """The sizes of a measured step."""
     recipe = validate_recipe(step["recipe"])
-    if step.get("is_counted_without_loss"):
-        # Torch counts what a graph computes in when it is recorded, without any loss, and not when it is
-        # replayed beside one. Since engines/torch/graph_memory.py, steps are measured with both.
-        recipe = _with_chunk(recipe, 1)
-    elif recipe.training.loss_chunk_tokens is None:
+    if recipe.training.loss_chunk_tokens is None:
         # The planner must think that all tokens are trained; of the grid's, two thirds are.
         recipe = _with_chunk(recipe, recipe.training.batch_size * recipe.data.row_length * 2 // 3)
     architecture = resolve_model(recipe.model, needs_weights=False).architecture

@@ -107,6 +107,9 @@ def beyond_the_grid() -> Cases:
         "gemma-3-1b adamw 2048 x 4": case("google/gemma-3-1b-pt", 2048, 4),
         "llama-3.2-1b adamw 1024 x 8": case("meta-llama/Llama-3.2-1B", 1024, 8),
         "smollm2-135m adamw 1024 x 8": case("HuggingFaceTB/SmolLM2-135M", 1024, 8),
+        "gemma-2b lora 1984 x 17 in 17 parts": case(
+            _GEMMA, 1984, 17, gradient_accumulation_steps=17, remat="dots", **MODES["lora"]
+        ),
     }
 
 

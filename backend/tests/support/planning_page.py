@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +36,6 @@ def torch_measured_steps() -> dict[str, dict[str, Any]]:
     """Steps of the torch engine that ran on a GPU, made by benchmarks/gpu_grid.py."""
     steps: dict[str, dict[str, Any]] = _read("torch_grid.json")["steps"]
     return {name: step for name, step in steps.items() if "peak_bytes" in step}
-
-
-def measured_question(step: dict[str, Any]) -> PlanQuestion:
-    """What must be planned to be compared with a measured step.
-
-    The allocator counts the memory of a graph only when it is recorded, which is without a loss.
-    """
-    question = question_of(step)
-    if not step.get("is_counted_without_loss"):
-        return question
-    training = question.recipe.training.model_copy(update={"loss_chunk_tokens": 1})
-    return replace(question, recipe=question.recipe.model_copy(update={"training": training}))
 
 
 def _read(name: str) -> Any:
@@ -142,13 +129,10 @@ def torch_case_for_t4() -> dict[str, dict[str, Any]]:
 def _torch_measured_table() -> str:
     rows = []
     for index, (name, step) in enumerate(torch_measured_steps().items()):
-        estimated = estimated_plan(measured_question(step)).per_device_bytes
+        estimated = estimated_plan(question_of(step)).per_device_bytes
         measured = step["peak_allocated_bytes"]
         figures = (f"{estimated / GIB:.2f}", f"{measured / GIB:.2f}", f"{estimated / measured - 1:+.1%}")
-        marks = ["held out"] * (index % 4 == 3) + ["without the loss"] * bool(
-            step.get("is_counted_without_loss")
-        )
-        rows.append((name, step["target"], *figures, ", ".join(marks)))
+        rows.append((name, step["target"], *figures, "held out" * (index % 4 == 3)))
     headings = ("step", "target", "GiB, estimated", "measured", "off by", "")
     return "\n" + table_text(headings, rows)
 

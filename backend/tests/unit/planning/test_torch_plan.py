@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from support.planning_page import measured_question, question_of, torch_measured_steps
+from support.planning_page import question_of, torch_measured_steps
 
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.plan import Plan
@@ -102,7 +102,7 @@ def test_a_kernel_of_tpus_is_refused() -> None:
     "step", [pytest.param(step, id=name) for name, step in torch_measured_steps().items()]
 )
 def test_the_estimate_is_within_a_tenth_of_what_a_gpu_used(step: dict[str, Any]) -> None:
-    estimate = estimated_plan(measured_question(step))
+    estimate = estimated_plan(question_of(step))
     if step["recipe"]["training"].get("loss_chunk_tokens", 0) is None:
         # How many tokens have logits is not known before: the plan counts all, the grid trained two thirds.
         assert estimate.per_device_bytes > step["peak_allocated_bytes"]

@@ -63,7 +63,24 @@ def test_borders_are_where_segments_begin_and_the_end_of_the_last() -> None:
 
     assert places[:6].tolist() == [0, 2, 4, 5, 8, 10]
     assert places.dtype == torch.int32
-    assert longest == 4  # tokens at most, as a power of two
+    assert longest == 128  # tokens at most: a power of two, and no less than a kernel takes at a time
+
+
+def test_padding_is_no_longer_than_the_longest_example() -> None:
+    row = torch.zeros(1, 1000, dtype=torch.int32)
+    row[0, :130] = 1
+
+    places, longest = segment_borders(row)
+
+    assert longest == 256
+    assert places[:6].tolist() == [0, 130, 386, 642, 898, 1000]
+    assert segment_borders(torch.zeros(2, 130, dtype=torch.int32)).places[:5].tolist() == [
+        0,
+        128,
+        130,
+        258,
+        260,
+    ]
 
 
 def test_borders_have_few_different_lengths() -> None:

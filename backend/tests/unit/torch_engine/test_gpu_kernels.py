@@ -1,16 +1,19 @@
 """What only a GPU runs gives the numbers that a CPU gives. Needs one: pytest -m gpu."""
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from support.programs import tiny_recipe
+from support.programs import random_batch, tiny_recipe
 from support.torch_steps import losses, train
 from torch import Tensor
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.models import ModelSource
 from tunix_rt.engines.torch.attention import (
     Borders,
@@ -116,6 +119,43 @@ def test_a_graph_of_the_decoder_trains_as_its_layers_do() -> None:
     replayed, computed = (losses(train(step, 5)) for step in steps)
 
     assert replayed == pytest.approx(computed, rel=2e-3)
+
+
+def test_longer_and_more_examples_are_recorded_anew() -> None:
+    recipe = tiny_recipe(
+        LORA | {"data": {"row_length": 1024}},
+        mode="lora",
+        gradient_accumulation_steps=2,
+        remat="dots",
+        precision={"compute": "bfloat16"},
+    )
+    steps = [_gpu_step(recipe, LLAMA, num_steps=100) for _ in range(2)]
+    steps[1]._hidden = steps[1]._decoder.hidden
+    lengths = (100, 600, 2, 100)
+
+    replayed, computed = (
+        [
+            float(step.run(step.put_batch(_examples_of(length)), index).loss)
+            for index, length in enumerate(lengths)
+        ]
+        for step in steps
+    )
+
+    assert replayed == pytest.approx(computed, rel=2e-3)
+
+
+def _examples_of(length: int) -> Batch:
+    """Rows of examples that are all as long as each other, and some padding."""
+    batch = random_batch(num_rows=4, row_length=1024)
+    columns = np.tile(np.arange(1024, dtype=np.int32), (4, 1))
+    is_padding = columns >= 900
+    segment_ids = np.where(is_padding, 0, columns // length + 1).astype(np.int32)
+    return replace(
+        batch,
+        segment_ids=segment_ids,
+        positions=np.where(is_padding, 0, columns % length).astype(np.int32),
+        loss_mask=np.where(is_padding, 0, 1).astype(np.uint8),
+    )
 
 
 @pytest.mark.skipif(not has_liger(), reason="needs liger-kernel")

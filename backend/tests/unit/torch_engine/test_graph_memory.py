@@ -65,10 +65,10 @@ def test_an_earlier_peak_is_not_forgotten_nor_taken_for_the_graphs(allocator: Al
     assert peak_needed_bytes(GPU) == 5 + 3 + 99
 
 
-def test_every_graph_has_memory_of_its_own(allocator: Allocator) -> None:
-    for _ in range(2):
+def test_the_next_graph_takes_the_place_of_the_last(allocator: Allocator) -> None:
+    for num_bytes in (5, 3):
         with counted_as_replayed(GPU):
-            allocator.use(3)
-    assert peak_needed_bytes(GPU) == 6
-    allocator.use(1)
-    assert peak_needed_bytes(GPU) == 7
+            allocator.use(num_bytes)
+    assert peak_needed_bytes(GPU) == 5
+    allocator.use(4)
+    assert peak_needed_bytes(GPU) == 3 + 4

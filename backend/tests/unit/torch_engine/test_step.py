@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.torch.adapters import adapter_tensors
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.gradients import GradientSums
+from tunix_rt.engines.torch.gradients import GradientSums, GraphGradientSums
 from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.precision import TrainedWeight
 from tunix_rt.engines.torch.state import NOT_DIVERGED
@@ -74,6 +74,24 @@ def test_gradients_of_bfloat16_micro_batches_are_summed_in_float32() -> None:
     assert gradient.dtype == torch.float32
     assert gradient.unique().tolist() == [1 + 8 * 2**-9]
     assert parameter.grad is None
+
+
+def test_gradients_that_a_graph_leaves_are_summed_as_others_are() -> None:
+    torch.manual_seed(0)
+    shapes = ((3, 2), (5,), (2, 4))
+    parameters = [nn.Parameter(torch.ones(shape, dtype=torch.bfloat16)) for shape in shapes]
+    passes = [[torch.randn(shape, dtype=torch.bfloat16) for shape in shapes] for _ in range(4)]
+    sums = GraphGradientSums(
+        [TrainedWeight(str(index), each, each.data) for index, each in enumerate(parameters)]
+    )
+    for _ in range(2):  # the second time from nothing
+        for gradients in passes:
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.grad = gradient.clone()
+            sums.add()
+        for taken, *added in zip(sums.take(), *passes, strict=True):
+            assert torch.equal(taken, sum((gradient.float() for gradient in added), torch.zeros(())))
+    assert [parameter.grad for parameter in parameters] == [None] * 3
 
 
 def test_the_norm_is_reported_before_clipping_and_the_update_is_clipped() -> None:

@@ -34,6 +34,8 @@ FULL, SLIDING = "full_attention", "sliding_attention"
 """What transformers calls the two kinds of layers."""
 
 _FEWEST_PLACES = 256
+# What one block of a kernel takes at a time: nothing is saved below.
+_SHORTEST = 128
 # Finite, so that a gradient through it is zero and not NaN.
 _MASKED = -1e30
 
@@ -73,15 +75,22 @@ class Borders(NamedTuple):
 def segment_borders(segment_ids: Tensor) -> Borders:
     """The borders of rows [B, T] on the host: to know their number, it would have to wait for a device.
 
+    Padding is cut into segments no longer than the longest example may be: a kernel starts as much work for
+    every segment as the longest one needs.
+
     Example:
-        [[1, 1, 2], [1, 0, 0]] -> 0, 2, 3, 4, 6, 6, 6, … and 2
+        [[1, 1, 2], [1, 0, 0]] -> 0, 2, 3, 4, 6, 6, 6, … and 128
     """
-    changes = torch.ones_like(segment_ids, dtype=torch.bool)
-    changes[:, 1:] = segment_ids[:, 1:] != segment_ids[:, :-1]
-    starts = changes.flatten().nonzero().flatten().to(torch.int32)
+    is_start = torch.ones_like(segment_ids, dtype=torch.bool)
+    is_start[:, 1:] = segment_ids[:, 1:] != segment_ids[:, :-1]
+    is_start, is_padding = is_start.flatten(), segment_ids.flatten() == 0
+    index = torch.arange(len(is_start))
+    offsets = index - index.where(is_start, 0).cummax(0).values
+    examples = offsets[~is_padding]
+    longest = max(_SHORTEST, _power_of_two(int(examples.max()) + 1)) if len(examples) else _SHORTEST
+    starts = (is_start | (is_padding & (offsets % longest == 0))).nonzero().flatten().to(torch.int32)
     num_places = max(_FEWEST_PLACES, _power_of_two(len(starts) + 1))
-    places = pad(starts, (0, num_places - len(starts)), value=segment_ids.numel())
-    return Borders(places, _power_of_two(int(places.diff().max())))
+    return Borders(pad(starts, (0, num_places - len(starts)), value=len(is_start)), longest)
 
 
 def _power_of_two(at_least: int) -> int:

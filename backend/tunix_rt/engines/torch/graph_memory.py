@@ -14,7 +14,7 @@ import torch
 @dataclass
 class _Needed:
     replayed_bytes: int = 0
-    """What graphs took while they were recorded, and gave back to the books."""
+    """What the last graph took while it was recorded, and gave back to the books."""
     before_bytes: int = 0
     """The peak up to the last recording."""
 
@@ -25,13 +25,13 @@ _needed = _Needed()
 
 @contextmanager
 def counted_as_replayed(device: torch.device) -> Iterator[None]:
-    """Whatever is taken and given back inside is taken again by every replay."""
+    """Whatever is taken and given back inside is taken again by every replay, until the next recording."""
     before = peak_needed_bytes(device)
     torch.cuda.reset_peak_memory_stats(device)
     yield
     recording = torch.cuda.max_memory_allocated(device)
-    _needed.before_bytes = max(before, recording + _needed.replayed_bytes)
-    _needed.replayed_bytes += recording - torch.cuda.memory_allocated(device)
+    _needed.before_bytes = max(before, recording)
+    _needed.replayed_bytes = recording - torch.cuda.memory_allocated(device)
     torch.cuda.reset_peak_memory_stats(device)
 
 

@@ -2,16 +2,20 @@
 
 Adapters add many small kernels. With few rows at a time, which is what keeps memory low, a GPU is done with
 them before the host has started the next. A graph is recorded once and replayed for every micro-batch, so
-everything that it reads must have one shape and one place: rows of one size, and borders whose longest
-segment is taken to be as long as a row.
+everything that it reads must have one shape and one place. Rows have one size. Borders are made as many as
+the graph was recorded with; more of them, or a longer example, and it is recorded again. Both are powers of
+two, so that happens a few times in a run at most.
 """
 
+import gc
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.torch.attention import Borders
@@ -28,7 +32,7 @@ def can_be_graphed(decoder: Decoder, recipe: Recipe, compiling: Compiling) -> bo
     """Whether replaying pays and gives what computing gives.
 
     Only adapters leave a GPU waiting. Dropout draws other numbers each time. Gradients of a replay lie in the
-    memory of the graph, and engines/torch/gradients.py moves those of the compute format out of it.
+    memory of the graph until engines/torch/gradients.py moves them out of it.
     """
     if recipe.lora is None or recipe.lora.dropout > 0 or recipe.training.remat == "block":
         return False
@@ -38,19 +42,17 @@ def can_be_graphed(decoder: Decoder, recipe: Recipe, compiling: Compiling) -> bo
 class GraphedDecoder:
     """The hidden states of a decoder in training mode, recorded with their gradients at the first call."""
 
-    def __init__(self, decoder: Decoder, row_length: int, device_use: threading.Lock) -> None:
+    def __init__(self, decoder: Decoder, device_use: threading.Lock) -> None:
         """Record nothing yet: kernels are compiled for the first batch.
 
         Args:
             decoder: What is recorded.
-            row_length: Of every micro-batch.
             device_use: Whoever else uses the device from another thread holds it meanwhile: a graph cannot be
                 recorded while memory is taken beside it.
         """
         self._decoder = decoder
         self._device_use = device_use
-        self._longest = 1 << (row_length - 1).bit_length()
-        self._replay: Callable[..., Tensor] | None = None
+        self._recording: _Recording | None = None
 
     def __call__(
         self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders | None
@@ -59,21 +61,51 @@ class GraphedDecoder:
         assert borders is not None
         if not torch.is_grad_enabled():
             return self._decoder.hidden(tokens, segment_ids, positions, borders)
-        inputs = (tokens, segment_ids, positions, borders.places)
-        if self._replay is None:
-            self._replay = self._recorded(inputs)
-        return self._replay(*inputs)
+        num_places, longest = self._recorded_for(borders)
+        # As many empty segments more at the end.
+        places = pad(borders.places, (0, num_places - len(borders.places)), value=tokens.numel())
+        inputs = (tokens, segment_ids, positions, places)
+        if self._recording is None:
+            replay = self._recorded(inputs, longest)
+            self._recording = _Recording(replay, num_places, longest)
+        return self._recording.replay(*inputs)
 
-    def _recorded(self, inputs: tuple[Tensor, ...]) -> Callable[..., Tensor]:
+    def _recorded_for(self, borders: Borders) -> tuple[int, int]:
+        """How many borders and how long an example the graph takes; forgets one that is too small."""
+        recording, num_places = self._recording, len(borders.places)
+        if recording is None:
+            return num_places, borders.longest
+        size = max(num_places, recording.num_places), max(borders.longest, recording.longest)
+        if size != (recording.num_places, recording.longest):
+            self._forget_recording()
+        return size
+
+    def _forget_recording(self) -> None:
+        """Give its memory back before the next one takes as much."""
+        self._recording = None
+        torch.cuda.synchronize()  # it may still be replayed
+        gc.collect()
+        torch.cuda.empty_cache()
+
+    def _recorded(self, inputs: tuple[Tensor, ...], longest: int) -> Callable[..., Tensor]:
         # The graph keeps what it was recorded with: later inputs are copied there.
         samples = tuple(tensor.clone() for tensor in inputs)
         # Recording has a stream of its own: torch would warn that gradients arrive from another one.
         torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
-        module = _DecoderModule(self._decoder, self._longest)
+        module = _DecoderModule(self._decoder, longest)
         with self._device_use, counted_as_replayed(inputs[0].device):
             graphed: Any = torch.cuda.make_graphed_callables(module, samples, allow_unused_input=True)
         replay: Callable[..., Tensor] = graphed
         return replay
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """A graph, and the borders that it takes."""
+
+    replay: Callable[..., Tensor]
+    num_places: int
+    longest: int
 
 
 class _DecoderModule(nn.Module):

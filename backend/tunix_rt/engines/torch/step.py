@@ -21,7 +21,7 @@ from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.torch.adafactor import Adafactor
 from tunix_rt.engines.torch.compiling import choose_compiling, compile_layers
 from tunix_rt.engines.torch.device_batch import DeviceBatch, MicroBatch, put_batch
-from tunix_rt.engines.torch.gradients import GradientSums, norm_of
+from tunix_rt.engines.torch.gradients import GradientSums, GraphGradientSums, norm_of
 from tunix_rt.engines.torch.graphing import GraphedDecoder, Hidden, can_be_graphed
 from tunix_rt.engines.torch.learning_rate import learning_rate_at
 from tunix_rt.engines.torch.liger import choose_liger, use_liger
@@ -69,7 +69,6 @@ class TrainStep:
         compute: torch.dtype = getattr(torch, recipe.training.precision.compute)
         self._loss = layout.wrap(decoder.module, decoder.layers, self._loss_of, compute=compute)
         self._weights = trained_weights(decoder.module, compute)
-        self._gradients = GradientSums(self._weights, recipe.training.gradient_accumulation_steps)
         self._optimizer = _make_optimizer(self._weights, recipe)
         self._learning_rate = learning_rate_at(recipe.training, num_steps)
         apply_remat(
@@ -82,7 +81,12 @@ class TrainStep:
             compile_layers(decoder.layers, recipe)
         self._hidden: Hidden = decoder.hidden
         if can_be_graphed(decoder, recipe, self.compiling):
-            self._hidden = GraphedDecoder(decoder, recipe.data.row_length, self._device_use)
+            self._hidden = GraphedDecoder(decoder, self._device_use)
+        self._gradients: GradientSums | GraphGradientSums = (
+            GraphGradientSums(self._weights)
+            if self.is_graphed
+            else GradientSums(self._weights, recipe.training.gradient_accumulation_steps)
+        )
         self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
         decoder.module.train()
 
@@ -156,6 +160,7 @@ class TrainStep:
             with self._dropout(step, index):
                 loss = self._loss(*micro_batch)
                 loss.backward()
+                self._gradients.add()
             losses.append(loss.detach())
         return self._layout.sum_over_processes(torch.stack(losses).sum())
 
