@@ -12,6 +12,7 @@ from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Prompt, Written
 from tunix_rt.engines.generation_model import WritingModel
+from tunix_rt.engines.generation_side_by_side import write_side_by_side
 from tunix_rt.engines.generation_tasks import Task, grouped
 from tunix_rt.engines.jax.devices import DeviceChoice
 from tunix_rt.engines.jax.generation.batch import LoadedModel
@@ -64,7 +65,9 @@ def write(
     results = [
         written
         for group in grouped(tasks)
-        for finished in model.batch(asked, num_rows=num_rows, num_slots=group[0].num_slots).write(group)
+        for finished in write_side_by_side(
+            model.batches(asked, num_rows=num_rows, num_slots=group[0].num_slots), group
+        )
         for written in finished
     ]
     assert len(results) == len(prompts)

@@ -119,7 +119,7 @@ class SevenRows:
     def admit(self, new: Newcomers, num_rows: int) -> None:
         assert len(new.rows) <= num_rows
 
-    def advance(self) -> NDArray[Any]:
+    def advance(self, num_awaited: int) -> NDArray[Any]:
         return np.full((STEPS_PER_PIECE, self._num_rows), 7)
 
 
@@ -143,6 +143,9 @@ class SevenModel:
             raise RuntimeError("out of memory")
         self.opened.append(num_rows)
         return Batch(SevenRows(num_rows), num_rows=num_rows, stop_ids=frozenset())
+
+    def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
+        return [self.batch(decoding, num_rows=num_rows, num_slots=num_slots)]
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         return "out of memory" in str(error)

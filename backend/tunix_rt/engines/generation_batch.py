@@ -6,8 +6,9 @@ depend on its neighbours.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -51,8 +52,31 @@ class DeviceRows(Protocol):
     def admit(self, new: Newcomers, num_rows: int) -> None:
         """Give prompts to rows that are free; `num_rows` is the most that come at a time at this size."""
 
-    def advance(self) -> NDArray[Any]:
-        """Some more tokens of every row, [steps, B], with IDLE or NOT_FINITE where there is none."""
+    def advance(self, num_awaited: int) -> NDArray[Any]:
+        """Some more tokens of every row, [steps, B], with IDLE or NOT_FINITE where there is none.
+
+        It may come back as soon as `num_awaited` rows are free: more tokens would let them idle.
+        """
+
+
+class Waiting:
+    """Tasks in the order in which they begin. Batches in several threads may take from them."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = list(tasks)
+        self._changing = Lock()
+
+    def take(self, choose: Callable[[Sequence[Task]], list[Task]]) -> list[Task]:
+        """Strike off the first of them, as many as are chosen."""
+        with self._changing:
+            chosen = choose(self._tasks)
+            del self._tasks[: len(chosen)]
+            return chosen
+
+    def see(self, look: Callable[[Sequence[Task]], int]) -> int:
+        """What a look at them tells."""
+        with self._changing:
+            return look(self._tasks)
 
 
 @dataclass(eq=False)
@@ -109,12 +133,15 @@ class Batch:
         self._num_devices = num_devices
         self._drafts: list[_Draft | None] = [None] * num_rows
 
-    def write(self, tasks: Sequence[Task]) -> Iterator[list[Written]]:
-        """Complete the prompts, in this order; each list is what ended between two looks."""
-        waiting = list(tasks)
-        while waiting or self.is_writing:
-            self.take(waiting)
-            if finished := [piece.written for piece in self.advance() if piece.written]:
+    def write(self, waiting: Waiting) -> Iterator[list[Written]]:
+        """Complete prompts until none wait; each list is what ended between two looks."""
+        while True:
+            while self.take(waiting):
+                pass
+            if not self.is_writing:
+                return
+            pieces = self.advance(waiting.see(self._num_wanted))
+            if finished := [piece.written for piece in pieces if piece.written]:
                 yield finished
 
     @property
@@ -132,11 +159,12 @@ class Batch:
         """What is being completed."""
         return [draft.task.prompt for draft in self._drafts if draft]
 
-    def take(self, waiting: list[Task]) -> None:
-        """Admit the first of those that wait, as many as come at a time, and strike them off the list."""
-        while admitted := self._next_to_admit(waiting):
+    def take(self, waiting: Waiting) -> bool:
+        """Admit the first of those that wait, as many as come at a time; whether there was room for them."""
+        admitted = waiting.take(self._next_to_admit)
+        if admitted:
             self._admit(admitted)
-            del waiting[: len(admitted)]
+        return bool(admitted)
 
     def drop(self, prompt: Prompt) -> None:
         """Free the row of a prompt. The device writes on until somebody else takes it; nobody looks."""
@@ -144,9 +172,12 @@ class Batch:
             if draft and draft.task.prompt is prompt:
                 self._drafts[row] = None
 
-    def advance(self) -> list[Piece]:
-        """What every row that has a prompt has written until the next look."""
-        columns = self._rows.advance().T.tolist()
+    def advance(self, num_awaited: int | None = None) -> list[Piece]:
+        """What every row that has a prompt has written until the next look.
+
+        It comes as soon as so many rows are free, at least where a device can tell; None: all of them.
+        """
+        columns = self._rows.advance(num_awaited or len(self._drafts)).T.tolist()
         pieces = []
         for row, (draft, column) in enumerate(zip(self._drafts, columns, strict=True)):
             if draft:
@@ -162,8 +193,12 @@ class Batch:
         """The prompts to read now: as many as come at a time, or none until so many rows are free."""
         if not waiting:
             return []
-        num_wanted = min(self._num_admitted(waiting[0]), len(waiting))
+        num_wanted = self._num_wanted(waiting)
         return next_to_admit(waiting, num_wanted) if len(self._free_rows) >= num_wanted else []
+
+    def _num_wanted(self, waiting: Sequence[Task]) -> int:
+        """Rows that must be free before the next prompts are read; all, if there are none."""
+        return min(self._num_admitted(waiting[0]), len(waiting)) if waiting else len(self._drafts)
 
     def _num_admitted(self, task: Task) -> int:
         """Prompts of this size that are read at a time."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Piece, Prompt
-from tunix_rt.engines.generation_batch import Batch
+from tunix_rt.engines.generation_batch import Batch, Waiting
 from tunix_rt.engines.generation_model import WritingModel, whole_rows
 from tunix_rt.engines.generation_refusals import out_of_memory, refused
 from tunix_rt.engines.generation_tasks import Task
@@ -100,7 +100,9 @@ class LiveBatches:
         waiting, batch = self._waiting[kind], self._batches[kind]
         # No more than fit now: a batch would let some wait until more can be read at a time.
         first = waiting[: batch.num_free]
-        batch.take(list(first))
+        coming = Waiting(first)
+        while batch.take(coming):
+            pass
         del waiting[: len(first)]
         if not waiting:
             del self._waiting[kind]

@@ -21,6 +21,9 @@ class WritingModel(Protocol):
     ) -> Batch:
         """An empty batch, with room for `num_slots` tokens a row."""
 
+    def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
+        """The same rows as one batch, or as several that are faster side by side."""
+
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that a device has no memory left."""
 

@@ -12,6 +12,7 @@ from tunix_rt.engines.generation import Prompt, Written
 from tunix_rt.engines.generation_live import LiveBatches
 from tunix_rt.engines.generation_model import WritingModel, whole_rows
 from tunix_rt.engines.generation_refusals import out_of_memory, refused
+from tunix_rt.engines.generation_side_by_side import write_side_by_side
 from tunix_rt.engines.generation_tasks import Task, grouped, power_of_two_above
 from tunix_rt.engines.models import ModelSource
 
@@ -92,9 +93,9 @@ class BatchGenerator(Generic[ModelT]):
     def _write_batch(
         self, pending: dict[int, Task], decoding: Decoding, num_rows: int, num_slots: int
     ) -> Iterator[list[Written]]:
-        """Complete what is pending and strike it off. However this ends, the batch is gone afterwards."""
-        batch = self.model.batch(decoding, num_rows=num_rows, num_slots=num_slots)
-        for finished in batch.write(list(pending.values())):
+        """Complete what is pending and strike it off. However this ends, the batches are gone afterwards."""
+        batches = self.model.batches(decoding, num_rows=num_rows, num_slots=num_slots)
+        for finished in write_side_by_side(batches, list(pending.values())):
             for written in finished:
                 del pending[id(written.prompt)]
             yield finished

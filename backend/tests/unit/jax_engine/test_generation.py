@@ -7,11 +7,15 @@ import pytest
 from support.generation import loaded, random_prompts, write
 from support.tiny_models import architecture_of, engine_params, tiny_model
 
+from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Prompt
+from tunix_rt.engines.generation_batch import Waiting
+from tunix_rt.engines.generation_tasks import Task
 from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.cache import empty_cache
 from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts, rotations_of_slots
+from tunix_rt.engines.jax.generation.writing import empty_rows
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.params import Params
 
@@ -69,6 +73,36 @@ def test_a_text_does_not_depend_on_its_batch(
 
 def test_rows_that_have_ended_are_given_the_next_prompts(model: LoadedModel, prompts: list[Prompt]) -> None:
     assert write(model, prompts, num_rows=4, **GREEDY) == write(model, prompts, num_rows=32, **GREEDY)
+
+
+def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> None:
+    """Several batches side by side take prompts in an order that depends on time."""
+    [prompt] = random_prompts([16], model.decoder.architecture.vocab_size)
+    decoder, num_rows = model.decoder, 16
+    rows = empty_rows(decoder, model.mesh, num_rows, 32)
+    cache, tokens = rows.cache, jnp.tile(jnp.asarray(prompt.token_ids), (4, 1))
+    for first in range(0, num_rows, 4):
+        places = jnp.arange(first, first + 4)
+        cache = read_prompts(decoder, model.weights, cache, tokens, places, rows.rotations)
+    step = jax.jit(next_logits, static_argnums=0)
+    newest, positions = jnp.full(num_rows, tokens[0, -1]), jnp.full(num_rows, 15)
+    for _ in range(4):
+        scores, cache = step(decoder, model.weights, cache, newest, positions, rows.rotations)
+        assert (scores == scores[0]).all()
+        newest, positions = scores.argmax(-1), positions + 1
+
+
+def test_a_cpu_comes_back_as_soon_as_enough_rows_are_free(model: LoadedModel, prompts: list[Prompt]) -> None:
+    batch = model.batch(Decoding(**GREEDY), num_rows=4, num_slots=64, steps_per_look=20)
+    waiting = Waiting(
+        Task(prompt, len(prompt.token_ids) + count)
+        for prompt, count in zip(prompts, (3, 30, 5, 11), strict=False)
+    )
+    while batch.take(waiting):
+        pass
+    looks = [[len(piece.token_ids) for piece in batch.advance(awaited)] for awaited in (1, 2, 4, 4)]
+    # Rows end after 3, 5, 11 and 30 tokens; a look has 20 at most.
+    assert looks == [[3, 3, 3, 3], [2, 2, 2], [20, 6], [5]]
 
 
 def test_a_loop_over_the_layers_writes_the_same(

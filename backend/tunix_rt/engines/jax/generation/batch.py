@@ -13,10 +13,10 @@ from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.generation_batch import IDLE, STEPS_PER_LOOK, Batch, Newcomers
 from tunix_rt.engines.generation_rows import Room, default_rows
 from tunix_rt.engines.jax.devices import DeviceChoice
+from tunix_rt.engines.jax.generation.cores import STEPS_OF_SMALL_MODELS, is_small_model, num_batches
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights
-from tunix_rt.engines.jax.generation.lanes import Lanes, num_lanes
 from tunix_rt.engines.jax.generation.sampling import Choice
-from tunix_rt.engines.jax.generation.writing import Begun, Rows, admit, empty_rows, write_on
+from tunix_rt.engines.jax.generation.writing import Begun, Rows, admit, empty_rows, write_on, write_until_free
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
 
 # XLA's library for CPUs does not say why it failed. Seen where memory was short; with fewer rows it went on.
@@ -37,6 +37,11 @@ class LoadedModel:
     def num_devices(self) -> int:
         """Each of them has a copy of the weights, and its part of every batch."""
         return self.mesh.size
+
+    @property
+    def is_one_cpu(self) -> bool:
+        """Whether the loop over tokens runs where the program runs, so that it can end at any of them."""
+        return self.choice.platform == "cpu" and self.num_devices == 1
 
     @cached_property
     def stops(self) -> jax.Array:
@@ -61,18 +66,18 @@ class LoadedModel:
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
     ) -> Batch:
         """An empty batch, with room for `num_slots` tokens a row."""
-        is_one_cpu = self.choice.platform == "cpu" and self.num_devices == 1
-        count = num_lanes(num_rows, self.weight_bytes) if is_one_cpu else 1
-        lanes = [
-            _JaxRows(self, Choice.of(decoding), num_rows // count, num_slots, steps_per_look)
+        rows = _JaxRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look)
+        return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids, num_devices=self.num_devices)
+
+    def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
+        """The same rows, those of a small model shared out to the cores of a CPU."""
+        is_small = self.is_one_cpu and is_small_model(self.weight_bytes)
+        count = num_batches(num_rows) if is_small else 1
+        num_steps = STEPS_OF_SMALL_MODELS if is_small else STEPS_PER_LOOK
+        return [
+            self.batch(decoding, num_rows=num_rows // count, num_slots=num_slots, steps_per_look=num_steps)
             for _ in range(count)
         ]
-        return Batch(
-            Lanes(lanes) if count > 1 else lanes[0],
-            num_rows=num_rows,
-            stop_ids=self.stop_ids,
-            num_devices=self.num_devices,
-        )
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that a device has no memory left."""
@@ -97,9 +102,21 @@ class _JaxRows:
         begun = Begun(**self._filled_up(new, num_rows))
         self._rows = admit(model.decoder, model.mesh, model.weights, self._rows, begun)
 
-    def advance(self) -> NDArray[Any]:
+    def advance(self, num_awaited: int) -> NDArray[Any]:
         """Some more tokens of every row."""
         model = self._model
+        if model.is_one_cpu:
+            self._rows, written, num_made = write_until_free(
+                model.decoder,
+                model.mesh,
+                model.weights,
+                self._rows,
+                model.stops,
+                np.int32(num_awaited),
+                choice=self._choice,
+                num_steps=self._num_steps,
+            )
+            return np.asarray(written)[: int(num_made)]
         self._rows, written = write_on(
             model.decoder,
             model.mesh,
@@ -114,6 +131,8 @@ class _JaxRows:
     def _filled_up(self, new: Newcomers, num_rows: int) -> dict[str, Any]:
         """The program has its own number of rows; those that are left over go nowhere."""
         num_missing = num_rows - len(new.rows)
+        if not num_missing:
+            return new._asdict()
         arrays = {
             name: np.concatenate([array, np.repeat(array[-1:], num_missing, axis=0)])
             for name, array in new._asdict().items()

@@ -112,6 +112,37 @@ def write_on(
     return _by_row(decoder, mesh, rows), written
 
 
+@partial(jax.jit, static_argnames=("decoder", "mesh", "choice", "num_steps"), donate_argnames="rows")
+def write_until_free(
+    decoder: Decoder,
+    mesh: Mesh,
+    weights: Weights,
+    rows: Rows,
+    stop_ids: Array,
+    num_awaited: Array,
+    *,
+    choice: Choice,
+    num_steps: int,
+) -> tuple[Rows, Array, Array]:
+    """The same, until so many rows are free; also how many tokens that were, at most `num_steps`.
+
+    For CPUs: before every token, another device would have to tell its host whether to go on.
+    """
+
+    def goes_on(state: tuple[Array, Rows, Array]) -> Array:
+        step, rows, _ = state
+        return (step < num_steps) & (jnp.sum(~rows.is_writing) < num_awaited)
+
+    def write_one(state: tuple[Array, Rows, Array]) -> tuple[Array, Rows, Array]:
+        step, rows, written = state
+        rows, tokens = _write_one(decoder, weights, rows, stop_ids, choice)
+        return step + 1, rows, jax.lax.dynamic_update_index_in_dim(written, tokens, step, axis=0)
+
+    nothing = jnp.full((num_steps, len(rows.tokens)), IDLE, jnp.int32)
+    step, rows, written = jax.lax.while_loop(goes_on, write_one, (jnp.int32(0), rows, nothing))
+    return _by_row(decoder, mesh, rows), written, step
+
+
 def _write_one(
     decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, choice: Choice
 ) -> tuple[Rows, Array]:

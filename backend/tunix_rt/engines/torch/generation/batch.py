@@ -59,6 +59,10 @@ class LoadedModel:
         rows = _TorchRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look)
         return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids)
 
+    def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
+        """One batch: torch shares its products out to all cores."""
+        return [self.batch(decoding, num_rows=num_rows, num_slots=num_slots)]
+
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that the device has no memory left."""
         return is_out_of_memory(error)
@@ -105,8 +109,8 @@ class _TorchRows:
             self._draws[rows] = draws_of(new.keys, self._draws.shape[1]).to(self._device)
 
     @torch.inference_mode()
-    def advance(self) -> NDArray[Any]:
-        """Some more tokens of every row."""
+    def advance(self, num_awaited: int) -> NDArray[Any]:
+        """Some more tokens of every row. The host would have to wait to know how many are free."""
         written = torch.stack([self._write_one() for _ in range(self._num_steps)])
         numbers: NDArray[Any] = written.cpu().numpy()
         return numbers

@@ -1,0 +1,154 @@
+"""Batches side by side: every prompt keeps its own text, and none waits for another's."""
+
+import threading
+from collections.abc import Sequence
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tunix_rt.engines.generation import Prompt, Written
+from tunix_rt.engines.generation_batch import IDLE, Batch, Newcomers
+from tunix_rt.engines.generation_side_by_side import write_side_by_side
+from tunix_rt.engines.generation_tasks import Task
+from tunix_rt.engines.jax.generation.cores import is_small_model, num_batches
+
+STEPS = 4
+
+
+class CountingRows:
+    """Rows without a model: each writes the numbers that follow the last token of its prompt."""
+
+    def __init__(self, num_rows: int) -> None:
+        self.num_admitted = 0
+        self.awaited: list[int] = []
+        self._newest = np.full(num_rows, IDLE)
+        self._missing = np.zeros(num_rows, int)
+
+    def admit(self, new: Newcomers, num_rows: int) -> None:
+        assert len(new.rows) <= num_rows
+        assert not (self._missing[new.rows] > 0).any()
+        self.num_admitted += len(new.rows)
+        self._newest[new.rows] = new.tokens
+        self._missing[new.rows] = new.lengths - new.positions - 1
+
+    def advance(self, num_awaited: int) -> NDArray[Any]:
+        self.awaited.append(num_awaited)
+        ahead = np.arange(1, STEPS + 1)[:, None]
+        written = np.where(ahead <= self._missing, self._newest + ahead, IDLE)
+        self._newest += STEPS
+        self._missing -= STEPS
+        return written
+
+
+class GatedRows(CountingRows):
+    """Rows that write nothing before the gate opens."""
+
+    def __init__(self, num_rows: int, gate: Event) -> None:
+        super().__init__(num_rows)
+        self._gate = gate
+
+    def advance(self, num_awaited: int) -> NDArray[Any]:
+        assert self._gate.wait(timeout=30)
+        return super().advance(num_awaited)
+
+
+class FullRows(CountingRows):
+    """Rows that have no memory for a prompt."""
+
+    def admit(self, new: Newcomers, num_rows: int) -> None:
+        raise RuntimeError("out of memory")
+
+
+def _tasks(count: int) -> list[Task]:
+    """Prompt n is the number 100 n, and has the 1 to 7 numbers behind it to write."""
+    return [
+        Task(Prompt(str(number), [number * 100]), length=2 + number % 7, seed=number)
+        for number in range(count)
+    ]
+
+
+def _batches(*rows: CountingRows, num_rows: int = 4) -> list[Batch]:
+    return [Batch(each, num_rows=num_rows, stop_ids=frozenset()) for each in rows]
+
+
+def _texts(results: Sequence[Written]) -> dict[str, tuple[int, ...]]:
+    return {one.prompt.key: one.token_ids for one in results}
+
+
+def _expected(count: int) -> dict[str, tuple[int, ...]]:
+    return {
+        str(number): tuple(range(number * 100 + 1, number * 100 + 2 + number % 7)) for number in range(count)
+    }
+
+
+@pytest.mark.parametrize("num_batches", [1, 2, 5])
+@pytest.mark.parametrize("num_tasks", [0, 1, 3, 30])
+def test_every_prompt_is_written_on_in_its_own_row(num_batches: int, num_tasks: int) -> None:
+    batches = _batches(*[CountingRows(4) for _ in range(num_batches)])
+    lists = list(write_side_by_side(batches, _tasks(num_tasks)))
+    assert all(lists)
+    assert _texts([one for finished in lists for one in finished]) == _expected(num_tasks)
+
+
+def test_few_prompts_are_shared_evenly() -> None:
+    rows = [CountingRows(8) for _ in range(4)]
+    list(write_side_by_side(_batches(*rows, num_rows=8), _tasks(10)))
+    assert [each.num_admitted for each in rows] == [3, 3, 2, 2]
+
+
+def test_none_waits_for_another_one() -> None:
+    gate = Event()
+    free, gated = CountingRows(4), GatedRows(4, gate)
+    results = write_side_by_side(_batches(free, gated), _tasks(30))
+    found: list[Written] = []
+    try:
+        while len(found) < 26:  # all but the four that the gated batch begins with
+            found += next(results)
+    finally:
+        gate.set()
+    found += [one for finished in results for one in finished]
+    assert (free.num_admitted, gated.num_admitted) == (26, 4)
+    assert _texts(found) == _expected(30)
+
+
+def test_what_fails_in_one_ends_all_of_them() -> None:
+    results = write_side_by_side(_batches(CountingRows(4), FullRows(4)), _tasks(1000))
+    with pytest.raises(RuntimeError, match="out of memory"):
+        list(results)
+    assert not _writing_threads()
+
+
+def test_whoever_stops_listening_ends_them() -> None:
+    rows = [CountingRows(4), CountingRows(4)]
+    results = write_side_by_side(_batches(*rows), _tasks(100_000))
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    assert sum(each.num_admitted for each in rows) < 100_000
+    assert not _writing_threads()
+
+
+def _writing_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("batch_")]
+
+
+def test_a_batch_awaits_room_for_the_next_prompts_and_then_the_end_of_all() -> None:
+    rows = CountingRows(8)
+    list(write_side_by_side(_batches(rows, num_rows=8), _tasks(30)))
+    assert set(rows.awaited) == {2, 8}  # a quarter at a time, while prompts wait
+    assert sorted(rows.awaited) == rows.awaited
+
+
+@pytest.mark.parametrize(
+    ("num_rows", "num_cores", "expected"),
+    [(32, 2, 2), (32, 1, 1), (32, 16, 8), (24, 5, 4), (8, 2, 2), (4, 2, 1), (33, 2, 1)],
+)
+def test_each_core_has_a_batch_of_enough_rows(num_rows: int, num_cores: int, expected: int) -> None:
+    assert num_batches(num_rows, num_cores) == expected
+
+
+def test_only_what_one_core_can_hold_is_small() -> None:
+    assert is_small_model(2 * 2**20)
+    assert not is_small_model(500 * 2**20)
