@@ -3,7 +3,7 @@
 import pytest
 
 from tunix_rt.engines.generation import Prompt
-from tunix_rt.engines.generation_tasks import Task, grouped, next_to_admit, size_for
+from tunix_rt.engines.generation_tasks import Task, grouped, next_to_admit, size_for, slots_for
 
 
 def a_task(num_prompt_tokens: int, length: int) -> Task:
@@ -13,6 +13,19 @@ def a_task(num_prompt_tokens: int, length: int) -> Task:
 @pytest.mark.parametrize(("num_tokens", "size"), [(1, 32), (32, 32), (33, 64), (130, 256), (256, 256)])
 def test_sizes_are_powers_of_two(num_tokens: int, size: int) -> None:
     assert size_for(num_tokens) == size
+
+
+@pytest.mark.parametrize(
+    ("num_tokens", "num_slots"),
+    [(5, 32), (130, 256), (512, 512), (513, 640), (544, 640), (1024, 1024), (1100, 1280)],
+)
+def test_large_caches_have_sizes_between_powers_of_two(num_tokens: int, num_slots: int) -> None:
+    assert slots_for(num_tokens) == num_slots
+    assert a_task(4, num_tokens).num_slots == num_slots
+
+
+def test_a_cache_holds_the_prompt_as_it_is_filled_up() -> None:
+    assert a_task(520, 530).prompt_size == a_task(520, 530).num_slots == 1024
 
 
 def test_prompts_are_grouped_by_what_they_may_become_longest_first() -> None:

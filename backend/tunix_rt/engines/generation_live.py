@@ -12,7 +12,7 @@ from tunix_rt.engines.generation import Piece, Prompt
 from tunix_rt.engines.generation_batch import Batch, Waiting
 from tunix_rt.engines.generation_model import WritingModel, whole_rows
 from tunix_rt.engines.generation_refusals import out_of_memory, refused
-from tunix_rt.engines.generation_tasks import Task
+from tunix_rt.engines.generation_tasks import Task, size_for
 
 STEPS_PER_PIECE = 4
 """Fewer than evaluation has: somebody reads along."""
@@ -53,7 +53,8 @@ class LiveBatches:
             return
         length = min(len(prompt.token_ids) + decoding.max_new_tokens, self._architecture.max_positions)
         task = Task(prompt, length, decoding.seed)
-        kind = _Kind(decoding.temperature, decoding.top_p, task.num_slots)
+        # Powers of two alone: every kind that is in use holds a batch.
+        kind = _Kind(decoding.temperature, decoding.top_p, size_for(task.length))
         self._waiting.setdefault(kind, []).append(task)
 
     def drop(self, prompt: Prompt) -> None:

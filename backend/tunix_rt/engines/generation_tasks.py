@@ -10,6 +10,7 @@ from itertools import groupby
 from tunix_rt.engines.generation import Prompt
 
 _SMALLEST = 32
+_LARGEST_WITHOUT_QUARTERS = 512
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Task:
 
     @property
     def num_slots(self) -> int:
-        """Slots of the cache in which it fits."""
-        return size_for(self.length)
+        """Slots of the cache in which it fits, and its prompt as it is read."""
+        return max(slots_for(self.length), self.prompt_size)
 
 
 def size_for(num_tokens: int) -> int:
@@ -50,6 +51,19 @@ def size_for(num_tokens: int) -> int:
         5 -> 32, 130 -> 256
     """
     return max(_SMALLEST, power_of_two_above(num_tokens))
+
+
+def slots_for(num_tokens: int) -> int:
+    """The same; above 512 also the quarters between two powers of two, since every token looks at all slots.
+
+    Example:
+        5 -> 32, 130 -> 256, 544 -> 640
+    """
+    size = size_for(num_tokens)
+    if size <= _LARGEST_WITHOUT_QUARTERS:
+        return size
+    quarter = size // 8
+    return -(-num_tokens // quarter) * quarter
 
 
 def grouped(tasks: Iterable[Task]) -> Iterator[list[Task]]:
