@@ -22,7 +22,7 @@ class CountingRows:
     """Rows without a model: each writes the numbers that follow the last token of its prompt."""
 
     def __init__(self, num_rows: int) -> None:
-        self.num_admitted = 0
+        self.admitted: list[int] = []
         self.awaited: list[int] = []
         self._newest = np.full(num_rows, IDLE)
         self._missing = np.zeros(num_rows, int)
@@ -30,9 +30,13 @@ class CountingRows:
     def admit(self, new: Newcomers, num_rows: int) -> None:
         assert len(new.rows) <= num_rows
         assert not (self._missing[new.rows] > 0).any()
-        self.num_admitted += len(new.rows)
+        self.admitted.append(len(new.rows))
         self._newest[new.rows] = new.tokens
         self._missing[new.rows] = new.lengths - new.positions - 1
+
+    @property
+    def num_admitted(self) -> int:
+        return sum(self.admitted)
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
         self.awaited.append(num_awaited)
@@ -139,6 +143,27 @@ def test_a_batch_awaits_room_for_the_next_prompts_and_then_the_end_of_all() -> N
     list(write_side_by_side(_batches(rows, num_rows=8), _tasks(30)))
     assert set(rows.awaited) == {2, 8}  # a quarter at a time, while prompts wait
     assert sorted(rows.awaited) == rows.awaited
+
+
+@pytest.mark.parametrize(("reads_in_turn", "expected"), [(False, [2, 2, 2, 2, 2]), (True, [8, 2])])
+def test_what_is_read_in_turn_comes_as_soon_as_there_is_room(
+    reads_in_turn: bool, expected: list[int]
+) -> None:
+    rows = CountingRows(8)
+    batch = Batch(rows, num_rows=8, stop_ids=frozenset(), reads_in_turn=reads_in_turn)
+    tasks = [Task(Prompt(str(number), [number * 100]), length=3) for number in range(10)]
+    results = [one for finished in write_side_by_side([batch], tasks) for one in finished]
+    assert rows.admitted == expected
+    assert rows.awaited == [2, 8]  # a quarter of the rows; then nobody waits
+    assert _texts(results) == {str(n): (n * 100 + 1, n * 100 + 2) for n in range(10)}
+
+
+def test_long_prompts_come_a_few_at_a_time_also_where_they_are_read_in_turn() -> None:
+    rows = CountingRows(8)
+    batch = Batch(rows, num_rows=8, stop_ids=frozenset(), reads_in_turn=True)
+    tasks = [Task(Prompt(str(number), [number] * 4096), length=4097) for number in range(8)]
+    list(write_side_by_side([batch], tasks))
+    assert rows.admitted == [4, 4]
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,13 @@ class Batch:
     """Rows of a batch that are given prompts until there are none left."""
 
     def __init__(
-        self, rows: DeviceRows, *, num_rows: int, stop_ids: frozenset[int], num_devices: int = 1
+        self,
+        rows: DeviceRows,
+        *,
+        num_rows: int,
+        stop_ids: frozenset[int],
+        num_devices: int = 1,
+        reads_in_turn: bool = False,
     ) -> None:
         """Take rows in which nobody writes.
 
@@ -127,10 +133,13 @@ class Batch:
             num_rows: How many there are; a multiple of the number of devices.
             stop_ids: Tokens that end a text.
             num_devices: Devices that share the rows.
+            reads_in_turn: Whether prompts that come together are read one after the other. Then few of them
+                cost little, and as many may come as there is room for.
         """
         self._rows = rows
         self._stop_ids = stop_ids
         self._num_devices = num_devices
+        self._reads_in_turn = reads_in_turn
         self._drafts: list[_Draft | None] = [None] * num_rows
 
     def write(self, waiting: Waiting) -> Iterator[list[Written]]:
@@ -190,21 +199,27 @@ class Batch:
         return [row for row, draft in enumerate(self._drafts) if draft is None]
 
     def _next_to_admit(self, waiting: Sequence[Task]) -> list[Task]:
-        """The prompts to read now: as many as come at a time, or none until so many rows are free."""
-        if not waiting:
+        """The prompts to read now, or none until enough rows are free."""
+        num_free = len(self._free_rows)
+        if not waiting or num_free < self._num_wanted(waiting):
             return []
-        num_wanted = self._num_wanted(waiting)
-        return next_to_admit(waiting, num_wanted) if len(self._free_rows) >= num_wanted else []
+        return next_to_admit(waiting, min(num_free, self._num_admitted(waiting[0])))
 
     def _num_wanted(self, waiting: Sequence[Task]) -> int:
         """Rows that must be free before the next prompts are read; all, if there are none."""
-        return min(self._num_admitted(waiting[0]), len(waiting)) if waiting else len(self._drafts)
+        if not waiting:
+            return len(self._drafts)
+        return min(self._num_devices * self._share(waiting[0], _ADMISSIONS_PER_BATCH), len(waiting))
 
     def _num_admitted(self, task: Task) -> int:
-        """Prompts of this size that are read at a time."""
+        """Prompts of this size that come at a time, at most."""
+        return self._num_devices * self._share(task, 1 if self._reads_in_turn else _ADMISSIONS_PER_BATCH)
+
+    def _share(self, task: Task, num_shares: int) -> int:
+        """Rows of a device in such a part of the batch, fewer if prompts of this size are long."""
         per_device = len(self._drafts) // self._num_devices
         most = max(1, _TOKENS_PER_ADMISSION // task.prompt_size)
-        return min(most, max(1, per_device // _ADMISSIONS_PER_BATCH)) * self._num_devices
+        return min(most, max(1, per_device // num_shares))
 
     def _admit(self, tasks: list[Task]) -> None:
         rows = self._free_rows[: len(tasks)]

@@ -15,7 +15,7 @@ from tunix_rt.engines.generation_tasks import Task
 from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.generation.cache import empty_cache
 from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts, rotations_of_slots
-from tunix_rt.engines.jax.generation.writing import empty_rows
+from tunix_rt.engines.jax.generation.writing import Begun, admit, admit_in_turn, empty_rows
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.params import Params
 
@@ -90,6 +90,27 @@ def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> Non
         scores, cache = step(decoder, model.weights, cache, newest, positions, rows.rotations)
         assert (scores == scores[0]).all()
         newest, positions = scores.argmax(-1), positions + 1
+
+
+def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
+    """A CPU reads the prompts of a large model together, and those of small ones and of chats in turn."""
+    prompts = random_prompts([16, 16, 16], model.decoder.architecture.vocab_size)
+    new = Begun(
+        prompts=np.array([prompt.token_ids for prompt in prompts], np.int32),
+        rows=np.array([3, 0, 1], np.int32),
+        tokens=np.array([prompt.token_ids[-1] for prompt in prompts], np.int32),
+        positions=np.full(3, 15, np.int32),
+        lengths=np.array([20, 30, 40], np.int32),
+        keys=np.arange(6, dtype=np.uint32).reshape(3, 2),
+    )
+    decoder, mesh, weights = model.decoder, model.mesh, model.weights
+    in_turn = admit_in_turn(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), new, np.int32(2))
+    # There is no row 4: of the two that are wanted, nobody comes third.
+    filled_up = new._replace(rows=np.array([3, 0, 4], np.int32))
+    together = admit(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), filled_up)
+    assert in_turn.is_writing.tolist() == [True, False, False, True]
+    assert in_turn.lengths.tolist() == [30, 0, 0, 20]
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5), in_turn, together)
 
 
 def test_a_cpu_comes_back_as_soon_as_enough_rows_are_free(model: LoadedModel, prompts: list[Prompt]) -> None:

@@ -16,8 +16,17 @@ from tunix_rt.engines.jax.devices import DeviceChoice
 from tunix_rt.engines.jax.generation.cores import STEPS_OF_SMALL_MODELS, is_small_model, num_batches
 from tunix_rt.engines.jax.generation.forward import Decoder, Weights
 from tunix_rt.engines.jax.generation.sampling import Choice
-from tunix_rt.engines.jax.generation.writing import Begun, Rows, admit, empty_rows, write_on, write_until_free
+from tunix_rt.engines.jax.generation.writing import (
+    Begun,
+    Rows,
+    admit,
+    admit_in_turn,
+    empty_rows,
+    write_on,
+    write_until_free,
+)
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
+from tunix_rt.engines.jax.sharding import replicated
 
 # XLA's library for CPUs does not say why it failed. Seen where memory was short; with fewer rows it went on.
 _CPU_FAILED = "YNNPACK operation failed"
@@ -46,7 +55,9 @@ class LoadedModel:
     @cached_property
     def stops(self) -> jax.Array:
         """The stop tokens as the device reads them; a number that no token has stands for none."""
-        return jax.numpy.asarray(sorted(self.stop_ids) or [IDLE], "int32")
+        numbers = np.asarray(sorted(self.stop_ids) or [IDLE], np.int32)
+        stops: jax.Array = jax.device_put(numbers, replicated(self.mesh))
+        return stops
 
     @property
     def weight_bytes(self) -> int:
@@ -65,19 +76,30 @@ class LoadedModel:
     def batch(
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
     ) -> Batch:
-        """An empty batch, with room for `num_slots` tokens a row."""
-        rows = _JaxRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look)
-        return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids, num_devices=self.num_devices)
+        """An empty batch for prompts that come one by one, with room for `num_slots` tokens a row."""
+        return self._batch(decoding, num_rows, num_slots, steps_per_look, reads_in_turn=self.is_one_cpu)
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
-        """The same rows, those of a small model shared out to the cores of a CPU."""
+        """The same for many prompts, the rows of a small model shared out to the cores of a CPU."""
         is_small = self.is_one_cpu and is_small_model(self.weight_bytes)
         count = num_batches(num_rows) if is_small else 1
         num_steps = STEPS_OF_SMALL_MODELS if is_small else STEPS_PER_LOOK
         return [
-            self.batch(decoding, num_rows=num_rows // count, num_slots=num_slots, steps_per_look=num_steps)
+            self._batch(decoding, num_rows // count, num_slots, num_steps, reads_in_turn=is_small)
             for _ in range(count)
         ]
+
+    def _batch(
+        self, decoding: Decoding, num_rows: int, num_slots: int, num_steps: int, *, reads_in_turn: bool
+    ) -> Batch:
+        rows = _JaxRows(self, Choice.of(decoding), num_rows, num_slots, num_steps, reads_in_turn)
+        return Batch(
+            rows,
+            num_rows=num_rows,
+            stop_ids=self.stop_ids,
+            num_devices=self.num_devices,
+            reads_in_turn=reads_in_turn,
+        )
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that a device has no memory left."""
@@ -88,9 +110,16 @@ class _JaxRows:
     """`DeviceRows` as two programs, compiled once each."""
 
     def __init__(
-        self, model: LoadedModel, choice: Choice, num_rows: int, num_slots: int, num_steps: int
+        self,
+        model: LoadedModel,
+        choice: Choice,
+        num_rows: int,
+        num_slots: int,
+        num_steps: int,
+        reads_in_turn: bool,
     ) -> None:
         self._model = model
+        self._reads_in_turn = reads_in_turn
         self._num_steps = num_steps
         self._choice = choice
         self._num_rows = num_rows
@@ -100,13 +129,17 @@ class _JaxRows:
         """Give prompts to rows that are free."""
         model = self._model
         begun = Begun(**self._filled_up(new, num_rows))
-        self._rows = admit(model.decoder, model.mesh, model.weights, self._rows, begun)
+        if self._reads_in_turn:
+            num_new = np.int32(len(new.rows))
+            self._rows = admit_in_turn(model.decoder, model.mesh, model.weights, self._rows, begun, num_new)
+        else:
+            self._rows = admit(model.decoder, model.mesh, model.weights, self._rows, begun)
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
         """Some more tokens of every row."""
         model = self._model
         if model.is_one_cpu:
-            self._rows, written, num_made = write_until_free(
+            self._rows, written = write_until_free(
                 model.decoder,
                 model.mesh,
                 model.weights,
@@ -116,7 +149,9 @@ class _JaxRows:
                 choice=self._choice,
                 num_steps=self._num_steps,
             )
-            return np.asarray(written)[: int(num_made)]
+            tokens = np.asarray(written)
+            made: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
+            return made
         self._rows, written = write_on(
             model.decoder,
             model.mesh,

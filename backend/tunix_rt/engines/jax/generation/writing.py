@@ -77,19 +77,23 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
 def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun) -> Rows:
     """Give prompts to rows that are free."""
     new = Begun(*jax.lax.with_sharding_constraint(tuple(new), _places(mesh)))
-    with matrix_precision(decoder.dtype):
-        cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
-    where = new.rows
-    admitted = Rows(
-        cache,
-        rows.tokens.at[where].set(new.tokens, mode="drop"),
-        rows.positions.at[where].set(new.positions, mode="drop"),
-        rows.lengths.at[where].set(new.lengths, mode="drop"),
-        rows.is_writing.at[where].set(True, mode="drop"),
-        rows.keys.at[where].set(new.keys, mode="drop"),
-        rows.rotations,
-    )
-    return _by_row(decoder, mesh, admitted)
+    return _by_row(decoder, mesh, _begin(decoder, weights, rows, new))
+
+
+@partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
+def admit_in_turn(
+    decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun, num_new: Array
+) -> Rows:
+    """The same with the first `num_new` prompts, one after the other.
+
+    For CPUs: one prompt keeps a core busy, and one that only fills up the program would cost as much.
+    """
+
+    def begin_next(number: Array, rows: Rows) -> Rows:
+        one = Begun(*(jax.lax.dynamic_slice_in_dim(numbers, number, 1) for numbers in new))
+        return _begin(decoder, weights, rows, one)
+
+    return _by_row(decoder, mesh, jax.lax.fori_loop(0, num_new, begin_next, rows))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh", "choice", "num_steps"), donate_argnames="rows")
@@ -123,8 +127,8 @@ def write_until_free(
     *,
     choice: Choice,
     num_steps: int,
-) -> tuple[Rows, Array, Array]:
-    """The same, until so many rows are free; also how many tokens that were, at most `num_steps`.
+) -> tuple[Rows, Array]:
+    """The same, until so many rows are free; IDLE in all rows for tokens that are not made any more.
 
     For CPUs: before every token, another device would have to tell its host whether to go on.
     """
@@ -139,8 +143,23 @@ def write_until_free(
         return step + 1, rows, jax.lax.dynamic_update_index_in_dim(written, tokens, step, axis=0)
 
     nothing = jnp.full((num_steps, len(rows.tokens)), IDLE, jnp.int32)
-    step, rows, written = jax.lax.while_loop(goes_on, write_one, (jnp.int32(0), rows, nothing))
-    return _by_row(decoder, mesh, rows), written, step
+    _, rows, written = jax.lax.while_loop(goes_on, write_one, (jnp.int32(0), rows, nothing))
+    return _by_row(decoder, mesh, rows), written
+
+
+def _begin(decoder: Decoder, weights: Weights, rows: Rows, new: Begun) -> Rows:
+    with matrix_precision(decoder.dtype):
+        cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
+    where = new.rows
+    return Rows(
+        cache,
+        rows.tokens.at[where].set(new.tokens, mode="drop"),
+        rows.positions.at[where].set(new.positions, mode="drop"),
+        rows.lengths.at[where].set(new.lengths, mode="drop"),
+        rows.is_writing.at[where].set(True, mode="drop"),
+        rows.keys.at[where].set(new.keys, mode="drop"),
+        rows.rotations,
+    )
 
 
 def _write_one(
