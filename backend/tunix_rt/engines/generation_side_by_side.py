@@ -27,20 +27,24 @@ def write_side_by_side(batches: Sequence[Batch], tasks: Sequence[Task]) -> Itera
     # Dealt out in turn, so that few prompts are shared evenly; the rest is taken by whoever has room.
     first, waiting = tasks[:num_rows], Waiting(tasks[num_rows:])
     reports: SimpleQueue[Report] = SimpleQueue()
-    stop = Event()
+    start, stop = Event(), Event()
     with ThreadPoolExecutor(len(batches), "batch") as threads:
         try:
             for number, batch in enumerate(batches):
                 share = Waiting(first[number :: len(batches)])
-                threads.submit(_write, batch, share, waiting, reports, stop)
+                threads.submit(_write, batch, share, waiting, reports, start, stop)
+            # Not one by one: a thread that begins to work keeps the next one from being started.
+            start.set()
             yield from _results(reports, len(batches))
         finally:
             stop.set()
+            start.set()
 
 
 def _write(
-    batch: Batch, share: Waiting, waiting: Waiting, reports: "SimpleQueue[Report]", stop: Event
+    batch: Batch, share: Waiting, waiting: Waiting, reports: "SimpleQueue[Report]", start: Event, stop: Event
 ) -> None:
+    start.wait()
     try:
         while batch.take(share):
             pass

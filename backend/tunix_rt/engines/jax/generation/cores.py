@@ -7,9 +7,9 @@ over the cores by XLA itself, and every batch would only read its weights from m
 
 from tunix_rt.files.host import usable_cores
 
-STEPS_OF_SMALL_MODELS = 64
-"""Tokens between two looks, at most. With 16, eight cores wait for the one thread at a time that Python lets
-ask for more."""
+STEPS_OF_SMALL_MODELS = 256
+"""Tokens between two looks, at most: a tenth of a second. A look ends earlier when there is room for the next
+prompts; with fewer tokens, many cores wait for the one thread at a time that Python lets ask for more."""
 
 # Two batches of two rows are no faster than one of four.
 _FEWEST_ROWS = 4
