@@ -1,8 +1,8 @@
 """How much faster the tiny Gemma writes in batches of 32 than one text at a time, on this CPU.
 
 The same weights and prompts, greedy, every text 96 tokens long. Batches of 32 and of 1 take turns, so that a
-busy machine slows both alike. Before them, transformers' `generate` writes one text at a time; in between,
-each would slow the other. Prints a table and exits 1 when the ratio is below its bar.
+busy machine slows both alike. Before them, transformers' `generate` writes one text at a time; in between, it
+would slow what comes after it. Prints a table and exits 1 when the ratio is below its bar.
 
     python -m benchmarks.generation_cpu [--rounds 9] [--alone] [--json FILE]
 
@@ -156,7 +156,7 @@ def transformers_model(generator: JaxGenerator) -> Any:
         export_model(target, params, None, recipe, generator.source, generator.encoder)
         model = AutoModelForCausalLM.from_pretrained(target).eval()
     model.generation_config.eos_token_id = None
-    torch.set_num_threads(1)  # twice as fast on 16 cores: the model is too small for more
+    torch.set_num_threads(1)  # faster on 16 cores: the model is too small for more
     return model
 
 
