@@ -127,10 +127,10 @@ def test_texts_that_do_not_answer_the_eval_set_are_refused(texts: Path, evalset:
     texts.write_text(more)
     error = invoke("score", "--predictions", texts, "--eval-set", evalset).exception
     assert isinstance(error, DataError)
-    assert "4 problems" in error.detail
     assert "line 4: a second text for 'sum-0'" in error.detail
     assert "line 5: no item" in error.detail
     assert "line 6: no text" in error.detail
+    assert "line 7: " in error.detail
     texts.write_text('{"id": "sum-0", "text": "8"}\n{"id": "sum-9", "text": "8"}\n')
     error = invoke("score", "--predictions", texts, "--eval-set", evalset).exception
     assert isinstance(error, DataError)

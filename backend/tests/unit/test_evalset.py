@@ -61,6 +61,19 @@ def test_a_bad_line_is_named_with_its_number(tmp_path: Path, bad: dict[str, Any]
     assert reason in caught.value.detail
 
 
+def test_what_to_run_next_works_from_anywhere(tmp_path: Path) -> None:
+    directory = tmp_path / "my sets"
+    directory.mkdir()
+    with pytest.raises(DataError) as caught:
+        load_evalset(written(directory, row(), "{broken"))
+    assert f"tunix-rt data validate '{directory / 'set.jsonl'}'," in caught.value.next_step
+
+
+def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"line 5: .*; and 2 more"):
+        load_evalset(written(tmp_path, *["{broken"] * 7))
+
+
 def test_invalid_utf8_is_a_bad_line_not_a_crash(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_bytes(json.dumps(row()).encode() + b'\n{"id": "\xff"}\n')

@@ -8,18 +8,16 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tunix_rt.config.recipe_keys import RecipeKey, recipe_keys
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.core.errors import InvalidInputError, first_problems
 
-_MAX_PROBLEMS = 5
 _MAX_VALUE_LETTERS = 60
 
 
 def recipe_error(error: ValidationError, *, what: str) -> InvalidInputError:
     """The error that a person sees: every problem with its dotted key and what is allowed there."""
     problems = list(dict.fromkeys(_problem(details) for details in error.errors(include_url=False)))
-    more = f"; and {len(problems) - _MAX_PROBLEMS} more" if len(problems) > _MAX_PROBLEMS else ""
     return InvalidInputError(
-        f"{what} is not a recipe that can run: {'; '.join(problems[:_MAX_PROBLEMS])}{more}.",
+        f"{what} is not a recipe that can run: {first_problems(problems)}.",
         next_step="Correct it there or with --set KEY=VALUE; docs/recipes.md lists every key.",
     )
 

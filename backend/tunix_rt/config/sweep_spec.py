@@ -12,12 +12,11 @@ from tunix_rt.config.recipe_errors import unknown_key
 from tunix_rt.config.recipe_keys import recipe_keys
 from tunix_rt.config.recipe_loading import read_values
 from tunix_rt.config.yaml_text import parse_yaml
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.core.errors import InvalidInputError, NotFoundError, first_problems
 from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.core.sweeps.spec import SweepSpec
 
 _EXAMPLE = "docs/sweeps.md shows a sweep"
-_MAX_PROBLEMS = 5
 _DISCRIMINATORS = ("choice", "uniform", "loguniform", "randint", "lograndint")
 
 
@@ -41,7 +40,7 @@ def parse_sweep(values: Mapping[str, Any], *, what: str) -> SweepSpec:
     except ValidationError as error:
         problems = list(dict.fromkeys(map(_problem, error.errors(include_url=False))))
         raise InvalidInputError(
-            f"{what} is not a sweep that can run: {'; '.join(problems[:_MAX_PROBLEMS])}.",
+            f"{what} is not a sweep that can run: {first_problems(problems)}.",
             next_step=f"Correct it there; {_EXAMPLE} with every key.",
         ) from error
     require_recipe_keys(spec)

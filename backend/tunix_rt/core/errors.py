@@ -19,7 +19,10 @@ The CLI prints `detail` and `next_step` without a traceback and exits with `exit
     └── MissingExtraError       2  an optional dependency is not installed
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
+
+_MAX_PROBLEMS = 5
 
 
 class TunixRTError(Exception):
@@ -138,3 +141,13 @@ class MissingExtraError(TunixRTError):
             f"{feature} needs the optional extra '{extra}', which is not installed.",
             next_step=f"Run: pip install 'tunix-rt[{extra}]'",
         )
+
+
+def first_problems(problems: Sequence[str]) -> str:
+    """As many as a person reads in one sentence, and how many more there are.
+
+    Example:
+        ["line 2: no id", "line 3: no id"] -> "line 2: no id; line 3: no id"
+    """
+    more = len(problems) - _MAX_PROBLEMS
+    return "; ".join([*problems[:_MAX_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])

@@ -1,17 +1,17 @@
 """Reading an eval set from its JSONL file, with the line of everything that is wrong."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.core.errors import DataError, NotFoundError, first_problems
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.trace import explain_validation_error
 
 MAX_LINE_BYTES = 1 << 20
-_MAX_PROBLEMS_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,9 @@ def load_evalset(path: Path) -> tuple[EvalItem, ...]:
     if not lines:
         problems.append("the file holds no items")
     if problems:
-        shown = "; ".join(problems[:_MAX_PROBLEMS_SHOWN])
         raise DataError(
-            f"{path.name} is not a usable eval set ({len(problems)} problems): {shown}.",
-            next_step=f"Run: tunix-rt data validate {path.name}, and correct the lines it names.",
+            f"{path.name} is not a usable eval set: {first_problems(problems)}.",
+            next_step=f"Run: tunix-rt data validate {shlex.quote(str(path))}, and correct what it names.",
         )
     return tuple(line.item for line in lines if line.item is not None)
 

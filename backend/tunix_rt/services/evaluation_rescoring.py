@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.core.errors import ConflictError, DataError, NotFoundError, first_problems
 from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
@@ -24,8 +24,6 @@ from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_ev
 from tunix_rt.services.evaluations import load_predictions
 from tunix_rt.services.foreign_texts import read_foreign_texts
 from tunix_rt.services.store import Store
-
-_MAX_PROBLEMS_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -155,8 +153,7 @@ def _require_one_each(texts: Sequence[Generation], items: Sequence[EvalItem], fi
     problems = [f"no text for {name!r}" for name in sorted(asked - given)]
     problems += [f"no item {name!r} in the eval set" for name in sorted(given - asked)]
     if problems:
-        shown = "; ".join(problems[:_MAX_PROBLEMS_SHOWN])
         raise DataError(
-            f"{file.name} does not answer the eval set ({len(problems)} problems): {shown}.",
+            f"{file.name} does not answer the eval set: {first_problems(problems)}.",
             next_step="Give exactly one text for every item of the eval set.",
         )

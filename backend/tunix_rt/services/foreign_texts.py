@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.core.errors import DataError, NotFoundError, first_problems
 from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.files.jsonl import read_jsonl
 from tunix_rt.files.rows import BadRow, BlankLine
 
 ID_KEYS = ("item_id", "id", "trace_id")
 TEXT_KEYS = ("text", "prediction")
-_MAX_PROBLEMS_SHOWN = 5
 
 
 def read_foreign_texts(path: Path) -> list[Generation]:
@@ -41,8 +40,7 @@ def read_foreign_texts(path: Path) -> list[Generation]:
                 texts[found.item_id] = found
     if problems:
         raise DataError(
-            f"{path.name} cannot be scored ({len(problems)} problems): "
-            f"{'; '.join(problems[:_MAX_PROBLEMS_SHOWN])}.",
+            f"{path.name} cannot be scored: {first_problems(problems)}.",
             next_step='Write one line an item: {"id": "…", "prediction": "…"}.',
         )
     return list(texts.values())
