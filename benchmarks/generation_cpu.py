@@ -62,7 +62,8 @@ def main() -> int:
     verdict = "ok" if report["passed"] else "MISSED"
     low, high = report["ratio_range"]
     print(
-        f"  {report['cores']} cores: batch {BATCH_SIZE} is {report['ratio']:.1f} times batch 1"
+        f"  JAX {report['jax']}, {report['cores']} cores:"
+        f" batch {BATCH_SIZE} is {report['ratio']:.1f} times batch 1"
         f" ({low:.1f} to {high:.1f}), bar ≥ {BAR:g}  {verdict}"
     )
     print(f"  batch 1 is {report['ratio_to_transformers']:.1f} times transformers")
@@ -93,6 +94,7 @@ def measure(num_rounds: int, *, is_alone: bool = False) -> dict[str, Any]:
     ratio = statistics.median(ratios)
     return {
         "model": MODEL.name,
+        "jax": jax.__version__,
         "cores": usable_cores(),
         "rounds": num_rounds,
         "tokens_per_s": {name: round(statistics.median(values)) for name, values in rates.items()},
