@@ -1,6 +1,8 @@
 """The demo: from shipped traces to a trained model."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ def test_the_demo_ends_with_a_tested_model_each_time_in_a_run_of_its_own(tmp_pat
     assert first.returncode == 0, first.stderr
     assert "Demo passed" in first.stdout
     assert "fits" in first.stdout.lower()
+    _has_next_steps_that_run(first.stdout)
     again = run_program("demo", "--smoke-steps", "1", "--json", settings=settings, **compiled)
     result = json.loads(again.stdout.splitlines()[-1])
     assert (again.returncode, result["passed"], result["run"]["status"]) == (0, True, "succeeded")
@@ -37,6 +40,17 @@ def test_the_demo_ends_with_a_tested_model_each_time_in_a_run_of_its_own(tmp_pat
     assert len(runs) == 2
     assert all((run / "model" / "model.safetensors").is_file() for run in runs)
     _has_an_honest_result(result, Path(result["run_dir"]))
+
+
+def _has_next_steps_that_run(printed: str) -> None:
+    """Copied as they stand into a shell that knows nothing of the demo."""
+    lines = printed.split("Look closer:\n")[1].split("Next,")[0].splitlines()
+    show, compare, chat, up = (line.strip() for line in lines)
+    environ = {"PATH": os.environ["PATH"]}
+    for line in (show, compare, f"{chat.split('#')[0]} --prompt 'What is 1 + 2?'"):
+        ran = subprocess.run(line, shell=True, env=environ, capture_output=True, text=True, timeout=120)
+        assert ran.returncode == 0, f"{line}: {ran.stderr}"
+    assert up.split("#")[0].endswith(" up  ")
 
 
 def _has_an_honest_result(result: dict[str, Any], run_dir: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tunix_rt.cli.as_called import as_called, program
 from tunix_rt.cli.eval_view import print_prediction
 from tunix_rt.cli.output import out, print_table, say
 from tunix_rt.cli.train_view import summary
@@ -12,6 +13,13 @@ from tunix_rt.core.plan import Plan
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.services.demo import DemoData
 from tunix_rt.services.demo_evaluation import MIN_ACCURACY, DemoResult
+
+_WITH_YOUR_OWN = (
+    "traces import YOUR_FILE",
+    "data build --name mine",
+    "plan training/configs/lora_smollm2_135m.yaml --on local --dataset mine-v1",
+    "train training/configs/lora_smollm2_135m.yaml --dataset mine-v1 --output output/mine",
+)
 
 
 def print_data(data: DemoData) -> None:
@@ -69,10 +77,19 @@ def print_end(result: DemoResult, *, passed: bool, is_smoke: bool) -> None:
     else:
         accuracy = result.accuracies[1].value
         say(f"Demo FAILED: {accuracy:.1%} right, {MIN_ACCURACY:.0%} expected; see the checks above as well.")
+    _print_next_steps(result)
+
+
+def _print_next_steps(result: DemoResult) -> None:
     before, after = (str(which.evaluation_id)[:8] for which in (result.before, result.after))
-    say(f"Look closer: tunix-rt eval show {after}, tunix-rt compare {before} {after}")
-    say("Next, with your own traces: tunix-rt traces import YOUR_FILE, tunix-rt data build --name mine,")
-    say("tunix-rt plan training/configs/lora_gemma_2b.yaml --on t4 --dataset mine-v1, tunix-rt train …")
+    say("Look closer:")
+    say(f"  {as_called(f'eval show {after}')}  # every question, text and verdict")
+    say(f"  {as_called(f'compare {before} {after}')}  # what the training changed")
+    say(f"  {as_called(f'chat {result.after.model.run_id}')}  # ask it yourself")
+    say(f"  {as_called('up')}  # all of it in a browser")
+    say("Next, with your own traces:")
+    for command in _WITH_YOUR_OWN:
+        say(f"  {program()} {command}")
 
 
 def _row(when: str, evaluation: Evaluation) -> tuple[object, ...]:
