@@ -140,6 +140,50 @@ def test_a_reader_that_leaves_early_is_no_error(settings: Settings, command: lis
     assert (child.returncode, errors) == (0, "")
 
 
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_a_full_disk_under_the_output_is_an_error_with_a_next_step(
+    settings: Settings, how: list[str]
+) -> None:
+    store_apples(settings, 3)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, "traces", "list", *how],
+            env=environment(settings),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 1
+    assert "The disk is full" in done.stderr
+    assert "Free space" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_log_that_nobody_takes_does_not_end_the_work(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "gsm8k.jsonl"
+    file.write_text(
+        json.dumps({"question": "2 + 3?", "answer": "2 + 3 = <<2+3=5>>5\n#### 5"}), encoding="utf-8"
+    )
+    command = ["traces", "import", str(file)]
+    assert "annotations" in run_program(*command, settings=settings).stderr
+    reading, gone = os.pipe()
+    os.close(reading)
+    with Path("/dev/full").open("w") as full, os.fdopen(gone, "w") as nobody:
+        for log in (full, nobody):
+            done = subprocess.run(
+                [*PROGRAM, *command],
+                env=environment(settings),
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                timeout=60,
+            )
+            assert done.returncode == 0
+            assert "Already there: 1" in done.stdout
+
+
 def test_ctrl_c_exits_130_and_keeps_what_was_committed(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "apples.jsonl"
     file.write_text("\n".join(apple_lines(150_000)), encoding="utf-8")

@@ -4,9 +4,18 @@ import io
 
 import pytest
 
-from tunix_rt.cli.output import err
+from tunix_rt.cli.output import err, print_table
 
 
 def test_a_notebook_that_forces_colours_gets_no_moving_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert not type(err)(file=io.StringIO()).is_terminal
+
+
+def test_a_program_reads_a_row_of_a_table_from_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    print_table(("id", "model", "answer"), [("e1", "a-run-with-a-long-name" * 4, "forty\ntwo" * 9)])
+    _, row, *_ = capsys.readouterr().out.splitlines()
+    assert row.split()[:2] == ["e1", "a-run-with-a-long-name" * 4]

@@ -1,6 +1,5 @@
 """`tunix-rt`: one verb a stage."""
 
-import os
 import sys
 import traceback
 from types import TracebackType
@@ -11,9 +10,10 @@ from typer.core import TyperGroup
 
 from tunix_rt import __version__
 from tunix_rt.cli.lazy_commands import LazyCommands
-from tunix_rt.cli.output import note, print_error, say
-from tunix_rt.core.errors import TunixRTError
+from tunix_rt.cli.output import note, print_error, say, write_no_more
+from tunix_rt.core.errors import StorageError, TunixRTError
 from tunix_rt.core.redaction import redacted
+from tunix_rt.files.atomic import FULL_DISK_ERRORS
 
 COMMANDS = {
     "traces": "traces:app",
@@ -57,10 +57,17 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt as error:
             note("interrupted; what was committed stays, running the same command again continues")
             raise typer.Exit(130) from error
-        except BrokenPipeError as error:
-            # The reader (head, less) has seen enough. Python would complain once more at exit otherwise.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except BrokenPipeError as error:  # the reader (head, less) has seen enough
+            write_no_more(sys.stdout)
             raise typer.Exit(0) from error
+        except OSError as error:
+            if error.errno not in FULL_DISK_ERRORS:
+                raise
+            write_no_more(sys.stdout)
+            raise StorageError(
+                f"The disk is full: {error}. What was committed stays.",
+                next_step="Free space where the output goes, or where TUNIX_RT_HOME is; then run it again.",
+            ) from error
 
     def _invoke_and_flush(self, ctx: Any) -> Any:
         try:

@@ -1,10 +1,11 @@
 """How the command line talks: tables for people, JSON for programs, errors with a next step."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import IO, Annotated, Any, TextIO, cast
 
 import typer
 from pydantic import BaseModel
@@ -38,8 +39,41 @@ class _Console(Console):
         raise  # what rich is handling: the BrokenPipeError
 
 
+class _StandardError:
+    """Standard error, as long as anybody takes it.
+
+    What is said there is for people who watch. A log whose disk is full, or a reader that has left, must not
+    end a training.
+    """
+
+    def write(self, text: str) -> int:
+        """Say it, if possible."""
+        try:
+            return sys.stderr.write(text)
+        except OSError:
+            write_no_more(sys.stderr)
+            return len(text)
+
+    def flush(self) -> None:
+        """Send off what was said, if possible."""
+        try:
+            sys.stderr.flush()
+        except OSError:
+            write_no_more(sys.stderr)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
+def write_no_more(stream: TextIO) -> None:
+    """Let a stream that fails lead nowhere. Python would try again, and fail, when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+_WIDER_THAN_ANY_TABLE = 100_000
+
 out = _Console(soft_wrap=True)
-err = _Console(stderr=True, soft_wrap=True)
+err = _Console(file=cast(IO[str], _StandardError()), soft_wrap=True)
 
 
 def print_json(value: BaseModel | Any) -> None:
@@ -51,14 +85,18 @@ def print_json(value: BaseModel | Any) -> None:
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None
 ) -> None:
-    """A table; cells are printed as text, never read as markup."""
+    """A table; cells are printed as text, never read as markup.
+
+    Where nobody looks, it is as wide as it needs: other programs read a row from one line.
+    """
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
         # An id that is folded over two lines cannot be copied.
         table.add_column(column, overflow="fold", no_wrap=column == "id")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
-    out.print(table)
+    console = out if out.is_terminal else _Console(width=_WIDER_THAN_ANY_TABLE, soft_wrap=True)
+    console.print(table)
 
 
 def _cell(value: object) -> str:
@@ -80,7 +118,7 @@ def print_error(error: TunixRTError, *, as_json: bool) -> None:
     detail = redacted(error.detail)
     if as_json:
         shape = {"detail": detail, "next_step": error.next_step, "code": error.code}
-        sys.stderr.write(json.dumps(shape, ensure_ascii=False) + "\n")
+        err.file.write(json.dumps(shape, ensure_ascii=False) + "\n")
     else:
         err.print(f"error: {detail}", markup=False, highlight=False, style="bold red")
         err.print(f"next:  {error.next_step}", markup=False, highlight=False)
