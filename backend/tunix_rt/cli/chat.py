@@ -111,6 +111,6 @@ def _answer(talk: Chat, question: str, view: ChatView) -> None:
             if stop.signal_number is not None:
                 break
     view.finish(answer, watch)
-    # Ctrl-C stops the answer, this the program.
-    if stop.signal_number == signal.SIGTERM:
-        raise typer.Exit(128 + signal.SIGTERM)
+    # Ctrl-C stops the answer, the others the program.
+    if stop.signal_number not in (None, signal.SIGINT):
+        raise typer.Exit(128 + stop.signal_number)

@@ -48,21 +48,39 @@ class _StandardError:
 
     def write(self, text: str) -> int:
         """Say it, if possible."""
+        stream = self._stream()
         try:
-            return sys.stderr.write(text)
+            return stream.write(text)
         except OSError:
-            write_no_more(sys.stderr)
+            write_no_more(stream)
             return len(text)
 
     def flush(self) -> None:
         """Send off what was said, if possible."""
+        stream = self._stream()
         try:
-            sys.stderr.flush()
+            stream.flush()
         except OSError:
-            write_no_more(sys.stderr)
+            write_no_more(stream)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(sys.stderr, name)
+    def isatty(self) -> bool:
+        """Whether a person looks."""
+        return self._stream().isatty()
+
+    def fileno(self) -> int:
+        """Where it goes."""
+        return self._stream().fileno()
+
+    @property
+    def encoding(self) -> str:
+        """How characters become bytes."""
+        return self._stream().encoding
+
+    @staticmethod
+    def _stream() -> TextIO:
+        # A moving bar of rich puts itself there, and prints above itself what others write.
+        stream: TextIO = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+        return stream
 
 
 def write_no_more(stream: TextIO) -> None:

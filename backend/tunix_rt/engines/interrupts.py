@@ -1,4 +1,7 @@
-"""What ends a run early: Ctrl-C and SIGTERM, once to stop in peace and twice to stop at once, or its time."""
+"""What ends a run early: a signal or its time.
+
+Ctrl-C, SIGTERM and a terminal that closes let it stop in peace; Ctrl-C or SIGTERM once more stops it at once.
+"""
 
 import signal
 import threading
@@ -7,7 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_IMPATIENT = (signal.SIGINT, signal.SIGTERM)
+
+
+def stop_signals() -> tuple[signal.Signals, ...]:
+    """Those that ask this process to stop; a terminal that closes only where `nohup` does not forbid it."""
+    is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return _IMPATIENT if is_ignored else (*_IMPATIENT, signal.SIGHUP)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -55,8 +64,10 @@ class StopRequest:
 
     def _receive(self, signal_number: int, _frame: FrameType | None) -> None:
         # The next one kills the process even while it waits for the compiler or the device.
-        for number in SIGNALS:
+        for number in _IMPATIENT:
             signal.signal(number, signal.SIG_DFL)
+        # Both the kernel and the shell say that a terminal closes.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self.signal_number = signal_number
         if not self._is_patient:
             raise Interrupted(signal_number)
@@ -69,7 +80,7 @@ def stop_requests(*, is_listening: bool = True, stop_after_s: float | None = Non
     if not is_listening or threading.current_thread() is not threading.main_thread():
         yield request
         return
-    before = {number: signal.signal(number, request._receive) for number in SIGNALS}
+    before = {number: signal.signal(number, request._receive) for number in stop_signals()}
     try:
         yield request
     finally:

@@ -17,6 +17,7 @@ from tunix_rt.core.errors import StorageError
 from tunix_rt.core.runs.request import ExecutorName
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Slot, Worker, WorkerStatus
+from tunix_rt.engines.interrupts import stop_signals
 from tunix_rt.services.store import Store, open_store
 from tunix_rt.worker.attempt import Attempt, Workplace
 from tunix_rt.worker.executors.base import Executor
@@ -179,10 +180,12 @@ def run_worker(
 def work(loop: WorkerLoop, *, is_on_lifeline: bool = False) -> int:
     """Run the loop as the only business of this process."""
 
-    def receive(_number: int, _frame: FrameType | None) -> None:
+    def receive(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:  # said twice when a terminal closes, which is not impatience
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
         loop.stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in stop_signals():
         signal.signal(number, receive)
     if is_on_lifeline:
         _started(_stop_with_the_lifeline, loop)

@@ -1,8 +1,9 @@
-"""Ctrl-C, SIGTERM, out of time: the step is finished, the state saved, and the run goes on as if unbroken."""
+"""A signal, or no time left: the step is finished, the state saved, and the run goes on as if unbroken."""
 
 import os
 import signal
 import time
+from collections.abc import Iterator
 
 import pytest
 from support.training import Listener, Workshop
@@ -40,13 +41,23 @@ class Dawdling(Listener):
             time.sleep(self._seconds)
 
 
+@pytest.fixture(autouse=True)
+def _may_lose_its_terminal() -> Iterator[None]:
+    """Also where the tests themselves run under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture(scope="module")
 def unbroken(workshop: Workshop) -> str:
     workshop.train("unbroken")
     return "unbroken"
 
 
-@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_finishes_the_step_saves_and_can_be_resumed(
     workshop: Workshop, unbroken: str, number: signal.Signals, exit_code: int
 ) -> None:
@@ -61,6 +72,22 @@ def test_a_signal_finishes_the_step_saves_and_can_be_resumed(
     assert workshop.train(name, resume_from="latest").status == "succeeded"
     assert workshop.weights(name) == workshop.weights(unbroken)
     assert workshop.metrics(name) == workshop.metrics(unbroken)
+
+
+def test_under_nohup_a_closed_terminal_is_no_reason_to_stop(workshop: Workshop) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    manifest = workshop.train("alone", view=Interrupting(signal.SIGHUP, after="step 5/12"))
+    assert manifest.status == "succeeded"
+
+
+def test_a_terminal_that_closes_says_so_twice(workshop: Workshop) -> None:
+    class Twice(Interrupting):
+        def show_line(self, text: str) -> None:
+            super().show_line(text)
+            super().show_line(text)
+
+    manifest = workshop.train("twice", view=Twice(signal.SIGHUP, after="step 5/12"))
+    assert (manifest.status, manifest.exit_code) == ("cancelled", 129)
 
 
 def test_a_signal_before_the_first_step_ends_the_run_at_once(workshop: Workshop) -> None:
