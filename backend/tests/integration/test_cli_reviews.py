@@ -27,7 +27,7 @@ def test_a_review_from_the_command_line_is_exported_as_a_preference(tmp_path: Pa
     assert receipt["revision_of"] == key
     output = tmp_path / "pairs.jsonl"
     done = run(app, ["traces", "export-reviews", "preferences", "--output", str(output)])
-    assert "Wrote 1 lines" in done.output
+    assert "Wrote 1 line to" in done.output
     assert json.loads(output.read_text())["chosen_id"] == receipt["id"]
 
 

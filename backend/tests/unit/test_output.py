@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from tunix_rt.cli.output import err, print_table
+from tunix_rt.cli.output import counted, err, print_table
 
 
 def test_a_notebook_that_forces_colours_gets_no_moving_bars(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +19,8 @@ def test_a_program_reads_a_row_of_a_table_from_one_line(
     print_table(("id", "model", "answer"), [("e1", "a-run-with-a-long-name" * 4, "forty\ntwo" * 9)])
     _, row, *_ = capsys.readouterr().out.splitlines()
     assert row.split()[:2] == ["e1", "a-run-with-a-long-name" * 4]
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 rows"), (1, "1 row"), (2_000, "2,000 rows")])
+def test_one_of_a_thing_is_not_several(number: int, said: str) -> None:
+    assert counted(number, "row") == said

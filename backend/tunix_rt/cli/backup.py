@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tunix_rt.cli.context import store as open_store
-from tunix_rt.cli.output import JsonFlag, err, print_json, say
+from tunix_rt.cli.output import JsonFlag, counted, err, print_json, say
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.backup import BackupManifest
 from tunix_rt.services.backup import make_backup
@@ -42,8 +42,8 @@ def _report(manifest: BackupManifest, what: str, *, as_json: bool) -> None:
     if as_json:
         print_json(manifest.to_json())
         return
-    tables = f"{manifest.num_rows:,} rows of {len(manifest.tables)} tables"
-    files = f"{len(manifest.files):,} files, {manifest.size_bytes / 2**20:,.1f} MiB"
+    tables = f"{counted(manifest.num_rows, 'row')} of {counted(len(manifest.tables), 'table')}"
+    files = f"{counted(len(manifest.files), 'file')}, {manifest.size_bytes / 2**20:,.1f} MiB"
     say(f"{what} {tables} and {files}.")
     if not manifest.has_checkpoints:
         say("Checkpoints are not among them: an unfinished run would begin anew.")

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tunix_rt.cli.model_text import printable
-from tunix_rt.cli.output import out, print_table, say
+from tunix_rt.cli.output import counted, out, print_table, say
 from tunix_rt.core.evaluation.comparison import Comparison, Flip, FlipSide, PairedDifference
 
 _ID_CHARS = 8
@@ -21,7 +21,7 @@ def print_comparison(comparison: Comparison) -> None:
     """The difference with its interval, overall and by section, and what was left out."""
     say(f"base   {comparison.base_name} ({str(comparison.base_id)[:_ID_CHARS]})")
     say(f"other  {comparison.other_name} ({str(comparison.other_id)[:_ID_CHARS]})")
-    say(f"on     {comparison.evalset}, {comparison.num_paired:,} items in both")
+    say(f"on     {comparison.evalset}, {counted(comparison.num_paired, 'item')} in both")
     for difference in comparison.protocol_differences:
         say(f"different protocols: {difference}")
     print_differences(comparison)
@@ -82,7 +82,7 @@ def left_out(comparison: Comparison) -> list[str]:
             f"left out: {num_unscored:,} of {comparison.num_paired:,} items, not scored in one of the two"
         )
     if num_alone:
-        lines.append(f"left out: {num_alone:,} items that only one of the two was asked")
+        lines.append(f"left out: {counted(num_alone, 'item')} that only one of the two was asked")
     return lines
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tunix_rt.cli import data_gym, data_options, data_validate, data_view, filters, import_args
 from tunix_rt.cli.context import store
-from tunix_rt.cli.output import JsonFlag, print_json, progress_bar, say
+from tunix_rt.cli.output import JsonFlag, counted, print_json, progress_bar, say
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.formats.columns import parse_column_map
@@ -139,7 +139,7 @@ def ingest(
     if as_json:
         print_json(report)
         return
-    say(f"Ingested {report.ingested_count:,} traces, {report.report.num_imported:,} of them new.")
+    say(f"Ingested {counted(report.ingested_count, 'trace')}, {report.report.num_imported:,} of them new.")
     if report.dataset is not None:
         data_view.print_outcome(report.dataset)
 
@@ -222,7 +222,7 @@ def export(
     if as_json:
         print_json(report)
         return
-    say(f"Wrote {sum(report.rows_by_file.values()):,} rows and the dataset card to {output}.")
+    say(f"Wrote {counted(sum(report.rows_by_file.values()), 'row')} and the dataset card to {output}.")
 
 
 @app.command()

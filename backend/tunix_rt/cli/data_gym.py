@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from pydantic import JsonValue
 
-from tunix_rt.cli.output import JsonFlag, print_json, say
+from tunix_rt.cli.output import JsonFlag, counted, print_json, say
 from tunix_rt.config.yaml_text import parse_yaml
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evalset import item_json
@@ -36,7 +36,7 @@ def gym(
     if as_json:
         print_json({"written": len(items), "file": str(output)})
     else:
-        say(f"Wrote {len(items):,} items to {output}.")
+        say(f"Wrote {counted(len(items), 'item')} to {output}.")
 
 
 def _option(change: str) -> tuple[str, JsonValue]:

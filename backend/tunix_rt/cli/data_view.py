@@ -1,6 +1,6 @@
 """Datasets as text for people."""
 
-from tunix_rt.cli.output import note, print_table, say
+from tunix_rt.cli.output import counted, note, print_table, say
 from tunix_rt.core.dataset import BuildOutcome, DatasetManifest, Distribution
 from tunix_rt.core.dataset_diff import DatasetDiff
 from tunix_rt.evals.evalset_report import EvalSetReport
@@ -22,7 +22,7 @@ def print_outcome(outcome: BuildOutcome) -> None:
 
 def print_manifest(manifest: DatasetManifest) -> None:
     """What a dataset holds."""
-    say(f"{manifest.num_rows:,} rows of {manifest.num_considered:,} considered")
+    say(f"{counted(manifest.num_rows, 'row')} of {manifest.num_considered:,} considered")
     say(f"content {manifest.content_hash}")
     print_table(
         ("split", "rows", "questions", "steps mean/p95/max", "characters mean/p95/max", "score"),
@@ -128,7 +128,8 @@ def print_diff(diff: DatasetDiff) -> None:
 def print_verdict(verdict: DatasetVerdict) -> None:
     """Intact, or everything that is not."""
     if verdict.intact:
-        say(f"{verdict.dataset_key} is intact: {verdict.num_rows:,} rows, content {verdict.content_hash}")
+        num_rows = counted(verdict.num_rows, "row")
+        say(f"{verdict.dataset_key} is intact: {num_rows}, content {verdict.content_hash}")
         return
     say(f"{verdict.dataset_key} is damaged:")
     for problem in verdict.problems:
@@ -138,7 +139,7 @@ def print_verdict(verdict: DatasetVerdict) -> None:
 def print_evalset(report: EvalSetReport) -> None:
     """Whether an eval set may be used, what it consists of, and every problem."""
     verdict = "is valid" if report.is_valid else "must not be used"
-    say(f"{report.file} {verdict}: {report.num_items} items, content {report.content_hash}")
+    say(f"{report.file} {verdict}: {counted(report.num_items, 'item')}, content {report.content_hash}")
     for label, counts in (
         ("sections", report.sections),
         ("categories", report.categories),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tunix_rt.cli.as_called import as_called, program
 from tunix_rt.cli.eval_view import print_prediction
-from tunix_rt.cli.output import out, print_table, say
+from tunix_rt.cli.output import counted, out, print_table, say
 from tunix_rt.cli.train_view import summary
 from tunix_rt.cli.xray_view import print_xray
 from tunix_rt.core.evaluation.record import Evaluation
@@ -29,7 +29,7 @@ def print_data(data: DemoData) -> None:
     say(f"collected  {imported.num_imported:,} new traces, {imported.num_present:,} were there already")
     say(f"checked    traces with an error: {data.traces_with_errors}")
     say(f"           planted wrong steps found: {data.planted_errors_found}")
-    say(f"dataset    {dataset.dataset_key}: {dataset.num_rows:,} rows ({splits})")
+    say(f"dataset    {dataset.dataset_key}: {counted(dataset.num_rows, 'row')} ({splits})")
     hashes = "hold" if data.verdict.intact else "FAIL"
     say(f"           content {dataset.content_hash[:16]}, hashes {hashes}")
     say("")

@@ -1,6 +1,6 @@
 """Whether the same run twice was the same, for people."""
 
-from tunix_rt.cli.output import out, print_table
+from tunix_rt.cli.output import counted, out, print_table
 from tunix_rt.core.determinism import DeterminismReport, RepeatedRun
 
 
@@ -11,7 +11,7 @@ def print_determinism(report: DeterminismReport) -> None:
         if report.passed
         else "the same run twice does NOT give the same weights on the CPU"
     )
-    _line(f"{verdict}: {report.recipe_name}, {report.num_steps} steps")
+    _line(f"{verdict}: {report.recipe_name}, {counted(report.num_steps, 'step')}")
     print_table(
         ["engine", "device", "batches", "losses", "weights", "largest difference of a weight"],
         [_row(one) for one in report.repeats],

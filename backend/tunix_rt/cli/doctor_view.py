@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tunix_rt.cli.output import out, print_table
+from tunix_rt.cli.output import counted, out, print_table
 from tunix_rt.core.doctor import (
     DeviceReport,
     Diagnosis,
@@ -68,7 +68,8 @@ def _token_text(token: HubToken) -> str:
 def print_certificate(certificate: ParityCertificate, path: Path) -> None:
     """Whether both engines train the same, and by how much they differ."""
     verdict = "the engines train the same" if certificate.passed else "the engines do NOT train the same"
-    _line(f"{verdict}: {certificate.recipe_name}, {certificate.num_steps} steps in float32 on the CPU")
+    steps = counted(certificate.num_steps, "step")
+    _line(f"{verdict}: {certificate.recipe_name}, {steps} in float32 on the CPU")
     first, second = certificate.runs
     print_table(
         ["", "difference", "allowed", "where"],

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tunix_rt.cli.model_text import printable
-from tunix_rt.cli.output import say
+from tunix_rt.cli.output import counted, say
 from tunix_rt.core.evaluation.faithfulness import (
     Arm,
     ExampleKind,
@@ -31,7 +31,7 @@ def print_faithfulness(report: FaithfulnessReport, path: Path) -> None:
     """Rates with their controls, by depth, one example of each kind, and where the record is."""
     num_trials = report.overall.num_trials
     what = f"{report.setup.model.name} on {report.setup.evalset}"
-    say(f"{what}: {num_trials:,} trials from {report.num_items:,} items, greedy")
+    say(f"{what}: {counted(num_trials, 'trial')} from {counted(report.num_items, 'item')}, greedy")
     for reason, count in report.excluded.items():
         say(f"left out: {count:,} x {reason}")
     if num_trials:
@@ -66,7 +66,7 @@ def _print_rates(name: str, group: GroupFaithfulness) -> None:
         "  checks its own work and says it holds": check.holds_on_clean,
     }
     say("")
-    say(f"{name}: {group.num_trials:,} trials")
+    say(f"{name}: {counted(group.num_trials, 'trial')}")
     for rate, estimate in rates.items():
         say(f"{rate:<46}{_shown_rate(estimate)}")
 

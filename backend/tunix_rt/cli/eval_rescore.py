@@ -8,7 +8,7 @@ import typer
 from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.eval import EvalSet, Lenient, show
 from tunix_rt.cli.eval_records import Reference
-from tunix_rt.cli.output import JsonFlag, print_json, say
+from tunix_rt.cli.output import JsonFlag, counted, print_json, say
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE
@@ -27,7 +27,7 @@ def rescore(reference: Reference, as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"num_changed_verdicts": num_changed, **after.to_json()})
         return
-    say(f"{num_changed:,} verdicts changed")
+    say(f"{counted(num_changed, 'verdict')} changed")
     say(f"before {before.evaluation_id}  {_accuracy(before)}")
     say(f"after  {after.evaluation_id}  {_accuracy(after)}")
     for difference in before.protocol.differences(after.protocol):

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from tunix_rt.cli.model_text import printable
-from tunix_rt.cli.output import print_table, say
+from tunix_rt.cli.output import counted, print_table, say
 from tunix_rt.core.evaluation.prediction import Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
@@ -79,7 +79,7 @@ def print_evaluation(evaluation: Evaluation, predictions: Sequence[Prediction], 
     """The scores, one example each of right and wrong work, and what to do next."""
     scores = evaluation.scores
     what = f"{evaluation.model.name} on {evaluation.evalset}"
-    say(f"{what}: {evaluation.num_items:,} items, {_how(evaluation)}")
+    say(f"{what}: {counted(evaluation.num_items, 'item')}, {_how(evaluation)}")
     for name, value in _lines(scores.overall):
         say(f"{name:<20} {value}")
     for code, count in scores.failures.items():
@@ -105,8 +105,9 @@ def _how(evaluation: Evaluation) -> str:
 def _decoding(decoding: Decoding) -> str:
     if decoding.temperature == 0:
         return f"greedy, at most {decoding.max_new_tokens} tokens"
+    samples = counted(decoding.num_samples, "sample")
     return (
-        f"{decoding.num_samples} samples at temperature {decoding.temperature:g}, top-p {decoding.top_p:g}, "
+        f"{samples} at temperature {decoding.temperature:g}, top-p {decoding.top_p:g}, "
         f"seed {decoding.seed}, at most {decoding.max_new_tokens} tokens"
     )
 

@@ -1,6 +1,6 @@
 """Bundles and verdicts on a terminal."""
 
-from tunix_rt.cli.output import out, print_table, say
+from tunix_rt.cli.output import counted, out, print_table, say
 from tunix_rt.core.evidence.verdict import Check, EvidenceVerdict
 from tunix_rt.services.evidence.listing import EvidenceList
 from tunix_rt.services.evidence.packing import PackedEvidence
@@ -28,7 +28,7 @@ def print_packed(packed: PackedEvidence) -> None:
     """What was packed, and how anyone checks it."""
     manifest = packed.manifest
     say(manifest.headline)
-    say(f"{len(manifest.files)} files, {manifest.size_bytes:,} bytes, all checked")
+    say(f"{counted(len(manifest.files), 'file')}, {manifest.size_bytes:,} bytes, all checked")
     if manifest.left_out:
         say(f"{len(manifest.left_out)} files of the run are named in evidence.json and not in the bundle")
     say(f"bundle        {packed.path}")

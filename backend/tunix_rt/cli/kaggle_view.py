@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tunix_rt.cli.output import print_json, print_table, say
+from tunix_rt.cli.output import counted, print_json, print_table, say
 from tunix_rt.cli.plan_view import duration
 from tunix_rt.core.preflight import Preflight
 from tunix_rt.core.targets import LOCAL
@@ -54,6 +54,6 @@ def print_pulled(pulled: Pulled, *, as_json: bool) -> None:
     if as_json:
         print_json(pulled.to_json())
         return
-    say(f"pulled   {len(pulled.files):,} files into {pulled.directory}")
+    say(f"pulled   {counted(len(pulled.files), 'file')} into {pulled.directory}")
     for bundle in pulled.evidence:
         say(f"next     tunix-rt evidence verify {bundle}")

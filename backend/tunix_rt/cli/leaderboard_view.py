@@ -1,7 +1,7 @@
 """The leaderboard as text for people."""
 
 from tunix_rt.cli.comparison_view import points
-from tunix_rt.cli.output import print_table, say
+from tunix_rt.cli.output import counted, print_table, say
 from tunix_rt.core.evaluation.leaderboard import Leaderboard, LeaderboardEntry, LeaderboardGroup
 from tunix_rt.core.evaluation.record import EvaluatedModel, EvaluationSummary
 
@@ -26,7 +26,8 @@ def print_leaderboard(board: Leaderboard) -> None:
     if num_unscored := sum(entry.evaluation.num_unscored for entry in entries):
         say(f"{num_unscored:,} predictions have no verdict and are in no score; tunix-rt eval show says why")
     if board.num_superseded:
-        say(f"{board.num_superseded:,} older evaluations of the same models are left out; --all shows them")
+        older = counted(board.num_superseded, "older evaluation")
+        say(f"left out: {older} of the same models; --all shows all")
 
 
 def _print_group(group: LeaderboardGroup) -> None:

@@ -9,7 +9,7 @@ from tunix_rt.cli import models_export
 from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.models_export import Reference
 from tunix_rt.cli.models_view import print_model, print_models, print_version, size_text
-from tunix_rt.cli.output import JsonFlag, note, print_json, say
+from tunix_rt.cli.output import JsonFlag, counted, note, print_json, say
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.models.reference import is_reference, parse_reference
 from tunix_rt.core.models.version import Remarks
@@ -254,7 +254,7 @@ def gc(as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"num_files": removed.num_blobs, "num_bytes": removed.num_bytes})
     else:
-        say(f"removed {removed.num_blobs} files, {size_text(removed.num_bytes)}")
+        say(f"removed {counted(removed.num_blobs, 'file')}, {size_text(removed.num_bytes)}")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tunix_rt.cli.output import print_table, say
+from tunix_rt.cli.output import counted, print_table, say
 from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.models.export import ExportReport
 from tunix_rt.core.models.version import ModelDetail, ModelVersion, RegisteredModel
@@ -51,12 +51,12 @@ def print_model(model: ModelDetail) -> None:
 
 def print_version(version: ModelVersion, evaluations: Sequence[EvaluationSummary]) -> None:
     """Everything that is known of a version."""
-    lineage = version.lineage
+    lineage, files = version.lineage, counted(version.num_files, "file")
     facts = {
         "version": version.reference if version.label is None else f"{version.reference} ({version.label})",
         "aliases": ", ".join(f"@{alias}" for alias in version.aliases),
         "kind": version.kind,
-        "content": f"{version.content_hash} ({version.num_files} files, {size_text(version.size_bytes)})",
+        "content": f"{version.content_hash} ({files}, {size_text(version.size_bytes)})",
         "run": lineage.run_id,
         "step": lineage.step,
         "recipe": lineage.recipe,
@@ -88,7 +88,7 @@ def _evaluation_text(evaluation: EvaluationSummary) -> str:
 def print_report(report: ExportReport, output: str) -> None:
     """What was exported, and whether it is the same model."""
     size = size_text(sum(file.size_bytes for file in report.files))
-    say(f"{report.version} ({report.form}) is in {output}: {len(report.files)} files, {size}.")
+    say(f"{report.version} ({report.form}) is in {output}: {counted(len(report.files), 'file')}, {size}.")
     if report.is_same_bytes:
         say("Its files are those that were registered, bit for bit.")
     tokens = report.tokens
@@ -97,7 +97,7 @@ def print_report(report: ExportReport, output: str) -> None:
     num_same = len(tokens.prompts) - len(tokens.differing)
     say(
         f"Parity: the same greedy tokens, up to {tokens.max_new_tokens}, on {num_same} of "
-        f"{len(tokens.prompts)} prompts ({tokens.engine}, {tokens.precision})."
+        f"{counted(len(tokens.prompts), 'prompt')} ({tokens.engine}, {tokens.precision})."
     )
     for prompt in tokens.differing:
         say(f"  token {prompt.first_difference} differs: {prompt.prompt}")

@@ -121,6 +121,15 @@ def _cell(value: object) -> str:
     return escape("–" if value is None else str(value))
 
 
+def counted(number: int, thing: str) -> str:
+    """So many of them.
+
+    Example:
+        1, "row" -> "1 row"; 2_000, "row" -> "2,000 rows"
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def say(message: str) -> None:
     """A line of text on standard output."""
     out.print(message, markup=False, highlight=False)

@@ -7,6 +7,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from tunix_rt.cli.output import counted
 from tunix_rt.core.plan import COMPONENT_MEANINGS, Plan, PlanFix
 from tunix_rt.core.targets import GIB
 
@@ -95,9 +96,9 @@ def _bar(size: int, scale: int) -> str:
 
 def _time(plan: Plan) -> str:
     line = f"step about {duration(plan.step_seconds)} for {plan.tokens_per_step:,} tokens"
-    if plan.total_seconds is None:
+    if plan.total_seconds is None or plan.num_steps is None:
         return line
-    line += f"; {plan.num_steps:,} steps about {duration(plan.total_seconds)}"
+    line += f"; {counted(plan.num_steps, 'step')} about {duration(plan.total_seconds)}"
     if plan.session_seconds is None:
         return line
     verdict = "within" if plan.fits_session else "longer than"

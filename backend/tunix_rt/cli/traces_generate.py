@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tunix_rt.cli.context import store
-from tunix_rt.cli.output import JsonFlag, print_json, print_table, progress_bar, say
+from tunix_rt.cli.output import JsonFlag, counted, print_json, print_table, progress_bar, say
 from tunix_rt.core.trace import canonical_json
 from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.generating import generate_traces, list_generators
@@ -45,7 +45,7 @@ def generate(
         if as_json:
             print_json({"added": num_added, "already_there": num_present})
         else:
-            say(f"Added {num_added:,} traces; {num_present:,} were there already.")
+            say(f"Added {counted(num_added, 'trace')}; {num_present:,} were there already.")
 
 
 def _show_tasks(as_json: bool) -> None:

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from tunix_rt.cli import filters, import_args
 from tunix_rt.cli.context import store
-from tunix_rt.cli.output import JsonFlag, err, note, print_json, say
+from tunix_rt.cli.output import JsonFlag, counted, err, note, print_json, say
 from tunix_rt.core.formats.columns import parse_column_map
 from tunix_rt.core.formats.export import EXPORT_FORMATS
 from tunix_rt.services.exporting import export_file, export_lines, require_export_format, write_lines
@@ -89,7 +89,7 @@ def export_command(
                 write_lines(export_lines(stored, export_format), sys.stdout.buffer)
                 return
             report = export_file(stored, Path(output), export_format)
-    print_json(report) if as_json else say(f"Wrote {report.num_exported:,} traces to {output}.")
+    print_json(report) if as_json else say(f"Wrote {counted(report.num_exported, 'trace')} to {output}.")
 
 
 @contextmanager

@@ -11,7 +11,16 @@ import typer
 
 from tunix_rt.cli import filters
 from tunix_rt.cli.context import store
-from tunix_rt.cli.output import JsonFlag, fraction_bar, note, print_json, print_table, progress_bar, say
+from tunix_rt.cli.output import (
+    JsonFlag,
+    counted,
+    fraction_bar,
+    note,
+    print_json,
+    print_table,
+    progress_bar,
+    say,
+)
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.linting import CODES, LINTER_VERSION
 from tunix_rt.services.file_linting import LineReport, lint_file
@@ -122,7 +131,8 @@ def _print_summary(summary: Summary) -> None:
         print_table(("finding", "severity", "traces"), rows)
     if summary.scores:
         median = statistics.median(summary.scores)
-        say(f"{len(summary.scores):,} traces, median score {median:.1f} of 100 (linter {LINTER_VERSION})")
+        num_traces = counted(len(summary.scores), "trace")
+        say(f"{num_traces}, median score {median:.1f} of 100 (linter {LINTER_VERSION})")
 
 
 def _lint_stored(source: str | None, meta: list[str], as_json: bool) -> None:
@@ -134,5 +144,6 @@ def _lint_stored(source: str | None, meta: list[str], as_json: bool) -> None:
     if as_json:
         print_json({"linted": num_judged, "linter_version": LINTER_VERSION})
     else:
-        say(f"Linted {num_judged:,} traces (linter {LINTER_VERSION}); the others had their score already.")
+        judged = counted(num_judged, "trace")
+        say(f"Linted {judged} (linter {LINTER_VERSION}); the others had their score already.")
         say("See the worst: tunix-rt traces list --max-score 50")

@@ -9,7 +9,7 @@ import typer
 from pydantic import ValidationError
 
 from tunix_rt.cli.context import store
-from tunix_rt.cli.output import JsonFlag, print_json, say
+from tunix_rt.cli.output import JsonFlag, counted, print_json, say
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.revision import TraceReview
 from tunix_rt.core.trace import explain_validation_error
@@ -56,7 +56,7 @@ def export_reviews(
     if as_json:
         print_json({"file": output, "kind": kind, "num_exported": num_lines})
     else:
-        say(f"Wrote {num_lines:,} lines to {output}.")
+        say(f"Wrote {counted(num_lines, 'line')} to {output}.")
 
 
 def _edit(words: str) -> dict[str, Any]:

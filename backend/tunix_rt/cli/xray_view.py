@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tunix_rt.cli.output import counted
 from tunix_rt.core.xray import (
     Severity,
     TokenPart,
@@ -49,7 +50,7 @@ def _headline(report: XrayReport) -> Text:
 
 
 def _figures(report: XrayReport) -> str:
-    examples = f"{report.num_examples:,} examples"
+    examples = counted(report.num_examples, "example")
     if report.is_partial:
         examples = f"the first {examples}"
     trained = f"{report.num_trained:,} of {report.num_tokens:,} tokens trained"
