@@ -10,7 +10,8 @@ from typer.core import TyperGroup
 
 from tunix_rt import __version__
 from tunix_rt.cli.lazy_commands import LazyCommands
-from tunix_rt.cli.output import note, print_error, say, write_no_more
+from tunix_rt.cli.output import note, print_error, say
+from tunix_rt.cli.standard_error import write_no_more
 from tunix_rt.core.errors import StorageError, TunixRTError
 from tunix_rt.core.redaction import redacted
 from tunix_rt.files.atomic import FULL_DISK_ERRORS
