@@ -254,9 +254,13 @@ def test_importing_a_module_loads_nothing_heavy(module: str, forbidden: list[str
 def test_all_commands_together_load_nothing_heavy() -> None:
     code = """
 import sys
-from tunix_rt.cli.lazy_commands import LazyCommands
-from tunix_rt.cli.main import COMMANDS
+from tunix_rt.cli.main import COMMANDS, Command, LazyCommands
 commands = dict(LazyCommands(COMMANDS).items())
+for name, command in commands.items():
+    if isinstance(COMMANDS[name], Command):
+        assert command.help.startswith(COMMANDS[name].summary), name
+    else:
+        assert [one.name for one in command.commands.values()] == [*COMMANDS[name].commands]
 assert [command.name for command in commands.values()] == [*COMMANDS]
 print(*sys.modules)
 """

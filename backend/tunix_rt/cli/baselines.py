@@ -14,7 +14,6 @@ from tunix_rt.evals.gating import changed_rule
 from tunix_rt.services.evaluations import find_evaluation
 from tunix_rt.services.gating import set_baseline
 
-app = typer.Typer(help="Evaluations with a name and a rule, for the gate.", no_args_is_help=True)
 _ID_CHARS = 8
 _TIME = "%Y-%m-%d %H:%M"
 
@@ -27,7 +26,6 @@ HistoryName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only 
 HistoryLimit = Annotated[int, typer.Option(min=1, help="Rows to show.")]
 
 
-@app.command("set")
 def set_(
     name: Name,
     evaluation: Reference,
@@ -49,7 +47,6 @@ def set_(
     say(f"next: tunix-rt gate EVALUATION --baseline {baseline.name}")
 
 
-@app.command("list")
 def list_(as_json: JsonFlag = False) -> None:
     """List the baselines."""
     with open_store() as store:
@@ -76,7 +73,6 @@ def _row(baseline: Baseline, evaluation: Evaluation) -> tuple[object, ...]:
     )
 
 
-@app.command("history")
 def history(name: HistoryName = None, limit: HistoryLimit = 20, as_json: JsonFlag = False) -> None:
     """The verdicts of the gate, newest first."""
     with open_store() as store:
@@ -104,7 +100,6 @@ def _verdict_row(check: GateCheck) -> tuple[object, ...]:
     )
 
 
-@app.command("rm")
 def remove(name: Name, as_json: JsonFlag = False) -> None:
     """Forget a baseline; its evaluation stays."""
     with open_store() as store:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast, get_args
 import typer
 from pydantic import BaseModel
 
-from tunix_rt.cli import data_gym, data_options, data_validate, data_view, filters, import_args
+from tunix_rt.cli import data_options, data_view, filters, import_args
 from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, counted, print_json, progress_bar, say
 from tunix_rt.config.settings import load_settings
@@ -22,17 +22,12 @@ from tunix_rt.services.dataset_ingesting import default_name_and_version, ingest
 from tunix_rt.services.filtering import build_filter
 from tunix_rt.services.importing import import_options
 
-app = typer.Typer(help="Build and inspect datasets.", no_args_is_help=True)
-app.command("validate")(data_validate.validate)
-app.command("gym")(data_gym.gym)
-
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of a dataset: NAME-VERSION.")]
 SplitName = Annotated[str | None, typer.Option("--split", help="Name of a split.")]
 PageLimit = Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")]
 PageOffset = Annotated[int, typer.Option(min=0, help="How many to skip.")]
 
 
-@app.command()
 def build(
     name: data_options.Name,
     version: data_options.Version = "v1",
@@ -91,7 +86,6 @@ def build(
     print_json(_without_nulls(outcome)) if as_json else data_view.print_outcome(outcome)
 
 
-@app.command()
 def ingest(
     file: Annotated[
         str,
@@ -144,7 +138,6 @@ def ingest(
         data_view.print_outcome(report.dataset)
 
 
-@app.command("list")
 def list_datasets(
     text: Annotated[str | None, typer.Option(help="Only those whose key has this in it.")] = None,
     limit: PageLimit = 100,
@@ -156,14 +149,12 @@ def list_datasets(
     print_json(page) if as_json else data_view.print_list(page)
 
 
-@app.command()
 def show(key: Key, as_json: JsonFlag = False) -> None:
     """Show what a dataset holds and where it comes from."""
     manifest = dataset_service.get_dataset(load_settings().datasets_dir, key)
     print_json(_without_nulls(manifest)) if as_json else data_view.print_manifest(manifest)
 
 
-@app.command()
 def rows(
     key: Key,
     split: SplitName = None,
@@ -178,7 +169,6 @@ def rows(
     print_json(page) if as_json else data_view.print_rows(page)
 
 
-@app.command()
 def diff(
     base: Key,
     other: Annotated[str, typer.Argument(metavar="OTHER", help="Key of the dataset that came after.")],
@@ -191,7 +181,6 @@ def diff(
     print_json(result) if as_json else data_view.print_diff(result)
 
 
-@app.command()
 def export(
     key: Key,
     export_format: Annotated[
@@ -225,7 +214,6 @@ def export(
     say(f"Wrote {counted(sum(report.rows_by_file.values()), 'row')} and the dataset card to {output}.")
 
 
-@app.command()
 def delete(key: Key, as_json: JsonFlag = False) -> None:
     """Remove a dataset; its traces stay. Refused while a run uses it."""
     dataset_service.delete_dataset(load_settings(), key)

@@ -38,7 +38,7 @@ SmokeSteps = Annotated[
 
 
 def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
-    """Turn shipped traces into a model that shows its work, tested before and after. Exit 1: a check failed.
+    """Train a small model on shipped traces and test it before and after. Exit 1 when a check fails.
 
     With --json, the last line has `before` and `after` (accuracy), `num_items`, `interval` (95 %, of after),
     `seconds` and `run_dir`.

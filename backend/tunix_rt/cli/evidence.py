@@ -25,8 +25,6 @@ from tunix_rt.services.evidence.replaying import Replay
 from tunix_rt.services.evidence.schemas import TYPES, schema_text
 from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence
 
-app = typer.Typer(help="Pack what proves a run, and check what others packed.", no_args_is_help=True)
-
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its directory.")]
 To = Annotated[
     Path | None,
@@ -57,7 +55,6 @@ PublicKey = Annotated[
 ]
 
 
-@app.command()
 def pack(
     run: Run,
     to: To = None,
@@ -85,7 +82,6 @@ def pack(
         print_packed(packed)
 
 
-@app.command()
 def verify(
     bundle: BundlePath,
     html: Html = None,
@@ -106,7 +102,6 @@ def verify(
         raise typer.Exit(1)
 
 
-@app.command("list")
 def list_bundles(
     limit: Annotated[int, typer.Option(min=1, help="Newest ones.")] = 20, as_json: JsonFlag = False
 ) -> None:
@@ -120,7 +115,6 @@ def _train(engine: str, job: TrainingJob, view: View) -> RunManifest:
     return run_training(load_engine(chosen_engine(asked, job.device.name)), job, view)
 
 
-@app.command()
 def schema(
     name: Annotated[str | None, typer.Argument(help="Of the schema. Default: list the names.")] = None,
     as_json: JsonFlag = False,

@@ -22,10 +22,6 @@ from tunix_rt.services.kaggle.preflight import PreflightRequest, run_preflight
 from tunix_rt.services.kaggle.stages import NotebookRequest
 from tunix_rt.services.planning import PlanProgress
 
-app = typer.Typer(
-    help="Train in a session on Kaggle: notebook, preflight, push and pull.", no_args_is_help=True
-)
-
 On = Annotated[
     str, typer.Option("--on", metavar="TARGET", help=f"Accelerator; one of: {', '.join(MACHINES)}.")
 ]
@@ -44,7 +40,6 @@ _ERRORS: dict[CheckName, type[TunixRTError]] = {
 }
 
 
-@app.command()
 def notebook(
     recipe: RecipeFile,
     on: On = "v5e-8",
@@ -100,7 +95,6 @@ def notebook(
     print_written(file, made, as_json=as_json)
 
 
-@app.command()
 def preflight(
     recipe: RecipeFile,
     on: On = "v5e-8",
@@ -137,7 +131,6 @@ def _raise_what_failed(found: Preflight) -> None:
             raise _ERRORS[check.name](check.detail, next_step=check.next_step or "")
 
 
-@app.command()
 def push(
     notebook: Annotated[Path, typer.Argument(metavar="NOTEBOOK", help="File that `kaggle notebook` wrote.")],
     kernel: Annotated[
@@ -158,7 +151,6 @@ def push(
     print_pushed(push_kernel(request), as_json=as_json)
 
 
-@app.command()
 def pull(
     kernel: Kernel,
     to: Annotated[

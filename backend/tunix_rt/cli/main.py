@@ -1,55 +1,316 @@
-"""`tunix-rt`: one verb a stage."""
+"""`tunix-rt`: the whole command line as one table, and its exit codes."""
 
 import sys
 import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from types import TracebackType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import DEFAULT_MARKUP_MODE as RICH_MARKUP
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
 from tunix_rt import __version__
-from tunix_rt.cli.lazy_commands import LazyCommands
 from tunix_rt.cli.output import note, print_error, say
 from tunix_rt.cli.standard_error import write_no_more
 from tunix_rt.core.errors import StorageError, TunixRTError
 from tunix_rt.core.redaction import redacted
 from tunix_rt.files.atomic import FULL_DISK_ERRORS
 
-COMMANDS = {
-    "traces": "traces:app",
-    "data": "data_commands:app",
-    "plan": "plan:plan",
-    "train": "train:train",
-    "runs": "runs_commands:app",
-    "queue": "queue:app",
-    "worker": "worker:worker",
-    "tasks": "tasks:app",
-    "tune": "tune:app",
-    "eval": "eval_commands:app",
-    "compare": "compare:compare",
-    "gate": "gate:gate",
-    "baselines": "baselines:app",
-    "models": "models:app",
-    "chat": "chat:chat",
-    "evidence": "evidence:app",
-    "kaggle": "kaggle:app",
-    "demo": "demo:demo",
-    "doctor": "doctor:doctor",
-    "up": "server:up",
-    "tokens": "tokens:app",
-    "backup": "backup:backup",
-    "restore": "backup:restore",
+
+@dataclass(frozen=True)
+class Command:
+    """Where the function of a command is, and what the list of commands says about it."""
+
+    function: str
+    summary: str = ""
+    """Of commands outside groups: `tunix-rt --help` prints it without importing the function."""
+    is_hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands under one word, possibly of several modules."""
+
+    help: str
+    commands: dict[str, Command]
+    default: str | None = None
+    """The command that runs when the first word is not a command."""
+
+
+COMMANDS: dict[str, Command | Group] = {
+    "traces": Group(
+        "Collect and check reasoning traces.",
+        {
+            "import": Command("tunix_rt.cli.traces_import:import_command"),
+            "export": Command("tunix_rt.cli.traces_import:export_command"),
+            "generate": Command("tunix_rt.cli.traces_generate:generate"),
+            "lint": Command("tunix_rt.cli.traces_lint:lint"),
+            "review": Command("tunix_rt.cli.traces_review:review"),
+            "export-reviews": Command("tunix_rt.cli.traces_review:export_reviews"),
+            "list": Command("tunix_rt.cli.traces:list_traces"),
+            "show": Command("tunix_rt.cli.traces:show"),
+            "compare": Command("tunix_rt.cli.traces:compare"),
+            "delete": Command("tunix_rt.cli.traces:delete"),
+        },
+    ),
+    "data": Group(
+        "Build and inspect datasets.",
+        {
+            "validate": Command("tunix_rt.cli.data_validate:validate"),
+            "gym": Command("tunix_rt.cli.data_gym:gym"),
+            "build": Command("tunix_rt.cli.data:build"),
+            "ingest": Command("tunix_rt.cli.data:ingest"),
+            "list": Command("tunix_rt.cli.data:list_datasets"),
+            "show": Command("tunix_rt.cli.data:show"),
+            "rows": Command("tunix_rt.cli.data:rows"),
+            "diff": Command("tunix_rt.cli.data:diff"),
+            "export": Command("tunix_rt.cli.data:export"),
+            "delete": Command("tunix_rt.cli.data:delete"),
+            "xray": Command("tunix_rt.cli.data_xray:xray"),
+        },
+    ),
+    "plan": Command(
+        "tunix_rt.cli.plan:plan",
+        "Say whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not.",
+    ),
+    "train": Command(
+        "tunix_rt.cli.train:train",
+        "Train a model. docs/training.md explains the run directory, resuming and the exit codes.",
+    ),
+    "runs": Group(
+        "Runs in the queue, and every other run of this home.",
+        {
+            "submit": Command("tunix_rt.cli.runs:submit"),
+            "list": Command("tunix_rt.cli.runs:list_"),
+            "show": Command("tunix_rt.cli.runs:show"),
+            "cancel": Command("tunix_rt.cli.runs:cancel"),
+            "pause": Command("tunix_rt.cli.runs:pause"),
+            "resume": Command("tunix_rt.cli.runs:resume"),
+            "priority": Command("tunix_rt.cli.runs:priority"),
+            "rm": Command("tunix_rt.cli.runs:rm"),
+            "logs": Command("tunix_rt.cli.runs_logs:logs"),
+        },
+    ),
+    "queue": Group(
+        "Whether workers take runs.",
+        {
+            "status": Command("tunix_rt.cli.queue:status"),
+            "pause": Command("tunix_rt.cli.queue:pause"),
+            "resume": Command("tunix_rt.cli.queue:resume"),
+        },
+    ),
+    "worker": Command(
+        "tunix_rt.cli.worker:worker",
+        "Take runs from the queue until stopped; Ctrl-C saves them and gives them back, twice stops at once.",
+    ),
+    "tasks": Group(
+        "Evaluations and exports in the queue.",
+        {
+            "carry-out": Command("tunix_rt.cli.tasks_carrying_out:carry_out", is_hidden=True),
+            "list": Command("tunix_rt.cli.tasks:list_"),
+            "show": Command("tunix_rt.cli.tasks:show"),
+            "cancel": Command("tunix_rt.cli.tasks:cancel"),
+            "rm": Command("tunix_rt.cli.tasks:remove"),
+        },
+    ),
+    "tune": Group(
+        "Search: `tunix-rt tune SWEEP.yaml` is `tunix-rt tune run SWEEP.yaml`.",
+        {
+            "run": Command("tunix_rt.cli.tune:run"),
+            "resume": Command("tunix_rt.cli.tune:resume"),
+            "list": Command("tunix_rt.cli.tune:list_"),
+            "show": Command("tunix_rt.cli.tune:show"),
+            "cancel": Command("tunix_rt.cli.tune:cancel"),
+            "best": Command("tunix_rt.cli.tune:best"),
+            "rm": Command("tunix_rt.cli.tune:remove"),
+        },
+        default="run",
+    ),
+    "eval": Group(
+        "Evaluate: `tunix-rt eval MODEL` is `tunix-rt eval run MODEL`.",
+        {
+            "run": Command("tunix_rt.cli.eval:run"),
+            "list": Command("tunix_rt.cli.eval_records:list_"),
+            "show": Command("tunix_rt.cli.eval_records:show"),
+            "items": Command("tunix_rt.cli.eval_records:items"),
+            "rescore": Command("tunix_rt.cli.eval_rescore:rescore"),
+            "score": Command("tunix_rt.cli.eval_rescore:score"),
+            "export": Command("tunix_rt.cli.eval_export:export"),
+            "add": Command("tunix_rt.cli.eval_records:add"),
+            "rm": Command("tunix_rt.cli.eval_records:rm"),
+            "judge": Command("tunix_rt.cli.eval_judge:judge"),
+            "faithfulness": Command("tunix_rt.cli.eval_faithfulness:faithfulness"),
+            "leaderboard": Command("tunix_rt.cli.leaderboard:leaderboard"),
+        },
+        default="run",
+    ),
+    "compare": Command(
+        "tunix_rt.cli.compare:compare",
+        "Show what B lost and gained against A, with both texts, and whether chance explains it.",
+    ),
+    "gate": Command(
+        "tunix_rt.cli.gate:gate",
+        "Hold an evaluation against a baseline. Exit 1: it must not take its place; 2: nothing can be said.",
+    ),
+    "baselines": Group(
+        "Evaluations with a name and a rule, for the gate.",
+        {
+            "set": Command("tunix_rt.cli.baselines:set_"),
+            "list": Command("tunix_rt.cli.baselines:list_"),
+            "history": Command("tunix_rt.cli.baselines:history"),
+            "rm": Command("tunix_rt.cli.baselines:remove"),
+        },
+    ),
+    "models": Group(
+        "Registered models: versions, aliases, exports.",
+        {
+            "export": Command("tunix_rt.cli.models_export:export"),
+            "export-checkpoint": Command("tunix_rt.cli.models_export:export_checkpoint", is_hidden=True),
+            "list": Command("tunix_rt.cli.models:list_"),
+            "show": Command("tunix_rt.cli.models:show"),
+            "register": Command("tunix_rt.cli.models:register"),
+            "alias": Command("tunix_rt.cli.models:alias"),
+            "unalias": Command("tunix_rt.cli.models:unalias"),
+            "tag": Command("tunix_rt.cli.models:tag"),
+            "note": Command("tunix_rt.cli.models:note_"),
+            "verify": Command("tunix_rt.cli.models:verify"),
+            "rm": Command("tunix_rt.cli.models:rm"),
+            "gc": Command("tunix_rt.cli.models:gc"),
+        },
+    ),
+    "chat": Command(
+        "tunix_rt.cli.chat:chat",
+        "Talk to a model. Its reasoning goes to standard error, dimmed, its answers to standard output.",
+    ),
+    "evidence": Group(
+        "Pack what proves a run, and check what others packed.",
+        {
+            "pack": Command("tunix_rt.cli.evidence:pack"),
+            "verify": Command("tunix_rt.cli.evidence:verify"),
+            "list": Command("tunix_rt.cli.evidence:list_bundles"),
+            "schema": Command("tunix_rt.cli.evidence:schema"),
+        },
+    ),
+    "kaggle": Group(
+        "Train in a session on Kaggle: notebook, preflight, push and pull.",
+        {
+            "notebook": Command("tunix_rt.cli.kaggle:notebook"),
+            "preflight": Command("tunix_rt.cli.kaggle:preflight"),
+            "push": Command("tunix_rt.cli.kaggle:push"),
+            "pull": Command("tunix_rt.cli.kaggle:pull"),
+        },
+    ),
+    "demo": Command(
+        "tunix_rt.cli.demo:demo",
+        "Train a small model on shipped traces and test it before and after. Exit 1 when a check fails.",
+    ),
+    "doctor": Command(
+        "tunix_rt.cli.doctor:doctor",
+        "Look at devices, engines, extras, home and database. Exit 1: something that is installed is broken.",
+    ),
+    "up": Command(
+        "tunix_rt.cli.server:up",
+        "Start the server, a worker and the web app, and open a browser. The API docs are at /docs.",
+    ),
+    "tokens": Group(
+        "Who may ask over the network.",
+        {
+            "create": Command("tunix_rt.cli.tokens:create"),
+            "list": Command("tunix_rt.cli.tokens:list_"),
+            "revoke": Command("tunix_rt.cli.tokens:revoke"),
+        },
+    ),
+    "backup": Command(
+        "tunix_rt.cli.backup:backup",
+        "Write database and home into one file, while everything goes on. docs/operations.md explains it.",
+    ),
+    "restore": Command(
+        "tunix_rt.cli.backup:restore",
+        "Put a backup into an empty home and an empty database of either kind; every hash is checked.",
+    ),
 }
-"""Where each command lies, in the order in which people meet them."""
+"""The whole command line, in the order in which people need it. A function is imported when its command
+runs."""
 
 
-class _Commands(TyperGroup):
-    """Ends in peace when the reader has left or the user interrupts; typer would call both a failure."""
+class LazyCommands(dict[str, Any]):
+    """Click commands by name, each built when somebody asks for it.
+
+    Example:
+        LazyCommands(COMMANDS)["plan"] -> the command around the function `plan` of its module
+    """
+
+    def __init__(self, commands: Mapping[str, Command | Group]) -> None:
+        super().__init__(commands)
+
+    def __getitem__(self, name: str) -> Any:
+        known = super().__getitem__(name)
+        if isinstance(known, Command | Group):
+            known = _group(name, known) if isinstance(known, Group) else _command(name, known)
+            super().__setitem__(name, known)
+        return known
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The command of this name, imported."""
+        return self[name] if name in self else default
+
+    def values(self) -> Iterator[Any]:  # type: ignore[override]
+        """All of them, imported."""
+        return (self[name] for name in self)
+
+    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+        """All of them with their names, imported."""
+        return ((name, self[name]) for name in self)
+
+
+class CommandGroup(TyperGroup):
+    """A group whose commands are imported when they are used, and whose first word may be an argument."""
+
+    default_command: str | None = None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command in front of what is neither a command nor a call for help."""
+        is_argument = args and args[0] not in self.commands and args[0] not in ctx.help_option_names
+        if self.default_command and is_argument:
+            args = [self.default_command, *args]
+        return super().parse_args(ctx, args)
+
+
+def _group(name: str, group: Group) -> Any:
+    built = CommandGroup(name=name, help=group.help, no_args_is_help=True, rich_markup_mode=RICH_MARKUP)
+    built.commands = LazyCommands(group.commands)
+    built.default_command = group.default
+    return built
+
+
+def _command(name: str, command: Command) -> Any:
+    module, function = command.function.split(":")
+    return get_command_from_info(
+        CommandInfo(name=name, callback=getattr(import_module(module), function), hidden=command.is_hidden),
+        pretty_exceptions_short=True,
+        rich_markup_mode=RICH_MARKUP,
+    )
+
+
+class _Root(TyperGroup):
+    """Exits cleanly on a broken pipe or an interrupt; typer would call both a failure."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = LazyCommands(COMMANDS)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """List the commands by their summaries, without importing any of them."""
+        loaded, self.commands = self.commands, {name: _listed(name, it) for name, it in COMMANDS.items()}
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.commands = loaded
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed."""
@@ -77,9 +338,13 @@ class _Commands(TyperGroup):
             sys.stdout.flush()
 
 
+def _listed(name: str, command: Command | Group) -> Any:
+    return TyperCommand(name, help=command.help if isinstance(command, Group) else command.summary)
+
+
 app = typer.Typer(
     name="tunix-rt",
-    cls=_Commands,
+    cls=_Root,
     help="Turn reasoning traces into a small language model that shows its work, with proof.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

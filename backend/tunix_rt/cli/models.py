@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli import models_export
 from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.models_export import Reference
 from tunix_rt.cli.models_view import print_model, print_models, print_version, size_text
@@ -29,10 +28,6 @@ from tunix_rt.services.registry.resolving import model_detail, resolve
 from tunix_rt.services.registry.verifying import verify_versions
 from tunix_rt.services.store import Store
 
-app = typer.Typer(help="Registered models: versions, aliases, exports.", no_args_is_help=True)
-app.command("export")(models_export.export)
-app.command("export-checkpoint", hidden=True)(models_export.export_checkpoint)
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the model; it is made if it is not there.")]
 Run = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Id or directory of a run.")]
 Step = Annotated[
@@ -53,7 +48,6 @@ Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")]
 Offset = Annotated[int, typer.Option(min=0, help="How many to skip.")]
 
 
-@app.command("list")
 def list_(limit: Limit = 50, offset: Offset = 0, as_json: JsonFlag = False) -> None:
     """Registered models by name."""
     with open_store() as store:
@@ -64,7 +58,6 @@ def list_(limit: Limit = 50, offset: Offset = 0, as_json: JsonFlag = False) -> N
         print_models(found, total)
 
 
-@app.command()
 def show(
     model: Annotated[
         str,
@@ -94,7 +87,6 @@ def _show_version(store: Store, model: str, *, as_json: bool) -> None:
         print_version(version, evaluations)
 
 
-@app.command()
 def register(
     name: Name,
     run: Run = None,
@@ -140,7 +132,6 @@ def _registered(
     return register_run(store, name, run, step=step, remarks=remarks)
 
 
-@app.command()
 def alias(
     model: Reference,
     alias: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as champion.")],
@@ -152,7 +143,6 @@ def alias(
     print_json(version.to_json()) if as_json else say(f"{version.model}@{alias} is {version.reference}")
 
 
-@app.command()
 def unalias(
     model: Annotated[str, typer.Argument(metavar="NAME@ALIAS", help="The alias to forget.")],
     as_json: JsonFlag = False,
@@ -163,7 +153,6 @@ def unalias(
     print_json(version.to_json()) if as_json else say(f"{model} is forgotten; {version.reference} stays")
 
 
-@app.command()
 def tag(
     model: Reference,
     pairs: Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Tags to set.")] = None,
@@ -185,7 +174,6 @@ def tag(
         say(f"{version.reference}: " + (", ".join(f"{k}={v}" for k, v in version.tags.items()) or "no tags"))
 
 
-@app.command("note")
 def note_(
     model: Reference,
     text: Annotated[str, typer.Argument(metavar="TEXT", help='What people should know; "" for nothing.')],
@@ -197,7 +185,6 @@ def note_(
     print_json(version.to_json()) if as_json else say(f"{version.reference}: {version.notes or 'no note'}")
 
 
-@app.command()
 def verify(
     model: Annotated[
         str | None, typer.Argument(metavar="[MODEL]", help="One version. Default: every version.")
@@ -225,7 +212,6 @@ def _verdict(problems: tuple[str, ...]) -> str:
     return "; ".join(problems) if problems else "whole"
 
 
-@app.command()
 def rm(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="NAME:VERSION, or NAME with --all-versions.")],
     all_versions: Annotated[
@@ -246,7 +232,6 @@ def rm(
         say(f"removed {', '.join(gone)}; tunix-rt models gc frees the disk")
 
 
-@app.command()
 def gc(as_json: JsonFlag = False) -> None:
     """Remove files that no version needs."""
     with open_store() as store:

@@ -1,31 +1,24 @@
 """`tunix-rt queue status | pause | resume`: whether workers take runs."""
 
-import typer
-
 from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, print_json
 from tunix_rt.cli.runs_view import print_queue
 from tunix_rt.services.runs import controlling, listing
 from tunix_rt.services.runs.listing import QueueState
 
-app = typer.Typer(help="Whether workers take runs.", no_args_is_help=True)
 
-
-@app.command()
 def status(as_json: JsonFlag = False) -> None:
     """How the queue stands: runs by status, and who takes them."""
     with open_store() as store:
         _print(listing.queue_state(store), as_json=as_json)
 
 
-@app.command()
 def pause(as_json: JsonFlag = False) -> None:
     """Let workers take nothing more; what runs goes on."""
     with open_store() as store:
         _print(controlling.pause_queue(store), as_json=as_json)
 
 
-@app.command()
 def resume(as_json: JsonFlag = False) -> None:
     """Let workers take runs again."""
     with open_store() as store:

@@ -21,8 +21,6 @@ from tunix_rt.services.runs import controlling, listing, removing
 from tunix_rt.services.runs.submitting import MAX_NAME_CHARS
 from tunix_rt.services.runs.submitting import submit as submit_run
 
-app = typer.Typer(help="Runs in the queue, and every other run of this home.", no_args_is_help=True)
-
 RunArgument = Annotated[
     str, typer.Argument(metavar="RUN", help="Id of a run, its beginning, or its last word, as in 3f2a.")
 ]
@@ -31,7 +29,6 @@ PriorityArgument = Annotated[
 ]
 
 
-@app.command()
 def submit(
     recipe: options.Recipe,
     dataset: options.Dataset = None,
@@ -87,7 +84,6 @@ def _recipe(text: str) -> tuple[str | dict[str, JsonValue], str | None]:
     return read_values(file), file.stem[:MAX_NAME_CHARS]
 
 
-@app.command("list")
 def list_(
     status: Annotated[list[str] | None, typer.Option(help=f"{', '.join(RUN_STATUSES)}; repeatable.")] = None,
     dataset: Annotated[str | None, typer.Option(help="What they are trained on.")] = None,
@@ -124,7 +120,6 @@ def _status(text: str) -> RunStatus:
     raise InvalidInputError(f"There is no status {text!r}.", next_step=did_you_mean(text, RUN_STATUSES))
 
 
-@app.command()
 def show(run: RunArgument, as_json: JsonFlag = False) -> None:
     """One run: where it stands, what was planned and measured, and everything that happened to it."""
     with open_store() as store:
@@ -136,7 +131,6 @@ def show(run: RunArgument, as_json: JsonFlag = False) -> None:
         print_run(found, events)
 
 
-@app.command()
 def cancel(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Stop a run: at once in the queue, with a checkpoint where it runs."""
     with open_store() as store:
@@ -144,7 +138,6 @@ def cancel(run: RunArgument, as_json: JsonFlag = False) -> None:
     print_changed(changed, as_json=as_json)
 
 
-@app.command()
 def pause(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Make a run wait until it is resumed; where it runs, it stops with a checkpoint first."""
     with open_store() as store:
@@ -152,7 +145,6 @@ def pause(run: RunArgument, as_json: JsonFlag = False) -> None:
     print_changed(changed, as_json=as_json)
 
 
-@app.command()
 def resume(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint."""
     with open_store() as store:
@@ -160,7 +152,6 @@ def resume(run: RunArgument, as_json: JsonFlag = False) -> None:
     print_changed(changed, as_json=as_json)
 
 
-@app.command()
 def priority(run: RunArgument, priority: PriorityArgument, as_json: JsonFlag = False) -> None:
     """Take a run earlier or later than the others."""
     with open_store() as store:
@@ -168,7 +159,6 @@ def priority(run: RunArgument, priority: PriorityArgument, as_json: JsonFlag = F
     print_changed(changed, as_json=as_json)
 
 
-@app.command()
 def rm(
     runs: Annotated[
         list[str], typer.Argument(metavar="RUN...", help="Ids, their beginnings, or their last words.")

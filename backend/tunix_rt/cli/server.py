@@ -50,7 +50,7 @@ def up(
     no_worker: NoWorker = False,
     no_browser: NoBrowser = False,
 ) -> None:
-    """Start the server, a worker and the web app, and open it in a browser; the API is described at /docs."""
+    """Start the server, a worker and the web app, and open a browser. The API docs are at /docs."""
     settings = load_settings()
     changes = {"host": host, "port": port, "log_format": log_format}
     settings = settings.model_copy(update={key: value for key, value in changes.items() if value is not None})

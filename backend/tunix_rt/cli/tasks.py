@@ -5,20 +5,15 @@ from uuid import UUID
 
 import typer
 
-from tunix_rt.cli import tasks_carrying_out
 from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, print_json, print_table, say
 from tunix_rt.core.tasks.request import EvaluateModel, TaskKind
 from tunix_rt.core.tasks.task import Task, TaskFilter
 from tunix_rt.services.tasks import looking
 
-app = typer.Typer(help="Evaluations and exports in the queue.", no_args_is_help=True)
-app.command("carry-out", hidden=True)(tasks_carrying_out.carry_out)
-
 TaskId = Annotated[UUID, typer.Argument(metavar="TASK", help="Id of the task.")]
 
 
-@app.command("list")
 def list_(
     kind: Annotated[TaskKind | None, typer.Option(help="Only these.")] = None,
     model: Annotated[
@@ -37,7 +32,6 @@ def list_(
     print_table(("id", "status", "model", "asked", "outcome"), rows)
 
 
-@app.command()
 def show(task: TaskId, as_json: JsonFlag = False) -> None:
     """Show a task and the end of what it printed."""
     with open_store() as store:
@@ -49,7 +43,6 @@ def show(task: TaskId, as_json: JsonFlag = False) -> None:
     say(output.rstrip())
 
 
-@app.command()
 def cancel(task: TaskId, as_json: JsonFlag = False) -> None:
     """Stop a task. An evaluation keeps its answers: asked for again, it goes on where it stopped."""
     with open_store() as store:
@@ -57,7 +50,6 @@ def cancel(task: TaskId, as_json: JsonFlag = False) -> None:
     print_json(found.to_json()) if as_json else say(f"{found.task_id}  {found.status}")
 
 
-@app.command("rm")
 def remove(task: TaskId, as_json: JsonFlag = False) -> None:
     """Forget a task and the files that it exported; an evaluation stays."""
     with open_store() as store:

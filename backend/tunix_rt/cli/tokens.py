@@ -11,8 +11,6 @@ from tunix_rt.cli.output import JsonFlag, note, print_json, print_table, say
 from tunix_rt.core.access import ApiToken, Scope
 from tunix_rt.services.tokens import adopt_token, create_token, revoke_token, standing_of
 
-app = typer.Typer(help="Who may ask over the network.", no_args_is_help=True)
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is, or what for.")]
 ScopeOption = Annotated[
     Scope, typer.Option(help="read: look and ask models; write: submit and change; admin: delete too.")
@@ -24,7 +22,6 @@ FromFile = Annotated[
 ]
 
 
-@app.command("create")
 def create(
     name: Name,
     scope: ScopeOption = "read",
@@ -48,7 +45,6 @@ def create(
     say(token)
 
 
-@app.command("list")
 def list_(as_json: JsonFlag = False) -> None:
     """List the tokens: what they may do, and when each was last used."""
     with open_store() as store:
@@ -62,7 +58,6 @@ def list_(as_json: JsonFlag = False) -> None:
         say("There are no tokens yet. Make one: tunix-rt tokens create NAME --scope read")
 
 
-@app.command("revoke")
 def revoke(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="As `tokens list` shows it.")],
     as_json: JsonFlag = False,

@@ -7,10 +7,6 @@ import typer
 
 from tunix_rt.cli import (
     filters,
-    traces_generate,
-    traces_import,
-    traces_lint,
-    traces_review,
     traces_view,
 )
 from tunix_rt.cli.context import store
@@ -19,18 +15,9 @@ from tunix_rt.core.store_types import TraceOrder
 from tunix_rt.services import traces as trace_service
 from tunix_rt.services.filtering import build_filter
 
-app = typer.Typer(help="Collect and check reasoning traces.", no_args_is_help=True)
-app.command("import")(traces_import.import_command)
-app.command("export")(traces_import.export_command)
-app.command("generate")(traces_generate.generate)
-app.command("lint")(traces_lint.lint)
-app.command("review")(traces_review.review)
-app.command("export-reviews")(traces_review.export_reviews)
-
 TraceId = Annotated[UUID, typer.Argument(help="Id of a stored trace.")]
 
 
-@app.command("list")
 def list_traces(
     source: filters.Source = None,
     meta: filters.MetaPairs = [],  # noqa: B006
@@ -61,7 +48,6 @@ def list_traces(
     print_json(page) if as_json else traces_view.print_list(page)
 
 
-@app.command()
 def show(trace_id: TraceId, as_json: JsonFlag = False) -> None:
     """Show one trace with its steps and what the linter says of them."""
     with store() as opened:
@@ -75,7 +61,6 @@ def show(trace_id: TraceId, as_json: JsonFlag = False) -> None:
         traces_view.print_trace(detail, report)
 
 
-@app.command()
 def compare(base: TraceId, other: TraceId, as_json: JsonFlag = False) -> None:
     """Line up the steps of two traces."""
     with store() as opened:
@@ -83,7 +68,6 @@ def compare(base: TraceId, other: TraceId, as_json: JsonFlag = False) -> None:
     print_json(comparison) if as_json else traces_view.print_comparison(comparison)
 
 
-@app.command()
 def delete(trace_id: TraceId, as_json: JsonFlag = False) -> None:
     """Remove one trace; datasets built from it keep their copy."""
     with store() as opened:

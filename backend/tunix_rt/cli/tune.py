@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from tunix_rt.cli.context import store as open_store
-from tunix_rt.cli.eval_group import DefaultToRun
 from tunix_rt.cli.output import JsonFlag, note, print_json, say
 from tunix_rt.cli.tune_following import follow, has_worker
 from tunix_rt.cli.tune_view import print_best, print_sweep, print_sweeps
@@ -18,12 +17,6 @@ from tunix_rt.services.sweeps import controlling
 from tunix_rt.services.sweeps.creating import create
 from tunix_rt.services.sweeps.promoting import promote_best, save_best_recipe
 from tunix_rt.services.sweeps.reporting import find_sweep, importances
-
-app = typer.Typer(
-    cls=DefaultToRun,
-    help="Search: `tunix-rt tune SWEEP.yaml` is `tunix-rt tune run SWEEP.yaml`.",
-    no_args_is_help=True,
-)
 
 SweepFile = Annotated[
     Path, typer.Argument(metavar="SWEEP.yaml", help="What is searched; docs/sweeps.md lists its keys.")
@@ -44,7 +37,6 @@ Alias = Annotated[str | None, typer.Option(help="Let this alias point to it, e.g
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many sweeps to show.")]
 
 
-@app.command("run")
 def run(sweep: SweepFile, detach: Detach = False, as_json: JsonFlag = False) -> None:
     """Search: every trial is a run in the queue. Ctrl-C ends the looking on, not the sweep."""
     spec = load_sweep(sweep)
@@ -53,7 +45,6 @@ def run(sweep: SweepFile, detach: Detach = False, as_json: JsonFlag = False) -> 
         _go_on(store, controlling.start(store, sweep_id), detach=detach, as_json=as_json)
 
 
-@app.command()
 def resume(sweep: Reference, detach: Detach = False, as_json: JsonFlag = False) -> None:
     """Go on with a sweep: look on again, or take up one that was cancelled or has failed."""
     with open_store() as store:
@@ -65,7 +56,6 @@ def resume(sweep: Reference, detach: Detach = False, as_json: JsonFlag = False) 
         _go_on(store, found, detach=detach, as_json=as_json)
 
 
-@app.command("list")
 def list_(limit: Limit = 20, as_json: JsonFlag = False) -> None:
     """List sweeps, newest first."""
     with open_store() as store:
@@ -76,7 +66,6 @@ def list_(limit: Limit = 20, as_json: JsonFlag = False) -> None:
         print_sweeps(page)
 
 
-@app.command()
 def show(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Show a sweep with its trials and how much each key mattered."""
     with open_store() as store:
@@ -88,7 +77,6 @@ def show(sweep: Reference, as_json: JsonFlag = False) -> None:
         print_sweep(found, shares)
 
 
-@app.command()
 def cancel(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Stop a sweep and its trials; `tune resume` goes on from their last checkpoints."""
     with open_store() as store:
@@ -96,7 +84,6 @@ def cancel(sweep: Reference, as_json: JsonFlag = False) -> None:
     print_json(found.to_json()) if as_json else say(f"{found.status}: {found.sweep_id}")
 
 
-@app.command()
 def best(
     sweep: Reference,
     output: Output = None,
@@ -124,7 +111,6 @@ def best(
         say(f"model    {reference}{'' if alias is None else f', also @{alias}'}")
 
 
-@app.command("rm")
 def remove(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Forget a sweep; its runs stay."""
     with open_store() as store:
