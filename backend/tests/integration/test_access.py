@@ -15,7 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 from support.http import body, error_of
 
 from tunix_rt.api.access import KNOWN_FOR_S, OPEN_PATHS, Access, access_to
-from tunix_rt.api.app import ROUTES, create_app
+from tunix_rt.api.app import ROUTERS, create_app
 from tunix_rt.api.auth_failures import MAX_FAILURES
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.access import SCOPES, Scope, allows, needed_scope
@@ -62,8 +62,7 @@ def local(sqlite: Store) -> TestClient:
 
 def requests_of(app: FastAPI) -> list[tuple[str, str]]:
     """Every method and path that the app answers, documented or not."""
-    routers = [routes.router for routes in ROUTES]
-    routes = [*app.routes, *(route for router in routers for route in router.routes)]
+    routes = [*app.routes, *(route for router in ROUTERS for route in router.routes)]
     found = {request for route in routes for request in _requests(route)}
     described = {_filled(path) for path in app.openapi()["paths"]}
     assert described <= {path for _, path in found}

@@ -18,35 +18,32 @@ from tunix_rt.api.live_runs import LiveRuns
 from tunix_rt.api.metrics import Measurements
 from tunix_rt.api.openai_errors import OpenAIErrors
 from tunix_rt.api.request_log import RequestLog
-from tunix_rt.api.routes import (
-    datasets,
-    demo,
-    doctor,
-    evalsets,
-    evaluations,
-    evidence,
-    faithfulness,
-    health,
-    metrics,
-    model_versions,
-    models,
-    openai,
-    plans,
-    preferences,
-    regression,
-    revisions,
-    run_artifacts,
-    run_evaluations,
-    run_streams,
-    runs,
-    session,
-    tasks,
-    traces,
-    tuning,
-    tunix,
-    xray,
-)
-from tunix_rt.api.short_way import ShortWay
+from tunix_rt.api.routes.datasets import router as datasets_router
+from tunix_rt.api.routes.demo import router as demo_router
+from tunix_rt.api.routes.doctor import router as doctor_router
+from tunix_rt.api.routes.evalsets import router as evalsets_router
+from tunix_rt.api.routes.evaluations import router as evaluations_router
+from tunix_rt.api.routes.evidence import router as evidence_router
+from tunix_rt.api.routes.faithfulness import router as faithfulness_router
+from tunix_rt.api.routes.health import router as health_router
+from tunix_rt.api.routes.metrics import router as metrics_router
+from tunix_rt.api.routes.model_versions import router as model_versions_router
+from tunix_rt.api.routes.models import router as models_router
+from tunix_rt.api.routes.openai import router as openai_router
+from tunix_rt.api.routes.plans import router as plans_router
+from tunix_rt.api.routes.preferences import router as preferences_router
+from tunix_rt.api.routes.regression import router as regression_router
+from tunix_rt.api.routes.revisions import router as revisions_router
+from tunix_rt.api.routes.run_artifacts import router as run_artifacts_router
+from tunix_rt.api.routes.run_evaluations import router as run_evaluations_router
+from tunix_rt.api.routes.run_streams import router as run_streams_router
+from tunix_rt.api.routes.runs import router as runs_router
+from tunix_rt.api.routes.session import router as session_router
+from tunix_rt.api.routes.tasks import router as tasks_router
+from tunix_rt.api.routes.traces import router as traces_router
+from tunix_rt.api.routes.tuning import router as tuning_router
+from tunix_rt.api.routes.tunix import router as tunix_router
+from tunix_rt.api.routes.xray import router as xray_router
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.demo_project import DemoProject
@@ -57,33 +54,33 @@ from tunix_rt.services.serving.starting import process_starter
 from tunix_rt.services.store import Store, open_store
 
 # Looked through in this order: what is asked for most stands first.
-ROUTES = (
-    health,
-    runs,
-    run_streams,
-    run_artifacts,
-    metrics,
-    traces,
-    revisions,
-    datasets,
-    xray,
-    evalsets,
-    evaluations,
-    faithfulness,
-    run_evaluations,
-    regression,
-    tunix,
-    plans,
-    openai,
-    tuning,
-    model_versions,
-    models,
-    tasks,
-    evidence,
-    preferences,
-    session,
-    demo,
-    doctor,
+ROUTERS = (
+    health_router,
+    runs_router,
+    run_streams_router,
+    run_artifacts_router,
+    metrics_router,
+    traces_router,
+    revisions_router,
+    datasets_router,
+    xray_router,
+    evalsets_router,
+    evaluations_router,
+    faithfulness_router,
+    run_evaluations_router,
+    regression_router,
+    tunix_router,
+    plans_router,
+    openai_router,
+    tuning_router,
+    model_versions_router,
+    models_router,
+    tasks_router,
+    evidence_router,
+    preferences_router,
+    session_router,
+    demo_router,
+    doctor_router,
 )
 
 
@@ -126,15 +123,14 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
     app.state.doctor = KeptDiagnosis(partial(examine, store.settings))
     _add_checks(app, store, access)
     install_error_handlers(app)
-    for routes in ROUTES:
-        app.include_router(routes.router)
+    for router in ROUTERS:
+        app.include_router(router)
     app.router.default = WebApp(app.router.default, store.settings.web_dir or BUILT)
     return app
 
 
 def _add_checks(app: FastAPI, store: Store, access: Access | None) -> None:
     # The one that is added last sees a request first.
-    app.add_middleware(ShortWay, routes=[route for routes in ROUTES for route in routes.router.routes])
     app.add_middleware(BodyLimit, limit_of=body_limit_of(store.settings))
     if access is not None:
         app.add_middleware(TokenCheck, tokens=store.tokens, access=access)

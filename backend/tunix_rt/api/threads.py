@@ -8,14 +8,12 @@ from typing import Any, ParamSpec, TypeVar
 import anyio
 from fastapi.routing import APIRoute
 
-from tunix_rt.api.read_threads import ReadThreads
-
 MAX_READS = 8
 """At a time. More threads answer fewer requests: they wait for each other's turn at the interpreter."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_reads = ReadThreads(MAX_READS)
+_read_limiter = anyio.CapacityLimiter(MAX_READS)
 
 
 def threaded(function: Callable[_P, _R], *, is_read: bool) -> Callable[_P, Awaitable[_R]]:
@@ -27,7 +25,7 @@ def threaded(function: Callable[_P, _R], *, is_read: bool) -> Callable[_P, Await
     @wraps(function)
     async def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         work = partial(function, *args, **kwargs)
-        return await (_reads.run(work) if is_read else anyio.to_thread.run_sync(work))
+        return await anyio.to_thread.run_sync(work, limiter=_read_limiter if is_read else None)
 
     return run
 
