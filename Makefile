@@ -94,7 +94,7 @@ client: frontend/node_modules ## the TypeScript client, made from the API
 	$(NPM) run --silent generate
 
 data: .venv/base ## the shipped datasets, eval sets and tokenizer, made from the code
-	$(BIN)/python -c 'from tunix_rt.services.shipped_data import regenerate_shipped_data; regenerate_shipped_data()'
+	$(BIN)/python backend/tools/shipped_data.py
 
 lock: .venv/bin/python ## requirements.lock: the hash of every file that the tests may install
 	$(PIP_INSTALL) uv packaging

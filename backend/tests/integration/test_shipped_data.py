@@ -7,6 +7,14 @@ from pathlib import Path
 
 import jinja2
 import pytest
+from backend.tools.shipped_data import (
+    CHAT_TEMPLATE,
+    MARKUP_TOKENS,
+    SPECIAL_TOKENS,
+    VOCAB_SIZE,
+    regenerate_shipped_data,
+    shipped_files,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
@@ -33,8 +41,6 @@ from tunix_rt.files.assets import (
     shipped_traces,
 )
 from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
-from tunix_rt.services.shipped_data import regenerate_shipped_data, shipped_files
-from tunix_rt.services.tiny_tokenizer import CHAT_TEMPLATE, MARKUP_TOKENS, SPECIAL_TOKENS, VOCAB_SIZE
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -53,14 +59,14 @@ def test_every_shipped_file_is_what_the_code_makes() -> None:
     written_by_hand = ("models", "recipes", "rubrics")
     made_dirs = [path for path in ASSETS_DIR.iterdir() if path.name not in written_by_hand]
     shipped = [path for directory in made_dirs for path in directory.rglob("*") if path.is_file()]
-    assert {path.relative_to(ASSETS_DIR).as_posix() for path in shipped} == set(made)
+    assert {path.relative_to(ASSETS_DIR).as_posix() for path in shipped} == {*made, "evalsets/eval_v2.jsonl"}
     for relative, text in made.items():
         assert (ASSETS_DIR / relative).read_bytes() == text.encode("utf-8"), f"{relative} is stale"
 
 
 def test_regenerating_writes_all_files_once_and_then_nothing(tmp_path: Path) -> None:
-    assert len(regenerate_shipped_data(tmp_path, evalsets_dir=None)) == len(dict(shipped_files()))
-    assert regenerate_shipped_data(tmp_path, evalsets_dir=None) == []
+    assert len(regenerate_shipped_data(tmp_path)) == len(dict(shipped_files()))
+    assert regenerate_shipped_data(tmp_path) == []
 
 
 def test_the_eval_set_of_the_documented_commands_is_the_shipped_one() -> None:
@@ -166,11 +172,13 @@ def test_the_tokenizer_has_the_promised_size_and_tokens(tokenizer: Tokenizer) ->
 
 def test_training_the_tokenizer_again_in_another_process_gives_the_same_bytes() -> None:
     code = (
-        "import sys; from tunix_rt.services.shipped_data import shipped_files; "
+        "import sys; from backend.tools.shipped_data import shipped_files; "
         "sys.stdout.buffer.write(dict(shipped_files())['tokenizers/tiny/tokenizer.json'].encode())"
     )
     environment = {"PYTHONHASHSEED": "7", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment)
+    other = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, env=environment, cwd=REPOSITORY
+    )
     assert other.stdout == (shipped_tokenizer_dir("tiny") / "tokenizer.json").read_bytes()
 
 

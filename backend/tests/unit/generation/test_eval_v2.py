@@ -10,12 +10,13 @@ from fractions import Fraction
 import pytest
 
 from tunix_rt.core.evalset import EvalItem
-from tunix_rt.core.generation.dev_reasoning import dev_reasoning_traces
-from tunix_rt.core.generation.eval_v2 import eval_v2_items
 from tunix_rt.core.generation.text_work import WORDS
+from tunix_rt.core.trace import Trace
 from tunix_rt.evals.checkers import check
+from tunix_rt.evals.evalset import load_evalset
+from tunix_rt.files.assets import shipped_evalset_path, shipped_traces
 
-ITEMS = {item.id: item for item in eval_v2_items()}
+ITEMS = {item.id: item for item in load_evalset(shipped_evalset_path("eval_v2"))}
 
 
 def first(found: Callable[[int], bool], start: int = 1) -> int:
@@ -178,7 +179,8 @@ def closest(item: EvalItem, prompts: list[frozenset[str]]) -> float:
 
 
 def test_no_eval_question_comes_close_to_a_training_prompt() -> None:
-    prompts = [words_of(trace.prompt) for trace in dev_reasoning_traces()]
+    traces = (Trace.model_validate_json(line) for line in shipped_traces("dev-reasoning-v2"))
+    prompts = [words_of(trace.prompt) for trace in traces]
     close = {item.id: closest(item, prompts) for item in ITEMS.values()}
     assert max(close.values()) < 0.6, max(close, key=lambda item_id: close[item_id])
 
