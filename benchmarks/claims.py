@@ -26,8 +26,9 @@ from support.queued_runs import ANY_SLOT, NOON, new_run
 from tunix_rt.config.settings import Settings
 from tunix_rt.db.engine import writing
 from tunix_rt.db.run_rows import queued_row
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.schema import runs
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 
 MIN_CLAIMS_PER_S = 200.0
 NUM_PRIORITIES = 5
@@ -100,15 +101,15 @@ def summary(taken: list[list[str]], num_runs: int, elapsed_s: float) -> dict[str
 
 def fill(settings: Settings, num_runs: int) -> None:
     """Put that many runs of several priorities into the queue."""
-    store = open_store(settings)
+    store = open_home(settings)
     rows = [
         queued_row(new_run(f"run-{number}", priority=number % NUM_PRIORITIES), NOON)
         for number in range(num_runs)
     ]
-    with writing(store.engine) as connection:
+    with writing(store.database) as connection:
         connection.execute(insert(runs), rows)
-    if store.engine.dialect.name == "postgresql":
-        with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    if store.database.dialect.name == "postgresql":
+        with store.database.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("VACUUM ANALYZE runs")
     store.close()
 
@@ -117,11 +118,11 @@ def take_all(
     settings: Settings, worker_id: str, barrier: Barrier, results: "multiprocessing.Queue[list[str]]"
 ) -> None:
     """Take runs until there are none."""
-    store = open_store(settings)
-    store.runs.leases()  # connected before the race begins
+    store = open_home(settings)
+    RunRepository(store.database).leases()  # connected before the race begins
     barrier.wait()
     taken = []
-    while (claim := store.runs.claim(worker_id, ANY_SLOT)) is not None:
+    while (claim := RunRepository(store.database).claim(worker_id, ANY_SLOT)) is not None:
         taken.append(claim.run.run_id)
     results.put(taken)
     store.close()

@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from tunix_rt.core.run_record import RunManifest, RunStatus
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir, read_json_lines
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 Problems = list[str]
 NUM_STEPS = 12
 
 
-def problems_of(store: Store, run_id: str, expected: tuple[RunStatus, ...]) -> Problems:
+def problems_of(store: Home, run_id: str, expected: tuple[RunStatus, ...]) -> Problems:
     """Everything that is wrong with a run that has ended; nothing, one hopes."""
-    run = store.runs.get(run_id)
+    run = RunRepository(store.database).get(run_id)
     found = [] if run.status in expected else [f"{run.status}, not {' or '.join(expected)}: {run.failure}"]
-    sequences = [event.sequence for event in store.runs.events(run_id)]
+    sequences = [event.sequence for event in RunRepository(store.database).events(run_id)]
     if sequences != list(range(len(sequences))):
         found.append(f"its history has the numbers {sequences}")
     run_dir, job_dir = RunDir(store.settings.runs_dir / run_id), JobDir(store.settings.jobs_dir / run_id)
@@ -32,7 +33,7 @@ def problems_of(store: Store, run_id: str, expected: tuple[RunStatus, ...]) -> P
     return [f"{run_id}: {problem}" for problem in found]
 
 
-def losses_of(store: Store, run_id: str) -> tuple[tuple[int, float, str], ...]:
+def losses_of(store: Home, run_id: str) -> tuple[tuple[int, float, str], ...]:
     """Step, loss and batch of every step: equal in all runs of a recipe, however often they were killed."""
     lines = read_json_lines(store.settings.runs_dir / run_id / "metrics.jsonl")
     return tuple((line["step"], line["loss"], line["batch_sha256"]) for line in lines)

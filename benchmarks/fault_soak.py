@@ -33,9 +33,10 @@ from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.runs.store_types import RunFilter
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.runs.submitting import submit
-from tunix_rt.services.store import Store, open_store
 from tunix_rt.worker.processes import is_gone
 
 RECIPE = {
@@ -54,7 +55,7 @@ LOOK_EVERY_S = 0.2
 class Soak:
     """Everything that is under way."""
 
-    store: Store
+    store: Home
     postgres: PostgresServer | None
     dice: random.Random
     expected: dict[str, tuple[RunStatus, ...]] = field(default_factory=dict)
@@ -91,12 +92,12 @@ def main() -> None:
 
 
 @contextmanager
-def opened(home: Path, database: str) -> Iterator[tuple[Store, PostgresServer | None]]:
+def opened(home: Path, database: str) -> Iterator[tuple[Home, PostgresServer | None]]:
     """An empty store with a dataset."""
     build(home, sums(48), splits={"train": 0.75, "validation": 0.25})
     with restartable_postgres() if database == "postgresql" else nullcontext() as postgres:
         url = None if postgres is None else f"{postgres.url}/postgres"
-        with closing(open_store(Settings(home=home, database_url=url))) as store:
+        with closing(open_home(Settings(home=home, database_url=url))) as store:
             yield store, postgres
 
 
@@ -166,7 +167,7 @@ def wait_for_the_end(soak: Soak, patience_s: float) -> None:
             worker if worker.poll() is None else start_worker(soak.store.settings) for worker in soak.workers
         ]
         with suppress(StorageError):
-            counts = soak.store.runs.counts()
+            counts = RunRepository(soak.store.database).counts()
             now_ended = sum(counts.get(status, 0) for status in TERMINAL)
             if now_ended > num_ended:
                 num_ended, since_s = now_ended, time.monotonic()
@@ -177,11 +178,11 @@ def wait_for_the_end(soak: Soak, patience_s: float) -> None:
             return
 
 
-def hurry(store: Store) -> None:
+def hurry(store: Home) -> None:
     """Let runs that the dice hit again and again go on at once: they would wait for minutes."""
-    for run in store.runs.list(RunFilter(status=("queued",)), limit=1000, offset=0).data:
+    for run in RunRepository(store.database).list(RunFilter(status=("queued",)), limit=1000, offset=0).data:
         if run.not_before is not None and run.num_failures > 2:
-            store.runs.resume(run.run_id)
+            RunRepository(store.database).resume(run.run_id)
 
 
 def watch(soak: Soak) -> None:
@@ -196,10 +197,14 @@ def cancel_some(soak: Soak) -> None:
     soak.dice.shuffle(left)
     while left and not soak.is_over.wait(1.0):
         with suppress(StorageError):
-            running = [run_id for run_id in left if soak.store.runs.status_of(run_id).status == "running"]
+            running = [
+                run_id
+                for run_id in left
+                if RunRepository(soak.store.database).status_of(run_id).status == "running"
+            ]
             for run_id in running:
                 with suppress(ConflictError):
-                    soak.store.runs.cancel(run_id)
+                    RunRepository(soak.store.database).cancel(run_id)
                 left.remove(run_id)
 
 
@@ -236,7 +241,7 @@ def checked(soak: Soak) -> dict[str, object]:
     store, problems = soak.store, []
     for run_id, expected in soak.expected.items():
         problems += problems_of(store, run_id, expected)
-    runs = [store.runs.get(run_id) for run_id in soak.expected]
+    runs = [RunRepository(store.database).get(run_id) for run_id in soak.expected]
     losses = {losses_of(store, run.run_id) for run in runs if run.status == "succeeded"}
     problems += (
         [] if len(losses) <= 1 else [f"equal runs ended with {len(losses)} different series of losses"]
@@ -244,7 +249,7 @@ def checked(soak: Soak) -> dict[str, object]:
     problems += [f"{run_id}: two engines at once" for run_id in sorted(soak.doubled)]
     left = [engine.pid for engine in engines_alive(soak.store.settings.runs_dir)]
     problems += [f"process {pid} was left behind" for pid in left]
-    kinds = Counter(event.kind for run in runs for event in store.runs.events(run.run_id))
+    kinds = Counter(event.kind for run in runs for event in RunRepository(store.database).events(run.run_id))
     return {
         "runs": len(runs),
         "ended": dict(Counter(run.status for run in runs)),

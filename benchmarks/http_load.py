@@ -31,7 +31,7 @@ from tunix_rt.core.run_record import RunFigures
 from tunix_rt.db.engine import writing
 from tunix_rt.db.run_rows import queued_row
 from tunix_rt.db.schema import run_events, runs
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 
 MAX_P99_MS = 50.0
 NUM_CONNECTIONS = 64
@@ -100,9 +100,9 @@ def server_cpu_s(client: httpx.Client) -> float:
 
 def fill(settings: Settings, num_runs: int) -> list[str]:
     """Runs with events and directories with metrics; their ids."""
-    store = open_store(settings)
+    store = open_home(settings)
     ids = [f"20260101-000000-run-{number:05d}" for number in range(num_runs)]
-    with writing(store.engine) as connection:
+    with writing(store.database) as connection:
         connection.execute(insert(runs), [run_row(number, run_id) for number, run_id in enumerate(ids)])
         keys = connection.execute(select(runs.c.pk)).scalars().all()
         connection.execute(insert(run_events), [row for key in keys for row in event_rows(key)])

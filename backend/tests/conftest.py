@@ -14,7 +14,7 @@ from support.postgres import postgres_server
 
 from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -109,15 +109,15 @@ def _fresh_database(url: str) -> str:
 
 
 @pytest.fixture
-def store(settings: Settings) -> Iterator[Store]:
+def store(settings: Settings) -> Iterator[Home]:
     """An empty store, once on SQLite and once on PostgreSQL."""
-    opened = open_store(settings)
+    opened = open_home(settings)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def client(store: Store) -> Iterator[TestClient]:
+def client(store: Home) -> Iterator[TestClient]:
     """HTTP to an app over an empty store, once per database."""
     with TestClient(create_app(store)) as started:
         yield started

@@ -19,7 +19,8 @@ from tunix_rt.api.app import ROUTERS, create_app
 from tunix_rt.api.auth_failures import MAX_FAILURES
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.access import SCOPES, Scope, allows, needed_scope
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.tokens import create_token, revoke_token
 
 BASE_URL = "http://127.0.0.1:8000"
@@ -29,33 +30,33 @@ def bearer(token: str) -> dict[str, str]:
     return {"authorization": f"Bearer {token}"}
 
 
-def client_of(store: Store, access: Access) -> TestClient:
+def client_of(store: Home, access: Access) -> TestClient:
     return TestClient(create_app(store, access), base_url=BASE_URL)
 
 
 @pytest.fixture(scope="module")
-def sqlite(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Store]:
+def sqlite(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Home]:
     """A store that the tests of this file share: most of them change nothing."""
     home = tmp_path_factory.mktemp("home")
     shutil.copy(sqlite_template, home / "tunix_rt.db")
-    opened = open_store(Settings(home=home))
+    opened = open_home(Settings(home=home))
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def tokens(sqlite: Store) -> dict[Scope, str]:
+def tokens(sqlite: Home) -> dict[Scope, str]:
     return {scope: create_token(sqlite.tokens, scope, scope)[1] for scope in SCOPES}
 
 
 @pytest.fixture(scope="module")
-def guarded(sqlite: Store) -> TestClient:
+def guarded(sqlite: Home) -> TestClient:
     """An app that wants tokens, as beyond loopback."""
     return client_of(sqlite, access_to(sqlite.settings, "0.0.0.0"))
 
 
 @pytest.fixture(scope="module")
-def local(sqlite: Store) -> TestClient:
+def local(sqlite: Home) -> TestClient:
     """An app as `tunix-rt up` makes it without any option."""
     return client_of(sqlite, access_to(sqlite.settings, "127.0.0.1"))
 
@@ -131,50 +132,52 @@ def test_a_request_needs_the_scope_of_what_it_does(method: str, path: str, neede
     assert needed_scope(method, path) == needed
 
 
-def test_a_token_opens_what_its_scope_covers(store: Store) -> None:
+def test_a_token_opens_what_its_scope_covers(store: Home) -> None:
     http = client_of(store, Access())
-    (_, reader), (_, writer) = (create_token(store.tokens, "someone", scope) for scope in ("read", "write"))
+    (_, reader), (_, writer) = (
+        create_token(TokenRepository(store.database), "someone", scope) for scope in ("read", "write")
+    )
     assert http.get("/api/traces", headers=bearer(reader)).status_code == 200
     error_of(http.post("/api/traces", json=body(), headers=bearer(reader)), 403)
     assert http.post("/api/traces", json=body(), headers=bearer(writer)).status_code == 201
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired", "unknown", "cut", "empty"])
-def test_a_token_that_is_not_valid_opens_nothing(store: Store, end: str) -> None:
+def test_a_token_that_is_not_valid_opens_nothing(store: Home, end: str) -> None:
     lifetime = timedelta(days=-1) if end == "expired" else None
-    made, token = create_token(store.tokens, "someone", "admin", lifetime=lifetime)
+    made, token = create_token(TokenRepository(store.database), "someone", "admin", lifetime=lifetime)
     if end == "revoked":
-        revoke_token(store.tokens, made.token_id)
+        revoke_token(TokenRepository(store.database), made.token_id)
     shown = {"unknown": "trt_00000000_nothing", "cut": token[:-1], "empty": ""}.get(end, token)
     error_of(client_of(store, Access()).get("/api/traces", headers=bearer(shown)), 401)
 
 
-def test_a_revoked_token_is_forgotten_within_seconds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revoked_token_is_forgotten_within_seconds(store: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [100.0]
     monkeypatch.setattr("tunix_rt.api.access.time.monotonic", lambda: now_s[0])
     http = client_of(store, Access())
-    made, token = create_token(store.tokens, "someone", "read")
+    made, token = create_token(TokenRepository(store.database), "someone", "read")
     assert http.get("/api/traces", headers=bearer(token)).status_code == 200
-    revoke_token(store.tokens, made.token_id)
+    revoke_token(TokenRepository(store.database), made.token_id)
     now_s[0] += KNOWN_FOR_S
     error_of(http.get("/api/traces", headers=bearer(token)), 401)
 
 
-def test_the_last_use_of_a_token_is_known_to_the_minute(store: Store) -> None:
-    made, token = create_token(store.tokens, "someone", "read")
+def test_the_last_use_of_a_token_is_known_to_the_minute(store: Home) -> None:
+    made, token = create_token(TokenRepository(store.database), "someone", "read")
     client_of(store, Access()).get("/api/traces", headers=bearer(token))
-    (used,) = store.tokens.list()
+    (used,) = TokenRepository(store.database).list()
     assert used.last_used_at is not None
-    store.tokens.note_use(used, used.last_used_at + timedelta(seconds=59))
-    assert store.tokens.list() == (used,)
-    store.tokens.note_use(used, used.last_used_at + timedelta(seconds=61))
-    assert store.tokens.list() != (used,)
+    TokenRepository(store.database).note_use(used, used.last_used_at + timedelta(seconds=59))
+    assert TokenRepository(store.database).list() == (used,)
+    TokenRepository(store.database).note_use(used, used.last_used_at + timedelta(seconds=61))
+    assert TokenRepository(store.database).list() != (used,)
     assert made.last_used_at is None
 
 
 def test_only_the_hash_of_a_token_is_kept(tmp_path: Path) -> None:
-    store = open_store(Settings(home=tmp_path))
-    _, token = create_token(store.tokens, "someone", "admin")
+    store = open_home(Settings(home=tmp_path))
+    _, token = create_token(TokenRepository(store.database), "someone", "admin")
     store.close()
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"someone" in kept
@@ -206,14 +209,12 @@ def test_what_a_proxy_passes_on_to_loopback_needs_a_token(
     assert local.get("/api/traces", headers=passed_on | bearer(tokens["read"])).status_code == 200
 
 
-def test_a_setting_asks_for_tokens_on_loopback_too(sqlite: Store) -> None:
+def test_a_setting_asks_for_tokens_on_loopback_too(sqlite: Home) -> None:
     access = access_to(Settings(home=sqlite.settings.home, require_token=True), "127.0.0.1")
     error_of(client_of(sqlite, access).get("/api/traces"), 401)
 
 
-def test_wrong_tokens_soon_have_to_wait_and_right_ones_do_not(
-    sqlite: Store, tokens: dict[Scope, str]
-) -> None:
+def test_wrong_tokens_soon_have_to_wait_and_right_ones_do_not(sqlite: Home, tokens: dict[Scope, str]) -> None:
     right, http = bearer(tokens["read"]), client_of(sqlite, Access())
     assert http.get("/api/traces", headers=right).status_code == 200
 
@@ -230,7 +231,7 @@ def test_wrong_tokens_soon_have_to_wait_and_right_ones_do_not(
 
 
 def test_a_database_that_is_gone_is_the_reason_and_not_the_token(tmp_path: Path) -> None:
-    store = open_store(Settings(home=tmp_path))
+    store = open_home(Settings(home=tmp_path))
     store.close()
     (tmp_path / "tunix_rt.db").unlink()
     http = client_of(store, Access())
@@ -260,7 +261,7 @@ def test_a_request_for_another_host_is_not_answered(local: TestClient, host: str
     assert error_of(response, 421)["code"] == "wrong-host"
 
 
-def test_further_names_are_a_setting(sqlite: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_further_names_are_a_setting(sqlite: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUNIX_RT_ALLOWED_HOSTS", "box.example, Other.example")
     access = access_to(Settings(), "127.0.0.1")
     http = client_of(sqlite, access)
@@ -319,11 +320,11 @@ def test_no_websocket_gets_around_the_checks(local: TestClient) -> None:
     assert refused.value.code == 1008
 
 
-def test_tokens_are_counted_by_what_they_still_open(store: Store) -> None:
+def test_tokens_are_counted_by_what_they_still_open(store: Home) -> None:
     now = datetime.now(UTC)
-    first, _ = create_token(store.tokens, "first", "read")
-    create_token(store.tokens, "second", "admin", lifetime=timedelta(days=1))
-    assert store.tokens.num_valid(now) == 2
-    assert store.tokens.num_valid(now + timedelta(days=2)) == 1
-    revoke_token(store.tokens, first.token_id)
-    assert store.tokens.num_valid(now + timedelta(days=2)) == 0
+    first, _ = create_token(TokenRepository(store.database), "first", "read")
+    create_token(TokenRepository(store.database), "second", "admin", lifetime=timedelta(days=1))
+    assert TokenRepository(store.database).num_valid(now) == 2
+    assert TokenRepository(store.database).num_valid(now + timedelta(days=2)) == 1
+    revoke_token(TokenRepository(store.database), first.token_id)
+    assert TokenRepository(store.database).num_valid(now + timedelta(days=2)) == 0

@@ -10,7 +10,9 @@ from support.evaluated_runs import store_answers, write_run
 from support.http import body
 
 from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.services.store import Store
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.home import Home
 
 NUM_CLIENTS = 8
 NUM_ROUNDS = 25
@@ -18,7 +20,7 @@ PROMPTS = [f"What is {n} + 3?" for n in range(4)]
 
 
 def test_clients_that_store_score_and_delete_the_same_traces_never_meet_a_bug(
-    client: TestClient, store: Store
+    client: TestClient, store: Home
 ) -> None:
     ids = [entry["id"] for entry in client.post("/api/traces/batch", json=bodies()).json()["traces"]]
 
@@ -52,12 +54,12 @@ def bodies() -> list[dict[str, object]]:
     return [body(prompt) for prompt in PROMPTS]
 
 
-def num_found(store: Store, **criteria: str) -> int:
-    return len(list(store.traces.iter_selected(TraceFilter(**criteria))))
+def num_found(store: Home, **criteria: str) -> int:
+    return len(list(TraceRepository(store.database).iter_selected(TraceFilter(**criteria))))
 
 
 def test_clients_that_judge_name_and_delete_the_same_evaluations_never_meet_a_bug(
-    client: TestClient, store: Store
+    client: TestClient, store: Home
 ) -> None:
     write_run(store.settings.runs_dir, "run-a")
     ids = [str(store_answers(store, name).evaluation_id) for name in ("run-a", "run-b", "run-c")]
@@ -88,5 +90,5 @@ def evaluation_actions(one: str, other: str) -> list[tuple[str, str, object]]:
     ]
 
 
-def num_never_on_disk(store: Store, ids: list[str]) -> int:
-    return sum(store.evaluations.has(UUID(one)) for one in ids)
+def num_never_on_disk(store: Home, ids: list[str]) -> int:
+    return sum(EvaluationRepository(store.database).has(UUID(one)) for one in ids)

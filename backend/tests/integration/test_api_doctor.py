@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 
 from tunix_rt.api.app import create_app
 from tunix_rt.core.doctor import Diagnosis
+from tunix_rt.services.home import Home
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis
-from tunix_rt.services.store import Store
 
 MACHINE = Diagnosis(
     tunix_rt_version="0.1.0",
@@ -21,7 +21,7 @@ MACHINE = Diagnosis(
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_the_machine_is_examined_once_until_somebody_wants_it_fresh(store: Store) -> None:
+def test_the_machine_is_examined_once_until_somebody_wants_it_fresh(store: Home) -> None:
     examinations: list[Diagnosis] = []
 
     def examine() -> Diagnosis:

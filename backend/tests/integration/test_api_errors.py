@@ -14,14 +14,14 @@ from tunix_rt.api.app import create_app
 from tunix_rt.api.errors import ANY_REQUEST, STATUS_OF, status_of
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import MissingExtraError, TunixRTError
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 
 JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture
 def app(tmp_path: Path, sqlite_template: Path) -> Iterator[FastAPI]:
-    opened = open_store(Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}"))
+    opened = open_home(Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}"))
     yield create_app(opened)
     opened.close()
 

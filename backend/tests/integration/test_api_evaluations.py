@@ -10,13 +10,15 @@ from support.http import error_of
 
 from tunix_rt.core.evaluation.comparison import Baseline
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.services.store import Store
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.services.home import Home
 
 
-def add(store: Store, name: str = "model-a", verdicts: str = "110?", **values: Any) -> Evaluation:
+def add(store: Home, name: str = "model-a", verdicts: str = "110?", **values: Any) -> Evaluation:
     made = make_predictions(verdicts)
     evaluation = make_evaluation(made, name=name, **values)
-    store.evaluations.add(evaluation, made)
+    EvaluationRepository(store.database).add(evaluation, made)
     return evaluation
 
 
@@ -24,14 +26,14 @@ def url(evaluation: Evaluation, rest: str = "") -> str:
     return f"/api/evaluations/{evaluation.evaluation_id}{rest}"
 
 
-def test_http_gives_the_record_as_the_file_has_it(client: TestClient, store: Store) -> None:
+def test_http_gives_the_record_as_the_file_has_it(client: TestClient, store: Home) -> None:
     evaluation = add(store, "run-a")
     response = client.get(url(evaluation))
     assert response.status_code == 200
     assert response.json() == evaluation.to_json()
 
 
-def test_http_lists_evaluations_with_a_total_and_filters(client: TestClient, store: Store) -> None:
+def test_http_lists_evaluations_with_a_total_and_filters(client: TestClient, store: Home) -> None:
     add(store, "run-a", "10", age_hours=1)
     add(store, "hub/Smol", "11", age_hours=2)
     listed = client.get("/api/evaluations", params={"limit": 1}).json()
@@ -63,7 +65,7 @@ def test_http_refuses_filters_that_mean_nothing(client: TestClient, query: dict[
     error_of(client.get("/api/evaluations", params=query), 422)
 
 
-def test_http_pages_through_the_items_that_fit(client: TestClient, store: Store) -> None:
+def test_http_pages_through_the_items_that_fit(client: TestClient, store: Home) -> None:
     evaluation = add(store, verdicts="11110")
     page = client.get(url(evaluation, "/items"), params={"verdict": "correct", "limit": 3, "offset": 2})
     assert [row["item_id"] for row in page.json()["data"]] == ["item-2", "item-3"]
@@ -73,10 +75,10 @@ def test_http_pages_through_the_items_that_fit(client: TestClient, store: Store)
     error_of(client.get(f"/api/evaluations/{uuid4()}/items"), 404)
 
 
-def test_http_shows_every_sample_of_an_item_with_its_checked_steps(client: TestClient, store: Store) -> None:
+def test_http_shows_every_sample_of_an_item_with_its_checked_steps(client: TestClient, store: Home) -> None:
     made = make_predictions(["10", "11"])
     evaluation = make_evaluation(made)
-    store.evaluations.add(evaluation, made)
+    EvaluationRepository(store.database).add(evaluation, made)
     item = client.get(url(evaluation, "/items/item-0")).json()
     assert [sample["judgement"]["verdict"] for sample in item["samples"]] == ["correct", "wrong"]
     assert item["samples"][0]["judgement"]["steps"] == [{"text": "a confirmed step", "verdict": "confirmed"}]
@@ -84,34 +86,34 @@ def test_http_shows_every_sample_of_an_item_with_its_checked_steps(client: TestC
 
 
 @pytest.mark.parametrize("item_id", ["gsm8k/12", "why?", "50 %", "näh", "../x", "#1"])
-def test_http_finds_an_item_whatever_its_id_is_made_of(
-    client: TestClient, store: Store, item_id: str
-) -> None:
+def test_http_finds_an_item_whatever_its_id_is_made_of(client: TestClient, store: Home, item_id: str) -> None:
     made = [make_prediction(item_id)]
     evaluation = make_evaluation(made)
-    store.evaluations.add(evaluation, made)
+    EvaluationRepository(store.database).add(evaluation, made)
     quoted = "".join(f"%{byte:02x}" for byte in item_id.encode())
     assert client.get(url(evaluation, f"/items/{quoted}")).json()["item_id"] == item_id
 
 
 @pytest.mark.parametrize("item_id", ["item-9", "a%00b", "x" * 129, "%ff"])
-def test_http_refuses_an_unknown_item(client: TestClient, store: Store, item_id: str) -> None:
+def test_http_refuses_an_unknown_item(client: TestClient, store: Home, item_id: str) -> None:
     response = client.get(url(add(store), f"/items/{item_id}"))
     error_of(response, response.status_code)
     assert response.status_code in (404, 422)
 
 
-def test_http_deletes_an_evaluation_unless_it_is_a_baseline(client: TestClient, store: Store) -> None:
+def test_http_deletes_an_evaluation_unless_it_is_a_baseline(client: TestClient, store: Home) -> None:
     evaluation = add(store)
-    store.baselines.put(Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON))
+    BaselineRepository(store.database).put(
+        Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON)
+    )
     assert "'main'" in error_of(client.delete(url(evaluation)), 409)["detail"]
-    store.baselines.delete("main")
+    BaselineRepository(store.database).delete("main")
     assert client.delete(url(evaluation)).status_code == 204
     error_of(client.get(url(evaluation)), 404)
     error_of(client.delete(url(evaluation)), 404)
 
 
-def test_http_takes_no_path_for_an_evaluation(client: TestClient, store: Store) -> None:
+def test_http_takes_no_path_for_an_evaluation(client: TestClient, store: Home) -> None:
     directory = store.settings.home_dir / "elsewhere"
     write_evaluation(directory, "10")
     for reference in (str(directory), "..%2Felsewhere", "elsewhere", "run-a"):
@@ -120,7 +122,7 @@ def test_http_takes_no_path_for_an_evaluation(client: TestClient, store: Store) 
     assert client.get("/api/evaluations").json()["pagination"]["total"] == 0
 
 
-def test_http_lists_the_shipped_eval_sets_and_the_users_own(client: TestClient, store: Store) -> None:
+def test_http_lists_the_shipped_eval_sets_and_the_users_own(client: TestClient, store: Home) -> None:
     store.settings.evalsets_dir.mkdir(parents=True)
     (store.settings.evalsets_dir / "broken.jsonl").write_text("{}\n")
     listed = {row["name"]: row for row in client.get("/api/evalsets").json()["data"]}

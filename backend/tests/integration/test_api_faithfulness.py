@@ -12,9 +12,10 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport, FaithfulnessSetup
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import EvaluatedModel
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.evals.faithfulness.scoring import score_group
 from tunix_rt.files.atomic import write_json_atomically
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -56,7 +57,7 @@ def _setup(model: EvaluatedModel) -> FaithfulnessSetup:
     )
 
 
-def test_reports_are_listed_newest_first_and_shown_whole(client: TestClient, store: Store) -> None:
+def test_reports_are_listed_newest_first_and_shown_whole(client: TestClient, store: Home) -> None:
     older = add_report(store.settings, make_model("model-a"), age_hours=1)
     newer = add_report(store.settings, make_model("model-b"))
     (store.settings.faithfulness_dir / "not-a-report").mkdir()
@@ -76,11 +77,11 @@ def test_reports_are_listed_newest_first_and_shown_whole(client: TestClient, sto
     [((None, None), True), (("a", None), True), (("a", "a"), True), (("a", "b"), False)],
 )
 def test_an_evaluation_has_the_reports_about_its_own_weights(
-    client: TestClient, store: Store, hashes: tuple[str | None, str | None], is_found: bool
+    client: TestClient, store: Home, hashes: tuple[str | None, str | None], is_found: bool
 ) -> None:
     made = make_predictions("1")
     evaluation = make_evaluation(made, model=make_model("run-a", weights_hash=hashes[0]))
-    store.evaluations.add(evaluation, made)
+    EvaluationRepository(store.database).add(evaluation, made)
     report_id = add_report(store.settings, make_model("run-a", weights_hash=hashes[1]))
     add_report(store.settings, make_model("run-b"))
     found = client.get(f"/api/evaluations/{evaluation.evaluation_id}/faithfulness").json()["data"]
@@ -88,7 +89,7 @@ def test_an_evaluation_has_the_reports_about_its_own_weights(
     error_of(client.get(f"/api/evaluations/{uuid4()}/faithfulness"), 404)
 
 
-def test_a_damaged_report_says_what_to_do(client: TestClient, store: Store) -> None:
+def test_a_damaged_report_says_what_to_do(client: TestClient, store: Home) -> None:
     report_id = add_report(store.settings, make_model("model-a"))
     (store.settings.faithfulness_dir / str(report_id) / "faithfulness.json").write_text("{}")
     assert "measure again" in error_of(client.get(f"/api/faithfulness/{report_id}"), 422)["next_step"]

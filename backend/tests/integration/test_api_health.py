@@ -16,12 +16,13 @@ from tunix_rt import __version__
 from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import StorageError
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.home import Home, open_home
 
 
-def test_a_working_server_names_its_version_and_database(client: TestClient, store: Store) -> None:
+def test_a_working_server_names_its_version_and_database(client: TestClient, store: Home) -> None:
     health = client.get("/api/health").json()
-    assert health["database"] == store.engine.dialect.name
+    assert health["database"] == store.database.dialect.name
     assert (health["status"], health["version"]) == ("healthy", __version__)
     assert 0 < health["database_latency_ms"] < 5_000
 
@@ -29,7 +30,7 @@ def test_a_working_server_names_its_version_and_database(client: TestClient, sto
 def test_a_postgresql_server_that_is_gone_is_the_reason_for_503(tmp_path: Path) -> None:
     with ExitStack() as server, ExitStack() as closing:
         url = server.enter_context(postgres_server())
-        opened = open_store(Settings(home=tmp_path, database_url=f"{url}/postgres"))
+        opened = open_home(Settings(home=tmp_path, database_url=f"{url}/postgres"))
         closing.callback(opened.close)
         http = TestClient(create_app(opened), raise_server_exceptions=False)
         assert http.get("/api/health").status_code == 200
@@ -45,7 +46,7 @@ def test_a_postgresql_server_that_is_gone_is_the_reason_for_503(tmp_path: Path) 
 
 
 def test_a_connection_that_postgresql_closed_is_replaced(postgres_url: str, tmp_path: Path) -> None:
-    opened = open_store(Settings(home=tmp_path, database_url=f"{postgres_url}/template_store"))
+    opened = open_home(Settings(home=tmp_path, database_url=f"{postgres_url}/template_store"))
     http = TestClient(create_app(opened))
     assert http.get("/api/health").status_code == 200
     with psycopg.connect(f"{postgres_url}/postgres", autocommit=True) as connection:
@@ -57,9 +58,9 @@ def test_a_connection_that_postgresql_closed_is_replaced(postgres_url: str, tmp_
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(Settings(home=tmp_path / "home"))
-    opened.traces.add_many([make_item(f"{n}?") for n in range(300)])
+def sqlite(tmp_path: Path) -> Iterator[Home]:
+    opened = open_home(Settings(home=tmp_path / "home"))
+    TraceRepository(opened.database).add_many([make_item(f"{n}?") for n in range(300)])
     yield opened
     opened.close()
 
@@ -75,7 +76,7 @@ def put_a_directory(file: Path) -> None:
 
 @pytest.mark.parametrize("damage", [Path.unlink, put_a_directory, lambda file: os.truncate(file, 0)])
 def test_a_sqlite_file_that_is_gone_under_the_server_is_the_reason_for_503(
-    sqlite: Store, damage: Callable[[Path], None]
+    sqlite: Home, damage: Callable[[Path], None]
 ) -> None:
     http = TestClient(create_app(sqlite))
     assert http.get("/api/health").status_code == 200
@@ -86,19 +87,19 @@ def test_a_sqlite_file_that_is_gone_under_the_server_is_the_reason_for_503(
 
 @pytest.mark.parametrize("damage", [overwrite, put_a_directory, lambda file: os.truncate(file, 5_000)])
 def test_a_damaged_sqlite_file_cannot_be_opened_and_the_error_says_so(
-    sqlite: Store, damage: Callable[[Path], None]
+    sqlite: Home, damage: Callable[[Path], None]
 ) -> None:
     sqlite.close()
     damage(sqlite.settings.home_dir / "tunix_rt.db")
     with pytest.raises(StorageError, match="database"):
-        open_store(sqlite.settings)
+        open_home(sqlite.settings)
 
 
-def test_pages_that_are_damaged_are_not_a_bug_of_ours(sqlite: Store) -> None:
+def test_pages_that_are_damaged_are_not_a_bug_of_ours(sqlite: Home) -> None:
     sqlite.close()
     with (sqlite.settings.home_dir / "tunix_rt.db").open("r+b") as file:
         file.seek(3 * 4096)
         file.write(b"\xff" * 10 * 4096)
-    http = TestClient(create_app(open_store(sqlite.settings)))
+    http = TestClient(create_app(open_home(sqlite.settings)))
     error = error_of(http.post("/api/traces", json=body()), 503)
     assert "malformed" in error["detail"]

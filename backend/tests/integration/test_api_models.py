@@ -13,7 +13,7 @@ from support.models import registered, sqlite_home, succeeded_run
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 MODELS = "/api/models"
 
@@ -54,7 +54,7 @@ def test_a_name_that_cannot_be_is_refused(client: TestClient) -> None:
     error_of(client.get(f"{MODELS}/a%00b"), 422)
 
 
-def test_a_run_is_promoted_and_the_detail_lists_it(client: TestClient, store: Store) -> None:
+def test_a_run_is_promoted_and_the_detail_lists_it(client: TestClient, store: Home) -> None:
     created(client)
     succeeded_run(store)
     version = promoted(client, version_label="v1.0", description="good", tags={"team": "a"})
@@ -67,7 +67,7 @@ def test_a_run_is_promoted_and_the_detail_lists_it(client: TestClient, store: St
     assert shown["lineage"]["dataset"] == "demo-v1"
 
 
-def test_a_promotion_that_cannot_be_is_refused(client: TestClient, store: Store) -> None:
+def test_a_promotion_that_cannot_be_is_refused(client: TestClient, store: Home) -> None:
     promote = f"{MODELS}/demo/versions/promote"
     error_of(client.post(promote, json={"source_run_id": "first"}), 404)
     created(client)
@@ -80,7 +80,7 @@ def test_a_promotion_that_cannot_be_is_refused(client: TestClient, store: Store)
     )
 
 
-def test_an_alias_is_put_moved_and_deleted(client: TestClient, store: Store) -> None:
+def test_an_alias_is_put_moved_and_deleted(client: TestClient, store: Home) -> None:
     registered(store)
     registered(store, run_id="second")
     alias = f"{MODELS}/demo/aliases/champion"
@@ -93,7 +93,7 @@ def test_an_alias_is_put_moved_and_deleted(client: TestClient, store: Store) -> 
     error_of(client.delete(alias), 404)
 
 
-def test_notes_and_tags_are_put_and_taken_off(client: TestClient, store: Store) -> None:
+def test_notes_and_tags_are_put_and_taken_off(client: TestClient, store: Home) -> None:
     version = f"{MODELS}/versions/{registered(store).id}"
     assert client.put(f"{version}/notes", json={"notes": "reviewed"}).json()["notes"] == "reviewed"
     assert client.put(f"{version}/tags/team", json={"value": "a"}).json()["tags"] == {"team": "a"}
@@ -102,7 +102,7 @@ def test_notes_and_tags_are_put_and_taken_off(client: TestClient, store: Store) 
     error_of(client.delete(f"{version}/tags/team"), 404)
 
 
-def test_what_an_alias_needs_is_not_deleted(client: TestClient, store: Store) -> None:
+def test_what_an_alias_needs_is_not_deleted(client: TestClient, store: Home) -> None:
     version = f"{MODELS}/versions/{registered(store).id}"
     client.put(f"{MODELS}/demo/aliases/champion", json={"version": 1})
     assert "unalias demo@champion" in error_of(client.delete(version), 409)["next_step"]
@@ -113,7 +113,7 @@ def test_what_an_alias_needs_is_not_deleted(client: TestClient, store: Store) ->
     assert client.delete(f"{MODELS}/demo").status_code == 204
 
 
-def test_a_download_is_a_whole_archive_with_the_card(client: TestClient, store: Store) -> None:
+def test_a_download_is_a_whole_archive_with_the_card(client: TestClient, store: Home) -> None:
     version = registered(store)
     answer = client.get(f"{MODELS}/versions/{version.id}/download")
     assert answer.headers["content-disposition"] == 'attachment; filename="demo-1.zip"'
@@ -123,7 +123,7 @@ def test_a_download_is_a_whole_archive_with_the_card(client: TestClient, store: 
         assert archive.read("README.md").decode() == client.get(f"{MODELS}/versions/{version.id}/card").text
 
 
-def test_files_are_listed_and_verified(client: TestClient, store: Store) -> None:
+def test_files_are_listed_and_verified(client: TestClient, store: Home) -> None:
     version = registered(store)
     url = f"{MODELS}/versions/{version.id}"
     assert [file["path"] for file in client.get(f"{url}/files").json()["files"]] == [

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from support.http import error_of
 from support.submitting import SMALL_RECIPE, build_demo
 
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 # No rows are kept: one database is enough.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
@@ -31,7 +31,7 @@ def test_targets_begin_with_this_machine_and_say_their_memory(client: TestClient
     assert (v5e["platform"], v5e["num_devices"], v5e["memory_bytes"]) == ("tpu", 8, int(15.75 * 1024**3))
 
 
-def test_a_plan_has_memory_time_and_the_resolved_recipe(client: TestClient, store: Store) -> None:
+def test_a_plan_has_memory_time_and_the_resolved_recipe(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     preview = planned(client, overrides=["training.num_steps=4"], session_seconds=60)
     assert preview["plan"]["fits"] is True
@@ -44,9 +44,7 @@ def test_a_plan_has_memory_time_and_the_resolved_recipe(client: TestClient, stor
     assert client.get("/api/tunix/runs").json()["data"] == []
 
 
-def test_what_does_not_fit_is_answered_with_changes_that_make_it_fit(
-    client: TestClient, store: Store
-) -> None:
+def test_what_does_not_fit_is_answered_with_changes_that_make_it_fit(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     plan = planned(client, **TOO_LARGE)["plan"]
     assert plan["fits"] is False
@@ -67,7 +65,7 @@ def test_without_a_dataset_memory_is_planned_and_time_is_not(client: TestClient)
     assert "total_seconds" not in plan
 
 
-def test_what_cannot_be_planned_is_refused_with_the_next_step(client: TestClient, store: Store) -> None:
+def test_what_cannot_be_planned_is_refused_with_the_next_step(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     cases: list[tuple[dict[str, Any], int, str]] = [
         ({"recipe": "smoke_tinny"}, 404, "smoke_tiny"),
@@ -83,7 +81,7 @@ def test_what_cannot_be_planned_is_refused_with_the_next_step(client: TestClient
         assert said in error["detail"] + error["next_step"]
 
 
-def test_a_recipe_is_shown_as_it_was_written_and_with_every_value(client: TestClient, store: Store) -> None:
+def test_a_recipe_is_shown_as_it_was_written_and_with_every_value(client: TestClient, store: Home) -> None:
     shown = client.get("/api/tunix/recipes/smoke_tiny").json()
     assert shown["is_shipped"] is True
     assert "training:" in shown["yaml"]

@@ -15,7 +15,7 @@ from support.run_dirs import finished_run
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 RUN = "/api/tunix/runs/run-1"
 NOT_ITS_FILES = [
@@ -41,7 +41,7 @@ on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def run_dir(store: Store) -> RunDir:
+def run_dir(store: Home) -> RunDir:
     queued(store)
     return finished_run(store.settings.runs_dir / "run-1")
 
@@ -72,13 +72,13 @@ def test_files_in_every_folder_are_listed_with_the_hashes_of_the_manifest(
     assert weights["sha256"] == run_dir.file_hashes()["model/model.safetensors"]
 
 
-def test_a_run_that_waits_has_no_files_and_no_metrics(client: TestClient, store: Store) -> None:
+def test_a_run_that_waits_has_no_files_and_no_metrics(client: TestClient, store: Home) -> None:
     queued(store)
     assert client.get(f"{RUN}/artifacts").json() == {"run_id": "run-1", "artifacts": [], "total_bytes": 0}
     assert client.get(f"{RUN}/metrics").json() == []
 
 
-def test_metrics_are_the_lines_of_the_file_without_a_torn_one(client: TestClient, store: Store) -> None:
+def test_metrics_are_the_lines_of_the_file_without_a_torn_one(client: TestClient, store: Home) -> None:
     run = WrittenRun(store)
     for step in range(1, 4):
         run.log_step(step)
@@ -160,7 +160,7 @@ def test_a_link_that_stays_inside_is_followed(client: TestClient, run_dir: RunDi
 
 
 @on_sqlite
-def test_a_home_behind_a_link_is_the_same_home(client: TestClient, store: Store, tmp_path: Path) -> None:
+def test_a_home_behind_a_link_is_the_same_home(client: TestClient, store: Home, tmp_path: Path) -> None:
     queued(store)
     elsewhere = finished_run(tmp_path / "large-disk" / "run-1")
     store.settings.runs_dir.mkdir()
@@ -169,7 +169,7 @@ def test_a_home_behind_a_link_is_the_same_home(client: TestClient, store: Store,
 
 
 @on_sqlite
-def test_a_large_file_is_sent_in_constant_memory(settings: Settings, store: Store, run_dir: RunDir) -> None:
+def test_a_large_file_is_sent_in_constant_memory(settings: Settings, store: Home, run_dir: RunDir) -> None:
     size = 250 * 1024 * 1024
     with (run_dir.path / "large.bin").open("wb") as file:
         os.truncate(file.fileno(), size)  # no room on the disk is needed for zeros

@@ -15,7 +15,7 @@ from support.live_runs import Viewer, WrittenRun
 from support.sse import messages_of
 
 from tunix_rt.config.settings import Settings
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 LOGS = "/api/tunix/runs/run-1/logs"
 STREAM = "/api/tunix/runs/run-1/stream"
@@ -28,7 +28,7 @@ on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def run(store: Store) -> WrittenRun:
+def run(store: Home) -> WrittenRun:
     return WrittenRun(store)
 
 

@@ -12,12 +12,14 @@ from support.submitting import SMALL_RECIPE, build_demo
 
 from tunix_rt.config.recipe_loading import resolve_recipe
 from tunix_rt.config.yaml_text import parse_yaml
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 
 RUNS = "/api/tunix/runs"
 
 
-def submitted(client: TestClient, store: Store, **values: Any) -> Response:
+def submitted(client: TestClient, store: Home, **values: Any) -> Response:
     build_demo(store.settings)
     return client.post(RUNS, json={"recipe": SMALL_RECIPE, "device": "cpu"} | values)
 
@@ -30,7 +32,7 @@ def ids(client: TestClient, query: str = "") -> list[str]:
     return [run["run_id"] for run in page["data"]]
 
 
-def test_a_submitted_run_is_found_everywhere(client: TestClient, store: Store) -> None:
+def test_a_submitted_run_is_found_everywhere(client: TestClient, store: Home) -> None:
     answer = submitted(client, store, name="first", priority=4)
     assert answer.status_code == 201, answer.text
     run = answer.json()
@@ -43,12 +45,12 @@ def test_a_submitted_run_is_found_everywhere(client: TestClient, store: Store) -
     events = client.get(f"{RUNS}/{run['run_id']}/events").json()["data"]
     assert [event["kind"] for event in events] == ["submitted"]
     assert client.get(f"{RUNS}/{run['run_id']}/events?after=0").json()["data"] == []
-    claim = store.runs.claim("worker-a", ANY_SLOT)
+    claim = RunRepository(store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None
     assert claim.run.run_id == run["run_id"]
 
 
-def test_what_cannot_run_is_refused_and_not_queued(client: TestClient, store: Store) -> None:
+def test_what_cannot_run_is_refused_and_not_queued(client: TestClient, store: Home) -> None:
     for values, status, said in [
         ({"recipe": "smoke_tinny"}, 404, "smoke_tiny"),
         ({"dataset": "demo-v7"}, 404, "demo-v1"),
@@ -63,7 +65,7 @@ def test_what_cannot_run_is_refused_and_not_queued(client: TestClient, store: St
     assert ids(client) == []
 
 
-def test_what_does_not_fit_is_a_conflict_with_advice(client: TestClient, store: Store) -> None:
+def test_what_does_not_fit_is_a_conflict_with_advice(client: TestClient, store: Home) -> None:
     large = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
              "overrides": ["training.batch_size=512", "training.remat=none", "eval={}"]}  # fmt: skip
     error = error_of(submitted(client, store, **large), 409)
@@ -73,9 +75,9 @@ def test_what_does_not_fit_is_a_conflict_with_advice(client: TestClient, store: 
     assert forced.json()["request"]["is_forced"] is True
 
 
-def test_cancelling_never_breaks_the_list(client: TestClient, store: Store) -> None:
+def test_cancelling_never_breaks_the_list(client: TestClient, store: Home) -> None:
     queued(store, "waiting")
-    store.runs.cancel("waiting")
+    RunRepository(store.database).cancel("waiting")
     running = claimed(store, "running").run.run_id
     assert client.post(f"{RUNS}/{running}/cancel").json()["status"] == "cancelling"
     assert ids(client) == ["running", "waiting"]
@@ -84,7 +86,7 @@ def test_cancelling_never_breaks_the_list(client: TestClient, store: Store) -> N
     assert error_of(client.post(f"{RUNS}/waiting/cancel"), 409)["code"] == "conflict"
 
 
-def test_a_run_is_paused_resumed_put_first_and_removed(client: TestClient, store: Store) -> None:
+def test_a_run_is_paused_resumed_put_first_and_removed(client: TestClient, store: Home) -> None:
     run_id = submitted(client, store).json()["run_id"]
     run = f"{RUNS}/{run_id}"
     assert client.post(f"{run}/pause").json()["is_held"] is True
@@ -97,7 +99,7 @@ def test_a_run_is_paused_resumed_put_first_and_removed(client: TestClient, store
     error_of(client.delete(run), 404)
 
 
-def test_lists_are_paged_and_filtered(client: TestClient, store: Store) -> None:
+def test_lists_are_paged_and_filtered(client: TestClient, store: Home) -> None:
     for number in range(3):
         queued(store, f"run-{number}", engine="torch" if number else "jax")
     page = client.get(f"{RUNS}?limit=2&offset=1").json()
@@ -108,9 +110,9 @@ def test_lists_are_paged_and_filtered(client: TestClient, store: Store) -> None:
     error_of(client.get(f"{RUNS}/..%2F..%2Fetc"), 404)
 
 
-def test_the_queue_says_how_it_stands_and_can_be_paused(client: TestClient, store: Store) -> None:
+def test_the_queue_says_how_it_stands_and_can_be_paused(client: TestClient, store: Home) -> None:
     queued(store, "held", is_held=True)
-    store.workers.register(make_worker())
+    WorkerRepository(store.database).register(make_worker())
     queue = client.get("/api/tunix/queue").json()
     assert (queue["is_paused"], queue["num_runs"], queue["num_held"]) == (False, {"queued": 1}, 1)
     assert client.post("/api/tunix/queue/pause").json()["is_paused"] is True
@@ -119,7 +121,7 @@ def test_the_queue_says_how_it_stands_and_can_be_paused(client: TestClient, stor
     assert [worker["worker_id"] for worker in workers] == ["worker-a"]
 
 
-def test_a_dry_run_plans_and_queues_nothing(client: TestClient, store: Store) -> None:
+def test_a_dry_run_plans_and_queues_nothing(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     asked = {"recipe": SMALL_RECIPE, "device": "cpu"}
     tried = client.post("/api/tunix/run", json=asked).json()
@@ -129,7 +131,7 @@ def test_a_dry_run_plans_and_queues_nothing(client: TestClient, store: Store) ->
     assert ids(client) == [run["run_id"]]
 
 
-def test_rows_and_a_recipe_for_training_come_from_a_dataset(client: TestClient, store: Store) -> None:
+def test_rows_and_a_recipe_for_training_come_from_a_dataset(client: TestClient, store: Home) -> None:
     build_demo(store.settings)
     rows = client.post("/api/tunix/sft/export", json={"dataset_key": "demo-v1", "limit": 3})
     assert len([json.loads(line) for line in rows.text.splitlines()]) == 3
@@ -142,7 +144,7 @@ def test_rows_and_a_recipe_for_training_come_from_a_dataset(client: TestClient, 
     assert (recipe.data.dataset, recipe.training.num_epochs) == ("demo-v1", 3)
 
 
-def test_single_traces_are_exported_by_their_ids(client: TestClient, store: Store) -> None:
+def test_single_traces_are_exported_by_their_ids(client: TestClient, store: Home) -> None:
     rows = sums(2)
     add(store, rows)
     asked = {"trace_ids": [str(row.id) for row in rows]}

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from tunix_rt.cli.main import app
 from tunix_rt.core.tasks.task import TaskClaim, TaskProgress
+from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.files.task_dirs import TaskDir
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 NOBODY = "01234567-89ab-8def-8123-456789abcdef"
 
@@ -28,20 +29,20 @@ def asked(client: TestClient, **request: Any) -> dict[str, Any]:
     return task
 
 
-def carried_out(store: Store, monkeypatch: pytest.MonkeyPatch) -> TaskClaim:
+def carried_out(store: Home, monkeypatch: pytest.MonkeyPatch) -> TaskClaim:
     """Do the next task as a child of a worker does, in this process."""
     if store.settings.database_url is not None:
         monkeypatch.setenv("TUNIX_RT_DATABASE_URL", store.settings.database_url)
-    claim = store.tasks.claim("worker-a", ANY_SLOT)
+    claim = TaskRepository(store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None
     done = CliRunner().invoke(app, ["tasks", "carry-out", claim.lease.run_id, "--device", "cpu"])
     assert done.exit_code == 0, done.output
     result = TaskDir(store.settings.tasks_dir / claim.lease.run_id).read_result()
-    assert store.tasks.finish(claim.lease, "succeeded", result=result)
+    assert TaskRepository(store.database).finish(claim.lease, "succeeded", result=result)
     return claim
 
 
-def test_what_cannot_be_done_is_refused_before_it_waits(client: TestClient, store: Store) -> None:
+def test_what_cannot_be_done_is_refused_before_it_waits(client: TestClient, store: Home) -> None:
     registered(store)
     evaluation = {"kind": "evaluation", "model": "demo", "eval_set": "eval_v2"}
     for changes, status, said in [
@@ -57,11 +58,11 @@ def test_what_cannot_be_done_is_refused_before_it_waits(client: TestClient, stor
     assert client.get("/api/tasks").json()["pagination"]["total"] == 0
 
 
-def test_a_task_shows_how_far_it_is_and_can_be_cancelled(client: TestClient, store: Store) -> None:
+def test_a_task_shows_how_far_it_is_and_can_be_cancelled(client: TestClient, store: Home) -> None:
     registered(store)
     task = asked(client, kind="evaluation", model="demo", eval_set="eval_v2", decoding={"max_new_tokens": 64})
     assert (task["status"], task["model"]) == ("queued", "demo:1")
-    assert store.tasks.claim("worker-a", ANY_SLOT) is not None
+    assert TaskRepository(store.database).claim("worker-a", ANY_SLOT) is not None
     directory = TaskDir(store.settings.tasks_dir / task["task_id"])
     directory.write_progress(TaskProgress(stage="writing the answers", num_done=3, num_total=100))
     path = f"/api/tasks/{task['task_id']}"
@@ -82,7 +83,7 @@ def test_an_unknown_task_is_not_found(client: TestClient) -> None:
 
 
 def test_an_exported_zip_is_proved_downloaded_and_removed(
-    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, store: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered(store)
     task = asked(client, kind="export", model="demo", form="zip")
@@ -100,7 +101,7 @@ def test_an_exported_zip_is_proved_downloaded_and_removed(
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 def test_a_run_is_evaluated_by_its_task(
-    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, store: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted_run(store.settings.runs_dir, "run-1")
     task = asked(

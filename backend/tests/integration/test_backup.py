@@ -23,12 +23,16 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError
 from tunix_rt.core.evaluation.comparison import Baseline
 from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.dump import DUMPED
 from tunix_rt.db.engine import reading
+from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.services.backup import make_backup
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.linting import score_trace
 from tunix_rt.services.restoring import restore_backup
-from tunix_rt.services.store import Store, open_store
 from tunix_rt.services.tokens import create_token
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -50,16 +54,23 @@ LEFT_OUT = {
 }
 
 
-def fill(store: Store) -> None:
+def fill(store: Home) -> None:
     """Something in most tables, and files of every kind."""
-    store.traces.add_many([make_item(f"What are {n} apples?", source="sums") for n in range(510)])
-    score_trace(store.traces, store.traces.list(TraceFilter(), limit=1, offset=0).data[0].id)
+    TraceRepository(store.database).add_many(
+        [make_item(f"What are {n} apples?", source="sums") for n in range(510)]
+    )
+    score_trace(
+        TraceRepository(store.database),
+        TraceRepository(store.database).list(TraceFilter(), limit=1, offset=0).data[0].id,
+    )
     evaluation = store_answers(store, "run-1")
-    store.baselines.put(Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON))
+    BaselineRepository(store.database).put(
+        Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON)
+    )
     claimed(store, "run-1")
     queued(store, "run-2")
-    store.workers.register(make_worker())
-    create_token(store.tokens, "someone", "read")
+    WorkerRepository(store.database).register(make_worker())
+    create_token(TokenRepository(store.database), "someone", "read")
     write_files(store.settings.home_dir)
 
 
@@ -73,8 +84,8 @@ def write_files(home: Path) -> None:
     (home / "runs/link").symlink_to("/etc/hostname")
 
 
-def rows_of(store: Store) -> Rows:
-    with reading(store.engine) as connection:
+def rows_of(store: Home) -> Rows:
+    with reading(store.database) as connection:
         return {
             table.name: [
                 dict(row)
@@ -91,7 +102,7 @@ def files_of(home: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def filled(store: Store) -> Store:
+def filled(store: Home) -> Home:
     fill(store)
     return store
 
@@ -114,13 +125,13 @@ def new_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[st
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])
 def test_a_backup_comes_back_on_either_database(
-    filled: Store, new_settings: Callable[[str], Settings], tmp_path: Path, target: str
+    filled: Home, new_settings: Callable[[str], Settings], tmp_path: Path, target: str
 ) -> None:
     file = tmp_path / "backup.zip"
     written = make_backup(filled, file, with_checkpoints=True)
     settings = new_settings(target)
     assert restore_backup(settings, file) == written
-    restored = open_store(settings)
+    restored = open_home(settings)
     assert rows_of(restored) == rows_of(filled)
     assert sum(map(len, rows_of(restored).values())) == written.num_rows > 1_020
     assert restored.workers.list() == ()
@@ -139,17 +150,17 @@ def test_a_backup_comes_back_on_either_database(
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path, sqlite_template: Path) -> Iterator[Store]:
+def sqlite(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
     """A store for what is the same on both databases."""
     home = tmp_path / "home"
     home.mkdir()
     shutil.copy(sqlite_template, home / "tunix_rt.db")
-    opened = open_store(Settings(home=home))
+    opened = open_home(Settings(home=home))
     yield opened
     opened.close()
 
 
-def test_checkpoints_come_along_only_when_asked_for(sqlite: Store, tmp_path: Path) -> None:
+def test_checkpoints_come_along_only_when_asked_for(sqlite: Home, tmp_path: Path) -> None:
     write_files(sqlite.settings.home_dir)
     manifest = make_backup(sqlite, tmp_path / "backup.zip", with_checkpoints=False)
     assert "runs/run-1/model/weights.safetensors" in manifest.files
@@ -157,17 +168,17 @@ def test_checkpoints_come_along_only_when_asked_for(sqlite: Store, tmp_path: Pat
     assert not manifest.has_checkpoints
 
 
-def test_a_backup_can_be_read_by_its_owner_only(sqlite: Store, tmp_path: Path) -> None:
+def test_a_backup_can_be_read_by_its_owner_only(sqlite: Home, tmp_path: Path) -> None:
     make_backup(sqlite, tmp_path / "backup.zip", with_checkpoints=False)
     assert stat.S_IMODE((tmp_path / "backup.zip").stat().st_mode) == 0o600
 
 
-def test_a_backup_is_not_written_into_what_is_backed_up(sqlite: Store) -> None:
+def test_a_backup_is_not_written_into_what_is_backed_up(sqlite: Home) -> None:
     with pytest.raises(InvalidInputError, match="in the home directory"):
         make_backup(sqlite, sqlite.settings.home_dir / "backup.zip", with_checkpoints=False)
 
 
-def test_a_home_or_a_database_that_is_in_use_stays_as_it_is(store: Store, tmp_path: Path) -> None:
+def test_a_home_or_a_database_that_is_in_use_stays_as_it_is(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "backup.zip"
     write_files(store.settings.home_dir)
     queued(store, "run-1")
@@ -190,8 +201,8 @@ def backup(tmp_path: Path, sqlite_template: Path) -> Path:
     home = tmp_path / "small"
     home.mkdir()
     shutil.copy(sqlite_template, home / "tunix_rt.db")
-    store = open_store(Settings(home=home))
-    store.traces.add_many([make_item("How many?")])
+    store = open_home(Settings(home=home))
+    TraceRepository(store.database).add_many([make_item("How many?")])
     (home / "runs/run-1").mkdir(parents=True)
     (home / "runs/run-1/weights").write_bytes(b"weights" * 1000)
     make_backup(store, tmp_path / "backup.zip", with_checkpoints=False)
@@ -257,12 +268,12 @@ def test_a_backup_of_an_older_schema_is_upgraded(
 ) -> None:
     of_schema_0002(backup)
     in_use = Settings(home=tmp_path / "newer")
-    open_store(in_use).close()
+    open_home(in_use).close()
     with pytest.raises(ConflictError, match="older schema"):
         restore_backup(in_use, backup)
     settings = new_settings("sqlite")
     restore_backup(settings, backup)
-    restored = open_store(settings)
+    restored = open_home(settings)
     assert len(stored_lines(restored, query="many")) == 1
     assert queued(restored, "run-1").status == "queued"
     restored.close()

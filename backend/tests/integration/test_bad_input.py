@@ -17,8 +17,9 @@ from support.http import body, error_of
 from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 
 OUTSIDE = "what another user wrote"
 TRICKS = [
@@ -63,9 +64,9 @@ def outside(tmp_path: Path) -> Path:
 @pytest.fixture
 def http(home: Path, outside: Path) -> Iterator[TestClient]:
     """A server with one dataset, and links in its datasets directory that lead outside."""
-    store = open_store(Settings(home=home))
+    store = open_home(Settings(home=home))
     rows = sums(8)
-    store.traces.add_many([(row.trace(), row.canonical) for row in rows])
+    TraceRepository(store.database).add_many([(row.trace(), row.canonical) for row in rows])
     build_from_store(store, DatasetSpec(dataset_name="demo", splits={"train": 1.0}))
     (home / "datasets" / "linked-v1").symlink_to(outside, target_is_directory=True)
     with TestClient(create_app(store)) as started:

@@ -16,30 +16,31 @@ from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db.engine import writing
+from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 
 
-def taken(store: Store, *slots: Slot) -> str | None:
-    claim = store.runs.claim("worker-a", slots or ANY_SLOT)
+def taken(store: Home, *slots: Slot) -> str | None:
+    claim = RunRepository(store.database).claim("worker-a", slots or ANY_SLOT)
     return claim and claim.run.run_id
 
 
-def test_runs_are_taken_by_priority_and_then_by_age(store: Store) -> None:
+def test_runs_are_taken_by_priority_and_then_by_age(store: Home) -> None:
     for run_id, priority in [("low", -1), ("first", 0), ("second", 0), ("high", 5)]:
         queued(store, run_id, priority=priority)
     assert [taken(store) for _ in range(5)] == ["high", "first", "second", "low", None]
 
 
-def test_a_raised_priority_counts_at_the_next_claim(store: Store) -> None:
+def test_a_raised_priority_counts_at_the_next_claim(store: Home) -> None:
     queued(store, "first")
     queued(store, "second")
-    assert store.runs.set_priority("second", 1).priority == 1
+    assert RunRepository(store.database).set_priority("second", 1).priority == 1
     assert taken(store) == "second"
     assert kinds(store, "second") == ["submitted", "priority", "claimed"]
 
 
-def test_a_slot_takes_only_runs_of_its_device(store: Store) -> None:
+def test_a_slot_takes_only_runs_of_its_device(store: Home) -> None:
     queued(store, "on-tpu", device="tpu")
     queued(store, "on-gpu", device="gpu")
     queued(store, "anywhere")
@@ -47,43 +48,45 @@ def test_a_slot_takes_only_runs_of_its_device(store: Store) -> None:
     assert taken(store, Slot(device="cpu"), Slot(device="gpu", index=0)) == "on-gpu"
     assert taken(store, Slot(device="cpu")) is None
     assert taken(store, Slot(device="auto")) == "on-tpu"
-    assert store.runs.claim("worker-a", ()) is None
+    assert RunRepository(store.database).claim("worker-a", ()) is None
 
 
-def test_a_run_for_another_executor_is_left_to_it(store: Store) -> None:
+def test_a_run_for_another_executor_is_left_to_it(store: Home) -> None:
     queued(store, executor="ray")
     assert taken(store) is None
-    claim = store.runs.claim("worker-a", ANY_SLOT, "ray")
+    claim = RunRepository(store.database).claim("worker-a", ANY_SLOT, "ray")
     assert claim is not None
     assert claim.attempt == 1
 
 
-def test_a_paused_queue_gives_nothing_out(store: Store) -> None:
+def test_a_paused_queue_gives_nothing_out(store: Home) -> None:
     queued(store)
-    store.flags.set_queue_paused(True)
-    store.flags.set_queue_paused(True)
-    assert store.flags.is_queue_paused()
+    FlagRepository(store.database).set_queue_paused(True)
+    FlagRepository(store.database).set_queue_paused(True)
+    assert FlagRepository(store.database).is_queue_paused()
     assert taken(store) is None
-    store.flags.set_queue_paused(False)
-    assert not store.flags.is_queue_paused()
+    FlagRepository(store.database).set_queue_paused(False)
+    assert not FlagRepository(store.database).is_queue_paused()
     assert taken(store) == "run-1"
 
 
-def test_a_held_run_waits_until_it_is_resumed(store: Store) -> None:
+def test_a_held_run_waits_until_it_is_resumed(store: Home) -> None:
     queued(store, is_held=True)
     assert taken(store) is None
-    store.runs.resume("run-1")
+    RunRepository(store.database).resume("run-1")
     assert taken(store) == "run-1"
     assert kinds(store) == ["submitted", "resumed", "claimed"]
 
 
-def test_a_retry_waits_for_its_moment_and_no_longer_than_any_back_off(store: Store) -> None:
+def test_a_retry_waits_for_its_moment_and_no_longer_than_any_back_off(store: Home) -> None:
     claim = claimed(store)
     moment = NOON + timedelta(seconds=8)
-    assert store.runs.requeue(claim.lease, "retry", "It died.", not_before=moment, num_failures=1)
+    assert RunRepository(store.database).requeue(
+        claim.lease, "retry", "It died.", not_before=moment, num_failures=1
+    )
 
     def taken_at(seconds: float) -> bool:
-        runs = RunRepository(store.engine, now=lambda: NOON + timedelta(seconds=seconds))
+        runs = RunRepository(store.database, now=lambda: NOON + timedelta(seconds=seconds))
         found = runs.claim("worker-a", ANY_SLOT)
         return found is not None and runs.requeue(found.lease, "retry", "Again.", not_before=moment)
 
@@ -91,36 +94,38 @@ def test_a_retry_waits_for_its_moment_and_no_longer_than_any_back_off(store: Sto
     assert taken_at(8)
     assert not taken_at(8 - BACKOFF_CAP_S)
     assert taken_at(7 - BACKOFF_CAP_S), "the clock was set back by more than a back-off"
-    assert store.runs.get("run-1").num_failures == 1
+    assert RunRepository(store.database).get("run-1").num_failures == 1
 
 
-def test_resuming_a_run_that_waits_for_its_retry_makes_it_due(store: Store) -> None:
+def test_resuming_a_run_that_waits_for_its_retry_makes_it_due(store: Home) -> None:
     claim = claimed(store)
     later = claim.run.queued_at + timedelta(seconds=200)
-    store.runs.requeue(claim.lease, "retry", "It died.", not_before=later)
+    RunRepository(store.database).requeue(claim.lease, "retry", "It died.", not_before=later)
     assert taken(store) is None
-    store.runs.resume("run-1")
+    RunRepository(store.database).resume("run-1")
     assert taken(store) == "run-1"
 
 
-def test_a_claim_says_everything_that_a_child_needs(store: Store) -> None:
+def test_a_claim_says_everything_that_a_child_needs(store: Home) -> None:
     claim = claimed(store)
     assert claim.attempt == 1
     assert claim.run.status == "running"
     assert claim.run.worker_id == "worker-a"
     assert claim.run.started_at is not None
     assert claim.run.request.recipe == "demo"
-    assert store.runs.leases() == (LeaseBeat("run-1", "worker-a", claim.lease.token, 0, 0),)
+    assert RunRepository(store.database).leases() == (
+        LeaseBeat("run-1", "worker-a", claim.lease.token, 0, 0),
+    )
 
 
-def test_threads_and_workers_never_take_the_same_run(store: Store) -> None:
+def test_threads_and_workers_never_take_the_same_run(store: Home) -> None:
     run_ids = [f"run-{number}" for number in range(40)]
     for run_id in run_ids:
         queued(store, run_id)
 
     def take_all(worker: int) -> list[str]:
         found = []
-        while (claim := store.runs.claim(f"worker-{worker}", ANY_SLOT)) is not None:
+        while (claim := RunRepository(store.database).claim(f"worker-{worker}", ANY_SLOT)) is not None:
             found.append(claim.run.run_id)
         return found
 
@@ -129,7 +134,7 @@ def test_threads_and_workers_never_take_the_same_run(store: Store) -> None:
     assert sorted(found) == sorted(run_ids)
 
 
-def test_processes_never_take_the_same_run(store: Store) -> None:
+def test_processes_never_take_the_same_run(store: Home) -> None:
     run_ids = [f"run-{number}" for number in range(60)]
     for run_id in run_ids:
         queued(store, run_id)
@@ -144,15 +149,15 @@ def test_processes_never_take_the_same_run(store: Store) -> None:
     assert sorted(found) == sorted(run_ids)
 
 
-def claiming(store: Store, worker_id: str) -> Any:
+def claiming(store: Home, worker_id: str) -> Any:
     command = [sys.executable, claim_child.__file__, store.settings.resolved_database_url, worker_id]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def test_only_what_a_power_cut_may_undo_does_not_wait_for_the_disk(tmp_path: Path) -> None:
-    store = open_store(Settings(home=tmp_path))
+    store = open_home(Settings(home=tmp_path))
     full, normal = 2, 1
     for is_durable, level in ((True, full), (False, normal), (True, full)):
-        with writing(store.engine, is_durable=is_durable) as connection:
+        with writing(store.database, is_durable=is_durable) as connection:
             assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == level
     store.close()

@@ -12,11 +12,12 @@ from support.children import environment, run_program
 from support.queued_runs import claimed, make_worker, queued
 
 from tunix_rt.config.settings import Settings
+from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.engines.installed import has_nvidia_gpu
 from tunix_rt.engines.probing import probe
 from tunix_rt.services.doctor import examine
 from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 _REPORT_MODULES = """
 import json, sys
@@ -101,12 +102,12 @@ def test_flags_of_parity_without_parity_are_refused(tmp_path: Path) -> None:
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def test_doctor_counts_runs_and_workers(store: Store) -> None:
+def test_doctor_counts_runs_and_workers(store: Home) -> None:
     claimed(store, "taken", worker_id="worker-a")
     queued(store, "waiting")
     seen = {"last_seen_at": NOW - timedelta(seconds=10)}
-    store.workers.register(make_worker("worker-a", **seen))
-    store.workers.register(make_worker("worker-b", status="stopped", **seen))
+    WorkerRepository(store.database).register(make_worker("worker-a", **seen))
+    WorkerRepository(store.database).register(make_worker("worker-b", status="stopped", **seen))
     report, problems = examine_service(store, NOW)
     assert (report.num_running, report.is_queue_paused) == (1, False)
     assert [worker.worker_id for worker in report.workers] == ["worker-a"]
@@ -114,10 +115,12 @@ def test_doctor_counts_runs_and_workers(store: Store) -> None:
     assert problems == ()
 
 
-def test_doctor_misses_workers_that_runs_need(store: Store) -> None:
+def test_doctor_misses_workers_that_runs_need(store: Home) -> None:
     claimed(store, "orphan", worker_id="worker-a")
     queued(store, "waiting")
-    store.workers.register(make_worker("worker-a", last_seen_at=NOW - timedelta(minutes=10)))
+    WorkerRepository(store.database).register(
+        make_worker("worker-a", last_seen_at=NOW - timedelta(minutes=10))
+    )
     _, problems = examine_service(store, datetime.now(UTC))
     waiting, orphaned = problems
     assert waiting.detail == "Runs wait (1), and no worker is alive."

@@ -12,6 +12,7 @@ from tunix_rt.cli.main import app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import NotFoundError, TunixRTError
 from tunix_rt.core.evaluation.comparison import GateRule
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.evals.gating import RuleChanges
 from tunix_rt.services.gating import (
     ChosenBaseline,
@@ -20,7 +21,7 @@ from tunix_rt.services.gating import (
     newest_successor,
     set_baseline,
 )
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
 def run(*arguments: str | Path, exit_code: int = 0) -> str:
@@ -163,13 +164,13 @@ def test_a_name_that_is_a_path_cannot_name_a_baseline(evaluated: Path) -> None:
     assert "cannot name a baseline" in run("baselines", "set", "../main", evaluated / "old", exit_code=2)
 
 
-def test_baselines_and_gates_work_on_every_database(store: Store) -> None:
+def test_baselines_and_gates_work_on_every_database(store: Home) -> None:
     old, new = make_predictions("1" * 10), make_predictions("0" * 8 + "11")
     base, other = make_evaluation(old, name="old", age_hours=1), make_evaluation(new, name="new")
-    store.evaluations.add(base, old)
+    EvaluationRepository(store.database).add(base, old)
     with pytest.raises(NotFoundError, match="newer than the baseline"):
         newest_successor(store, base)
-    store.evaluations.add(other, new)
+    EvaluationRepository(store.database).add(other, new)
     assert newest_successor(store, base) == other
     set_baseline(store, "main", base, GateRule(protected_items=("item-9",)))
     chosen = named_baseline(store, "main")

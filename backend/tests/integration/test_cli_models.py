@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from tunix_rt.cli.main import app
 from tunix_rt.core.errors import ConflictError, InvalidInputError, TunixRTError
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 
 
 @pytest.fixture
-def home(sqlite_template: Path, tmp_path: Path) -> Store:
-    store = open_store(sqlite_home(sqlite_template, tmp_path / "home"))
+def home(sqlite_template: Path, tmp_path: Path) -> Home:
+    store = open_home(sqlite_home(sqlite_template, tmp_path / "home"))
     succeeded_run(store)
     store.close()
     return store
@@ -34,7 +34,7 @@ def run_json(*arguments: str) -> Any:
     return json.loads(run(*arguments, "--json"))
 
 
-def test_a_model_goes_from_run_to_alias_to_archive_and_away(home: Store, tmp_path: Path) -> None:
+def test_a_model_goes_from_run_to_alias_to_archive_and_away(home: Home, tmp_path: Path) -> None:
     assert "models register NAME --run RUN" in run("list")
     made = run_json(
         "register", "demo", "--run", "first", "--alias", "champion", "--tag", "team=a", "--label", "v1.0"
@@ -64,7 +64,7 @@ def test_a_model_goes_from_run_to_alias_to_archive_and_away(home: Store, tmp_pat
     assert run_json("gc")["num_files"] == 2
 
 
-def test_tags_and_notes_are_written_and_taken_off(home: Store) -> None:
+def test_tags_and_notes_are_written_and_taken_off(home: Home) -> None:
     run("register", "demo", "--run", "first")
     assert run("tag", "demo", "team=a", "stage=test").strip() == "demo:1: stage=test, team=a"
     assert run_json("tag", "demo:1", "--remove", "team")["tags"] == {"stage": "test"}
@@ -72,7 +72,7 @@ def test_tags_and_notes_are_written_and_taken_off(home: Store) -> None:
     assert "good at sums" in run("show", "demo:1")
 
 
-def test_verify_says_which_file_is_damaged(home: Store) -> None:
+def test_verify_says_which_file_is_damaged(home: Home) -> None:
     run("register", "demo", "--run", "first")
     assert "whole" in run("verify")
     for blob in home.settings.models_dir.glob("blobs/*/*"):
@@ -91,12 +91,12 @@ def test_verify_says_which_file_is_damaged(home: Store) -> None:
         ["demo", "--run", "first", "--label", "7"],
     ],
 )
-def test_a_registration_that_makes_no_sense_is_refused(home: Store, arguments: list[str]) -> None:
+def test_a_registration_that_makes_no_sense_is_refused(home: Home, arguments: list[str]) -> None:
     with pytest.raises(InvalidInputError):
         run("register", *arguments)
 
 
-def test_an_export_never_overwrites(home: Store, tmp_path: Path) -> None:
+def test_an_export_never_overwrites(home: Home, tmp_path: Path) -> None:
     run("register", "demo", "--directory", str(plain_model(tmp_path / "elsewhere")))
     with pytest.raises(ConflictError, match="is there already"):
         run("export", "demo", "--as", "zip", "--output", str(tmp_path))

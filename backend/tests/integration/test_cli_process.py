@@ -17,7 +17,8 @@ from tunix_rt import __version__
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import Trace, canonical_json
-from tunix_rt.services.store import open_store
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.home import open_home
 
 WRONG = canonical_json(make_trace("What is 2 + 3?", ["2 + 3 = 6"], "6"))
 RIGHT = canonical_json(make_trace("What is 2 + 3?", ["2 + 3 = 5"], "5"))
@@ -37,8 +38,10 @@ def file(tmp_path: Path) -> Path:
 
 
 def store_apples(settings: Settings, count: int) -> None:
-    store = open_store(settings)
-    store.traces.add_many([(Trace.model_validate_json(line), line) for line in apple_lines(count)])
+    store = open_home(settings)
+    TraceRepository(store.database).add_many(
+        [(Trace.model_validate_json(line), line) for line in apple_lines(count)]
+    )
     store.close()
 
 
@@ -187,10 +190,13 @@ def test_a_log_that_nobody_takes_does_not_end_the_work(settings: Settings, tmp_p
 def test_ctrl_c_exits_130_and_keeps_what_was_committed(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "apples.jsonl"
     file.write_text("\n".join(apple_lines(150_000)), encoding="utf-8")
-    store = open_store(settings)
+    store = open_home(settings)
     child = start_program("traces", "import", file, "--skip-invalid", environ=environment(settings))
     with child:
-        while child.poll() is None and not store.traces.list(TraceFilter(), limit=1, offset=0).total:
+        while (
+            child.poll() is None
+            and not TraceRepository(store.database).list(TraceFilter(), limit=1, offset=0).total
+        ):
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
         assert child.stderr is not None
@@ -198,7 +204,7 @@ def test_ctrl_c_exits_130_and_keeps_what_was_committed(settings: Settings, tmp_p
     assert child.returncode == 130
     assert "interrupted" in errors
     assert "Traceback" not in errors
-    num_kept = store.traces.list(TraceFilter(), limit=1, offset=0).total
+    num_kept = TraceRepository(store.database).list(TraceFilter(), limit=1, offset=0).total
     assert 0 < num_kept < 150_000
     store.close()
 

@@ -9,13 +9,14 @@ from typer.testing import CliRunner
 from tunix_rt.cli.main import app
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.services.store import open_store
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.home import open_home
 from tunix_rt.services.traces import add_trace
 
 
 def stored_trace() -> str:
-    store = open_store(load_settings())
-    key = str(add_trace(store.traces, make_trace(steps=["2 + 3 = 6", "Done."])).id)
+    store = open_home(load_settings())
+    key = str(add_trace(TraceRepository(store.database), make_trace(steps=["2 + 3 = 6", "Done."])).id)
     store.close()
     return key
 

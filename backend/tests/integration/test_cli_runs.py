@@ -17,7 +17,8 @@ from tunix_rt.cli.main import app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.core.run_record import RunFailure, RunFigures
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.services.home import Home, open_home
 
 FIGURES = RunFigures(
     num_steps=2,
@@ -41,9 +42,9 @@ def recipe(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def home_store() -> Iterator[Store]:
+def home_store() -> Iterator[Home]:
     """The store that the commands use."""
-    opened = open_store(Settings())
+    opened = open_home(Settings())
     yield opened
     opened.close()
 
@@ -111,11 +112,11 @@ def test_a_run_is_paused_resumed_put_first_cancelled_and_removed(recipe: str) ->
     assert run_json("runs", "list") == []
 
 
-def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: Store) -> None:
+def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: Home) -> None:
     run_id = submitted(recipe)
-    claim = home_store.runs.claim("worker-a", ANY_SLOT)
+    claim = RunRepository(home_store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None
-    home_store.runs.finish(claim.lease, "succeeded", "Done.", exit_code=0, figures=FIGURES)
+    RunRepository(home_store.database).finish(claim.lease, "succeeded", "Done.", exit_code=0, figures=FIGURES)
     text = run("runs", "show", run_id)
     steps, memory = (line.split() for line in text.splitlines() if line.startswith(("steps", "memory")))
     assert steps == ["steps", "2", "2"]
@@ -127,13 +128,15 @@ def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: St
     ]
 
 
-def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Store) -> None:
+def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Home) -> None:
     home_store.workers.register(make_worker())
 
     def work() -> None:
-        while (claim := home_store.runs.claim("worker-a", ANY_SLOT)) is None:
+        while (claim := RunRepository(home_store.database).claim("worker-a", ANY_SLOT)) is None:
             time.sleep(0.02)
-        home_store.runs.finish(claim.lease, "failed", "Failed.", exit_code=3, failure=FAILURE)
+        RunRepository(home_store.database).finish(
+            claim.lease, "failed", "Failed.", exit_code=3, failure=FAILURE
+        )
 
     worker = Thread(target=work)
     worker.start()
@@ -141,10 +144,10 @@ def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Store) -
     worker.join()
     assert result.exit_code == 3, result.output
     assert "failed: Failed." in result.stderr
-    assert "The rows are gone." in run("runs", "show", home_store.runs.find_ids("20")[0])
+    assert "The rows are gone." in run("runs", "show", RunRepository(home_store.database).find_ids("20")[0])
 
 
-def test_runs_of_the_train_command_are_listed_too(home_store: Store) -> None:
+def test_runs_of_the_train_command_are_listed_too(home_store: Home) -> None:
     finished_run(home_store.settings.runs_dir / "by-hand")
     assert [row["run_id"] for row in run_json("runs", "list", "--status", "succeeded")] == ["by-hand"]
     assert run_json("runs", "list", "--status", "failed") == []
@@ -152,7 +155,7 @@ def test_runs_of_the_train_command_are_listed_too(home_store: Store) -> None:
         raise_of(invoke("runs", "list", "--status", "canceled"))
 
 
-def test_the_queue_is_paused_and_opened_again(home_store: Store) -> None:
+def test_the_queue_is_paused_and_opened_again(home_store: Home) -> None:
     assert "tunix-rt worker" in run("queue", "status")
     home_store.workers.register(make_worker())
     assert run_json("queue", "pause")["is_paused"] is True

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from tunix_rt.cli.main import app
 from tunix_rt.config.settings import Settings
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
@@ -18,7 +18,7 @@ Logs = Callable[..., Result]
 
 
 @pytest.fixture
-def run(store: Store) -> WrittenRun:
+def run(store: Home) -> WrittenRun:
     return WrittenRun(store)
 
 

@@ -7,17 +7,18 @@ from support.builders import make_trace
 from support.datasets import ALL_IN_TRAIN, add, stored, sums
 
 from tunix_rt.core.dataset_spec import DatasetSpec
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_preview import preview_dataset
+from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_unscored
-from tunix_rt.services.store import Store
 
 
 def spec(**values: Any) -> DatasetSpec:
     return DatasetSpec.model_validate({"dataset_name": "demo"} | values)
 
 
-def test_a_preview_counts_what_the_build_then_takes(store: Store) -> None:
+def test_a_preview_counts_what_the_build_then_takes(store: Home) -> None:
     rows = sums(12)
     again = make_trace("What is 3 + 7?", ["3 + 7 = 10"], "10", source="copied")
     add(store, [*rows, stored(again)])
@@ -33,13 +34,13 @@ def test_a_preview_counts_what_the_build_then_takes(store: Store) -> None:
     assert preview_dataset(store, asked).is_taken
 
 
-def test_a_preview_judges_what_a_filter_needs_judged(store: Store) -> None:
+def test_a_preview_judges_what_a_filter_needs_judged(store: Home) -> None:
     add(store, [*sums(3), stored(make_trace("What is 2 + 2?", ["2 + 2 = 5"], "5"))])
     preview = preview_dataset(store, spec(filters={"without_codes": ["arithmetic-wrong"]}))
     assert (preview.num_matching, preview.num_unscored) == (3, 0)
 
 
-def test_a_preview_of_many_traces_says_that_it_is_partial(store: Store) -> None:
+def test_a_preview_of_many_traces_says_that_it_is_partial(store: Home) -> None:
     add(store, sums(5))
     preview = preview_dataset(store, spec(filters={"min_score": 1.0}), max_traces=3)
     assert (preview.num_unscored, preview.num_matching) == (5, 0)
@@ -47,9 +48,9 @@ def test_a_preview_of_many_traces_says_that_it_is_partial(store: Store) -> None:
     assert (preview.is_partial, preview.num_considered, preview.num_matching) == (True, 3, 5)
 
 
-def test_http_previews_without_building_and_draws_what_was_built(client: TestClient, store: Store) -> None:
+def test_http_previews_without_building_and_draws_what_was_built(client: TestClient, store: Home) -> None:
     add(store, sums(4))
-    score_unscored(store.traces, spec().filters)
+    score_unscored(TraceRepository(store.database), spec().filters)
     body = {"dataset_name": "demo", "splits": ALL_IN_TRAIN}
     preview = client.post("/api/datasets/preview", json=body).json()
     assert (preview["num_rows"], preview["splits"], preview["num_overlapping_rows"]) == (4, {"train": 4}, 0)

@@ -10,20 +10,21 @@ from support.datasets import ALL_IN_TRAIN, add, build, jsonl, stored, sums
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.core.store_types import TraceFilter
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import iter_lines
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_comparing import diff_datasets
 from tunix_rt.services.dataset_exporting import ExportFormat, export_directory
 from tunix_rt.services.dataset_ingesting import ingest_file
+from tunix_rt.services.home import Home
 from tunix_rt.services.importing import ImportOptions
-from tunix_rt.services.store import Store
 
 
 def spec(**values: Any) -> DatasetSpec:
     return DatasetSpec.model_validate({"dataset_name": "demo", "splits": ALL_IN_TRAIN} | values)
 
 
-def test_a_store_and_a_list_of_its_rows_build_the_same_dataset(store: Store, tmp_path: Path) -> None:
+def test_a_store_and_a_list_of_its_rows_build_the_same_dataset(store: Home, tmp_path: Path) -> None:
     rows = sums(50)
     add(store, rows)
     splits = {"train": 0.5, "validation": 0.5}
@@ -33,7 +34,7 @@ def test_a_store_and_a_list_of_its_rows_build_the_same_dataset(store: Store, tmp
     assert from_store.trace_count == 50
 
 
-def test_filters_choose_the_rows(store: Store) -> None:
+def test_filters_choose_the_rows(store: Home) -> None:
     add(store, sums(5))
     add(store, [stored(make_trace("Which one?", source="riddles", tags=["short", "odd"], level=2))])
     for number, filters in enumerate(
@@ -43,7 +44,7 @@ def test_filters_choose_the_rows(store: Store) -> None:
         assert outcome.trace_count == 1, filters
 
 
-def test_a_score_filter_judges_traces_first(store: Store) -> None:
+def test_a_score_filter_judges_traces_first(store: Home) -> None:
     right = make_trace("What is 4 + 5?", ["4 + 5 = 9"], "9")
     wrong = make_trace("What is 6 + 7?", ["6 + 7 = 14"], "14")
     add(store, [stored(right), stored(wrong)])
@@ -54,17 +55,17 @@ def test_a_score_filter_judges_traces_first(store: Store) -> None:
     assert outcome.manifest.splits[0].statistics.num_scored == 1
 
 
-def test_deleting_a_trace_later_does_not_change_the_dataset(store: Store) -> None:
+def test_deleting_a_trace_later_does_not_change_the_dataset(store: Home) -> None:
     rows = sums(3)
     add(store, rows)
     build_from_store(store, spec())
-    store.traces.delete(rows[0].id)
+    TraceRepository(store.database).delete(rows[0].id)
     assert len(list(iter_lines(store.settings.datasets_dir, "demo-v1", "train"))) == 3
     with pytest.raises(ConflictError):
         build_from_store(store, spec())
 
 
-def test_ingest_stores_a_file_and_builds_a_dataset_of_exactly_it(store: Store, tmp_path: Path) -> None:
+def test_ingest_stores_a_file_and_builds_a_dataset_of_exactly_it(store: Home, tmp_path: Path) -> None:
     add(store, sums(5))
     file = tmp_path / "new.jsonl"
     file.write_bytes(jsonl(make_trace("One?"), make_trace("Two?")))
@@ -77,12 +78,12 @@ def test_ingest_stores_a_file_and_builds_a_dataset_of_exactly_it(store: Store, t
     assert (again.dataset.status, again.report.num_imported) == ("unchanged", 0)
 
 
-def test_ingest_of_a_file_with_a_bad_row_stores_nothing(store: Store, tmp_path: Path) -> None:
+def test_ingest_of_a_file_with_a_bad_row_stores_nothing(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_bytes(jsonl(make_trace("One?")) + b'{"prompt": ""}\n')
     with pytest.raises(DataError, match="line 2"):
         ingest_file(store, file, options=ImportOptions(), spec=spec())
-    assert list(store.traces.iter_selected(TraceFilter())) == []
+    assert list(TraceRepository(store.database).iter_selected(TraceFilter())) == []
 
 
 def test_a_diff_names_what_came_went_and_changed(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from support.datasets import ALL_IN_TRAIN, add, jsonl, sums
 from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.trace import Trace
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
-    opened = open_store(Settings(home=tmp_path / "home"))
+    opened = open_home(Settings(home=tmp_path / "home"))
     add(opened, sums(20))
     with TestClient(create_app(opened)) as started:
         yield started

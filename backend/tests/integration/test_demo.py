@@ -10,10 +10,10 @@ from support.children import run_program
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.demo import Stage, build_demo_dataset
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
-def test_the_demo_builds_a_checked_dataset_and_builds_it_once(store: Store) -> None:
+def test_the_demo_builds_a_checked_dataset_and_builds_it_once(store: Home) -> None:
     stages: list[Stage] = []
     first = build_demo_dataset(store, on_stage=stages.append)
     assert first.passed

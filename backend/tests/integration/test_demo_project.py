@@ -14,7 +14,7 @@ from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.services.demo_project import DemoProject, DemoState
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 DEADLINE_S = 60
 RESULT = {"passed": True, "before": 0.0, "after": 0.99, "interval": [0.96, 1.0], "num_items": 200}
@@ -83,7 +83,7 @@ def test_it_ends_with_the_server(lasting: DemoProject) -> None:
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_the_demo_is_made_over_http(store: Store) -> None:
+def test_the_demo_is_made_over_http(store: Home) -> None:
     app = create_app(store)
     app.state.demo = project(store.settings, LASTS)
     with TestClient(app) as http:

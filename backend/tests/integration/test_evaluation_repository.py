@@ -20,25 +20,29 @@ from tunix_rt.core.evaluation.comparison import Baseline, GateRule
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, PredictionFilter, summary_of
-from tunix_rt.services.store import Store
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.services.home import Home
 
 
-def add(store: Store, name: str = "model-a", verdicts: str = "10", **values: Any) -> Evaluation:
+def add(store: Home, name: str = "model-a", verdicts: str = "10", **values: Any) -> Evaluation:
     made = make_predictions(verdicts)
     evaluation = make_evaluation(made, name=name, **values)
-    store.evaluations.add(evaluation, made)
+    EvaluationRepository(store.database).add(evaluation, made)
     return evaluation
 
 
-def names(store: Store, **criteria: Any) -> list[str]:
-    page = store.evaluations.list(EvaluationFilter.model_validate(criteria), limit=100, offset=0)
+def names(store: Home, **criteria: Any) -> list[str]:
+    page = EvaluationRepository(store.database).list(
+        EvaluationFilter.model_validate(criteria), limit=100, offset=0
+    )
     assert page.total == len(page.data)
     return [summary.model.name for summary in page.data]
 
 
-def items(store: Store, evaluation_id: UUID, **criteria: Any) -> list[str]:
+def items(store: Home, evaluation_id: UUID, **criteria: Any) -> list[str]:
     chosen = PredictionFilter.model_validate(criteria)
-    page = store.evaluations.predictions(evaluation_id, chosen, limit=100, offset=0)
+    page = EvaluationRepository(store.database).predictions(evaluation_id, chosen, limit=100, offset=0)
     assert page.total == len(page.data)
     return [prediction.item_id for prediction in page.data]
 
@@ -47,58 +51,58 @@ def baseline(evaluation: Evaluation, name: str = "main", **rule: Any) -> Baselin
     return Baseline(name=name, evaluation_id=evaluation.evaluation_id, rule=GateRule(**rule), created_at=NOON)
 
 
-def test_an_evaluation_comes_back_equal_with_its_predictions_in_order(store: Store) -> None:
+def test_an_evaluation_comes_back_equal_with_its_predictions_in_order(store: Home) -> None:
     made = make_predictions(["11", "0-", "?1"])
     evaluation = make_evaluation(made)
-    assert store.evaluations.add(evaluation, made)
-    assert store.evaluations.get(evaluation.evaluation_id) == evaluation
-    assert list(store.evaluations.iter_predictions(evaluation.evaluation_id)) == made
+    assert EvaluationRepository(store.database).add(evaluation, made)
+    assert EvaluationRepository(store.database).get(evaluation.evaluation_id) == evaluation
+    assert list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id)) == made
 
 
-def test_adding_the_same_evaluation_again_changes_nothing(store: Store) -> None:
+def test_adding_the_same_evaluation_again_changes_nothing(store: Home) -> None:
     evaluation = add(store)
-    assert not store.evaluations.add(evaluation, make_predictions("10"))
+    assert not EvaluationRepository(store.database).add(evaluation, make_predictions("10"))
     assert items(store, evaluation.evaluation_id) == ["item-0", "item-1"]
 
 
-def test_another_evaluation_under_a_taken_id_is_a_conflict(store: Store) -> None:
+def test_another_evaluation_under_a_taken_id_is_a_conflict(store: Home) -> None:
     evaluation = add(store)
     other = evaluation.model_copy(update={"evalset": "another"})
     with pytest.raises(ConflictError, match="Another evaluation"):
-        store.evaluations.add(other, [])
+        EvaluationRepository(store.database).add(other, [])
 
 
-def test_writers_of_the_same_evaluation_store_it_once(store: Store) -> None:
+def test_writers_of_the_same_evaluation_store_it_once(store: Home) -> None:
     made = make_predictions("1" * 200)
     evaluation = make_evaluation(made)
     with ThreadPoolExecutor(4) as pool:
-        added = list(pool.map(lambda _: store.evaluations.add(evaluation, made), range(4)))
+        added = list(pool.map(lambda _: EvaluationRepository(store.database).add(evaluation, made), range(4)))
     assert sorted(added) == [False, False, False, True]
-    assert list(store.evaluations.iter_predictions(evaluation.evaluation_id)) == made
+    assert list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id)) == made
 
 
-def test_any_text_that_a_model_writes_is_kept(store: Store) -> None:
+def test_any_text_that_a_model_writes_is_kept(store: Home) -> None:
     text = "nul \x00, a fox 🦊, a \u2028 line \r\n and \x1b[0m"
     made = [make_prediction(generation=make_generation(text=text))]
     evaluation = make_evaluation(made)
-    store.evaluations.add(evaluation, made)
-    assert store.evaluations.prediction(evaluation.evaluation_id, "item-0") == tuple(made)
+    EvaluationRepository(store.database).add(evaluation, made)
+    assert EvaluationRepository(store.database).prediction(evaluation.evaluation_id, "item-0") == tuple(made)
 
 
-def test_the_newest_evaluation_is_listed_first_and_the_best_on_request(store: Store) -> None:
+def test_the_newest_evaluation_is_listed_first_and_the_best_on_request(store: Home) -> None:
     add(store, "poor", "00", age_hours=0)
     add(store, "unscored", "??", age_hours=1)
     add(store, "good", "11", age_hours=2)
     add(store, "as-good", "11", age_hours=3)
     assert names(store) == ["poor", "unscored", "good", "as-good"]
-    best = store.evaluations.list(EvaluationFilter(), limit=3, offset=1, order="best")
+    best = EvaluationRepository(store.database).list(EvaluationFilter(), limit=3, offset=1, order="best")
     assert [summary.model.name for summary in best.data] == ["as-good", "poor", "unscored"]
     assert best.total == 4
 
 
-def test_a_list_shows_the_summary_of_each_evaluation(store: Store) -> None:
+def test_a_list_shows_the_summary_of_each_evaluation(store: Home) -> None:
     evaluation = add(store, "run-a", "110?")
-    page = store.evaluations.list(EvaluationFilter(), limit=10, offset=0)
+    page = EvaluationRepository(store.database).list(EvaluationFilter(), limit=10, offset=0)
     assert page.data == (summary_of(evaluation),)
     assert (page.data[0].num_scored, page.data[0].num_unscored) == (3, 1)
 
@@ -127,27 +131,27 @@ def test_a_list_shows_the_summary_of_each_evaluation(store: Store) -> None:
     ],
 )
 def test_filters_of_evaluations_must_all_hold(
-    store: Store, criteria: dict[str, str], expected: list[str]
+    store: Home, criteria: dict[str, str], expected: list[str]
 ) -> None:
     add(store, "run-a")
     add(store, "hub/SmolLM", age_hours=24)
     assert names(store, **criteria) == expected
 
 
-def test_the_newest_evaluation_of_a_run_is_found_by_eval_set_too(store: Store) -> None:
+def test_the_newest_evaluation_of_a_run_is_found_by_eval_set_too(store: Home) -> None:
     older = add(store, "first", model=make_model("run-a"), age_hours=2)
     newer = add(store, "second", model=make_model("run-a"), evalset="other", age_hours=1)
-    assert store.evaluations.newest_of_run("run-a") == newer
-    assert store.evaluations.newest_of_run("run-a", evalset="exam") == older
-    assert store.evaluations.newest_of_run("run-b") is None
+    assert EvaluationRepository(store.database).newest_of_run("run-a") == newer
+    assert EvaluationRepository(store.database).newest_of_run("run-a", evalset="exam") == older
+    assert EvaluationRepository(store.database).newest_of_run("run-b") is None
 
 
-def test_ids_are_found_by_how_they_begin(store: Store) -> None:
+def test_ids_are_found_by_how_they_begin(store: Home) -> None:
     mine, other = add(store, "model-a").evaluation_id, add(store, "model-b").evaluation_id
     for length in (6, 8, 13, 36):
-        assert store.evaluations.find_ids(str(mine)[:length]) == (mine,)
-    assert store.evaluations.find_ids(other.hex[:6].upper()) == (other,)
-    assert store.evaluations.find_ids("000000") == ()
+        assert EvaluationRepository(store.database).find_ids(str(mine)[:length]) == (mine,)
+    assert EvaluationRepository(store.database).find_ids(other.hex[:6].upper()) == (other,)
+    assert EvaluationRepository(store.database).find_ids("000000") == ()
 
 
 def varied() -> list[Prediction]:
@@ -177,17 +181,19 @@ def varied() -> list[Prediction]:
     ],
 )
 def test_filters_of_predictions_must_all_hold(
-    store: Store, criteria: dict[str, str], expected: list[str]
+    store: Home, criteria: dict[str, str], expected: list[str]
 ) -> None:
     evaluation = make_evaluation(varied())
-    store.evaluations.add(evaluation, varied())
+    EvaluationRepository(store.database).add(evaluation, varied())
     assert items(store, evaluation.evaluation_id, **criteria) == expected
 
 
-def test_pages_of_predictions_cover_everything_once(store: Store) -> None:
+def test_pages_of_predictions_cover_everything_once(store: Home) -> None:
     evaluation_id = add(store, verdicts="1" * 25).evaluation_id
     pages = [
-        store.evaluations.predictions(evaluation_id, PredictionFilter(), limit=10, offset=offset)
+        EvaluationRepository(store.database).predictions(
+            evaluation_id, PredictionFilter(), limit=10, offset=offset
+        )
         for offset in (0, 10, 20)
     ]
     assert [page.total for page in pages] == [25, 25, 25]
@@ -195,62 +201,68 @@ def test_pages_of_predictions_cover_everything_once(store: Store) -> None:
     assert shown == [f"item-{number}" for number in range(25)]
 
 
-def test_all_samples_of_an_item_are_found(store: Store) -> None:
+def test_all_samples_of_an_item_are_found(store: Home) -> None:
     made = make_predictions(["101", "000"])
     evaluation = make_evaluation(made)
-    store.evaluations.add(evaluation, made)
-    assert store.evaluations.prediction(evaluation.evaluation_id, "item-0") == tuple(made[:3])
+    EvaluationRepository(store.database).add(evaluation, made)
+    assert EvaluationRepository(store.database).prediction(evaluation.evaluation_id, "item-0") == tuple(
+        made[:3]
+    )
     with pytest.raises(NotFoundError, match="eval items"):
-        store.evaluations.prediction(evaluation.evaluation_id, "item-2")
+        EvaluationRepository(store.database).prediction(evaluation.evaluation_id, "item-2")
 
 
-def test_an_unknown_evaluation_is_not_found_whatever_is_asked(store: Store) -> None:
+def test_an_unknown_evaluation_is_not_found_whatever_is_asked(store: Home) -> None:
     unknown = uuid4()
     questions = [
-        lambda: store.evaluations.get(unknown),
-        lambda: store.evaluations.predictions(unknown, PredictionFilter(), limit=1, offset=0),
-        lambda: store.evaluations.prediction(unknown, "item-0"),
-        lambda: list(store.evaluations.iter_predictions(unknown)),
-        lambda: store.evaluations.delete(unknown),
-        lambda: store.baselines.put(Baseline(name="main", evaluation_id=unknown, created_at=NOON)),
+        lambda: EvaluationRepository(store.database).get(unknown),
+        lambda: EvaluationRepository(store.database).predictions(
+            unknown, PredictionFilter(), limit=1, offset=0
+        ),
+        lambda: EvaluationRepository(store.database).prediction(unknown, "item-0"),
+        lambda: list(EvaluationRepository(store.database).iter_predictions(unknown)),
+        lambda: EvaluationRepository(store.database).delete(unknown),
+        lambda: BaselineRepository(store.database).put(
+            Baseline(name="main", evaluation_id=unknown, created_at=NOON)
+        ),
     ]
     for question in questions:
         with pytest.raises(NotFoundError, match="eval list"):
             question()
 
 
-def test_a_deleted_evaluation_takes_its_predictions_and_leaves_the_others(store: Store) -> None:
+def test_a_deleted_evaluation_takes_its_predictions_and_leaves_the_others(store: Home) -> None:
     gone, kept = add(store, "model-a"), add(store, "model-b")
-    store.evaluations.delete(gone.evaluation_id)
+    EvaluationRepository(store.database).delete(gone.evaluation_id)
     assert names(store) == ["model-b"]
     assert items(store, kept.evaluation_id) == ["item-0", "item-1"]
-    store.evaluations.add(gone, [])
+    EvaluationRepository(store.database).add(gone, [])
     assert items(store, gone.evaluation_id) == []
 
 
-def test_a_baseline_of_a_name_takes_the_place_of_the_one_before(store: Store) -> None:
+def test_a_baseline_of_a_name_takes_the_place_of_the_one_before(store: Home) -> None:
     first, second = add(store, "model-a"), add(store, "model-b")
-    store.baselines.put(baseline(first))
+    BaselineRepository(store.database).put(baseline(first))
     replaced = baseline(second, alpha=0.01, protected_sections=("core",))
-    store.baselines.put(replaced)
-    store.baselines.put(baseline(first, "another"))
-    assert store.baselines.get("main") == replaced
-    assert [one.name for one in store.baselines.list()] == ["another", "main"]
-    assert store.baselines.get("main").created_at.utcoffset() == timedelta(0)
+    BaselineRepository(store.database).put(replaced)
+    BaselineRepository(store.database).put(baseline(first, "another"))
+    assert BaselineRepository(store.database).get("main") == replaced
+    assert [one.name for one in BaselineRepository(store.database).list()] == ["another", "main"]
+    assert BaselineRepository(store.database).get("main").created_at.utcoffset() == timedelta(0)
 
 
-def test_an_evaluation_that_is_a_baseline_is_not_deleted(store: Store) -> None:
+def test_an_evaluation_that_is_a_baseline_is_not_deleted(store: Home) -> None:
     evaluation = add(store)
-    store.baselines.put(baseline(evaluation))
+    BaselineRepository(store.database).put(baseline(evaluation))
     with pytest.raises(ConflictError, match=r"'main'.*tunix-rt baselines rm main"):
-        store.evaluations.delete(evaluation.evaluation_id)
-    store.baselines.delete("main")
-    store.evaluations.delete(evaluation.evaluation_id)
+        EvaluationRepository(store.database).delete(evaluation.evaluation_id)
+    BaselineRepository(store.database).delete("main")
+    EvaluationRepository(store.database).delete(evaluation.evaluation_id)
 
 
-def test_an_unknown_baseline_names_the_nearest_or_how_to_make_one(store: Store) -> None:
+def test_an_unknown_baseline_names_the_nearest_or_how_to_make_one(store: Home) -> None:
     with pytest.raises(NotFoundError, match="baselines set"):
-        store.baselines.get("main")
-    store.baselines.put(baseline(add(store)))
+        BaselineRepository(store.database).get("main")
+    BaselineRepository(store.database).put(baseline(add(store)))
     with pytest.raises(NotFoundError, match="Did you mean 'main'"):
-        store.baselines.delete("mian")
+        BaselineRepository(store.database).delete("mian")

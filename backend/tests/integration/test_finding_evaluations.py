@@ -17,22 +17,23 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.services.evaluations import delete_evaluation, find_evaluation, load_predictions
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(Settings(home=tmp_path / "home"))
+def store(tmp_path: Path) -> Iterator[Home]:
+    opened = open_home(Settings(home=tmp_path / "home"))
     yield opened
     opened.close()
 
 
-def num_stored(store: Store) -> int:
-    return store.evaluations.list(EvaluationFilter(), limit=1, offset=0).total
+def num_stored(store: Home) -> int:
+    return EvaluationRepository(store.database).list(EvaluationFilter(), limit=1, offset=0).total
 
 
-def test_a_directory_or_its_record_is_found_and_stored_once(store: Store, tmp_path: Path) -> None:
+def test_a_directory_or_its_record_is_found_and_stored_once(store: Home, tmp_path: Path) -> None:
     evaluation = write_evaluation(tmp_path / "exam-1", "110")
     for reference in (tmp_path / "exam-1", tmp_path / "exam-1" / "evaluation.json"):
         assert find_evaluation(store, str(reference)) == evaluation
@@ -44,7 +45,7 @@ def test_a_directory_or_its_record_is_found_and_stored_once(store: Store, tmp_pa
     ]
 
 
-def test_an_id_its_beginning_and_its_run_name_the_same_evaluation(store: Store, tmp_path: Path) -> None:
+def test_an_id_its_beginning_and_its_run_name_the_same_evaluation(store: Home, tmp_path: Path) -> None:
     evaluation = write_evaluation(tmp_path / "run-1", "110")
     find_evaluation(store, str(tmp_path / "run-1"))
     whole = str(evaluation.evaluation_id)
@@ -52,7 +53,7 @@ def test_an_id_its_beginning_and_its_run_name_the_same_evaluation(store: Store, 
         assert find_evaluation(store, reference) == evaluation
 
 
-def test_a_run_means_its_newest_evaluation(store: Store, tmp_path: Path) -> None:
+def test_a_run_means_its_newest_evaluation(store: Home, tmp_path: Path) -> None:
     model = make_model("run-1")
     for name, age_hours in (("older", 2), ("newest", 1), ("oldest", 3)):
         write_evaluation(tmp_path / name, "10", model=model, age_hours=age_hours)
@@ -60,7 +61,7 @@ def test_a_run_means_its_newest_evaluation(store: Store, tmp_path: Path) -> None
     assert find_evaluation(store, "run-1") == find_evaluation(store, str(tmp_path / "newest"))
 
 
-def test_an_ambiguous_beginning_lists_the_candidates(store: Store, tmp_path: Path) -> None:
+def test_an_ambiguous_beginning_lists_the_candidates(store: Home, tmp_path: Path) -> None:
     first = write_evaluation(tmp_path / "first", "10")
     digits = first.evaluation_id.hex[:8]
     twin = f"{digits}-0000-4000-8000-000000000000"
@@ -72,7 +73,7 @@ def test_an_ambiguous_beginning_lists_the_candidates(store: Store, tmp_path: Pat
 
 
 @pytest.mark.parametrize("reference", ["nothing", "abc", "abcdef", "\udcff", "x" * 5000, "", "0" * 32])
-def test_an_unknown_reference_names_what_is_there(store: Store, tmp_path: Path, reference: str) -> None:
+def test_an_unknown_reference_names_what_is_there(store: Home, tmp_path: Path, reference: str) -> None:
     write_evaluation(tmp_path / "exam-1", "10")
     evaluation = find_evaluation(store, str(tmp_path / "exam-1"))
     with pytest.raises(NotFoundError) as caught:
@@ -81,19 +82,19 @@ def test_an_unknown_reference_names_what_is_there(store: Store, tmp_path: Path, 
     assert reference == "0" * 32 or str(evaluation.evaluation_id)[:8] in caught.value.next_step
 
 
-def test_an_empty_store_says_how_to_make_an_evaluation(store: Store) -> None:
+def test_an_empty_store_says_how_to_make_an_evaluation(store: Home) -> None:
     with pytest.raises(NotFoundError, match="tunix-rt eval MODEL --eval-set"):
         find_evaluation(store, "nothing")
 
 
-def test_a_directory_without_its_record_is_not_complete(store: Store, tmp_path: Path) -> None:
+def test_a_directory_without_its_record_is_not_complete(store: Home, tmp_path: Path) -> None:
     write_evaluation(tmp_path / "exam-1", "10")
     (tmp_path / "exam-1" / "evaluation.json").unlink()
     with pytest.raises(NotFoundError, match="no complete evaluation"):
         find_evaluation(store, str(tmp_path / "exam-1"))
 
 
-def test_edited_predictions_are_refused(store: Store, tmp_path: Path) -> None:
+def test_edited_predictions_are_refused(store: Home, tmp_path: Path) -> None:
     write_evaluation(tmp_path / "exam-1", "10")
     predictions = tmp_path / "exam-1" / "predictions.jsonl"
     predictions.write_text(predictions.read_text().replace('"wrong"', '"correct"'))
@@ -111,7 +112,7 @@ def test_edited_predictions_are_refused(store: Store, tmp_path: Path) -> None:
     ],
 )
 def test_predictions_that_no_eval_set_can_lead_to_are_refused(
-    store: Store, tmp_path: Path, made: list[Prediction]
+    store: Home, tmp_path: Path, made: list[Prediction]
 ) -> None:
     evaluation = make_evaluation(made)
     (tmp_path / "predictions.jsonl").write_bytes(predictions_jsonl(made))
@@ -120,7 +121,7 @@ def test_predictions_that_no_eval_set_can_lead_to_are_refused(
         find_evaluation(store, str(tmp_path))
 
 
-def test_a_record_that_differs_from_the_stored_one_is_a_conflict(store: Store, tmp_path: Path) -> None:
+def test_a_record_that_differs_from_the_stored_one_is_a_conflict(store: Home, tmp_path: Path) -> None:
     evaluation = write_evaluation(tmp_path / "exam-1", "10")
     find_evaluation(store, str(tmp_path / "exam-1"))
     write_evaluation(tmp_path / "copy", "11", evaluation_id=evaluation.evaluation_id)
@@ -128,7 +129,7 @@ def test_a_record_that_differs_from_the_stored_one_is_a_conflict(store: Store, t
         find_evaluation(store, str(tmp_path / "copy"))
 
 
-def test_an_evaluation_whose_process_died_before_storing_it_is_found_by_its_id(store: Store) -> None:
+def test_an_evaluation_whose_process_died_before_storing_it_is_found_by_its_id(store: Home) -> None:
     made = write_evaluation(store.settings.evaluations_dir / "made", "10")
     whole = str(made.evaluation_id)
     (store.settings.evaluations_dir / "made").rename(store.settings.evaluations_dir / whole)

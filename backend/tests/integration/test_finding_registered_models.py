@@ -10,11 +10,12 @@ from support.models import plain_model, registered, sqlite_home
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.models.reference import parse_reference
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.services.evaluation_models import find_model
 from tunix_rt.services.evaluations import find_evaluation
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.registering import register_directory
-from tunix_rt.services.store import Store
 
 
 @pytest.fixture
@@ -22,9 +23,9 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def test_a_registered_model_is_found_by_every_name_that_it_has(store: Store) -> None:
+def test_a_registered_model_is_found_by_every_name_that_it_has(store: Home) -> None:
     version = registered(store)
-    store.models.set_alias(parse_reference("demo"), "champion")
+    ModelRepository(store.database).set_alias(parse_reference("demo"), "champion")
     for name in ("demo", "demo:1", "demo@champion"):
         found = find_model(store.settings, name)
         assert found.section.name == str(directory_of(store.settings, version))
@@ -32,7 +33,7 @@ def test_a_registered_model_is_found_by_every_name_that_it_has(store: Store) -> 
         assert (found.model.dataset, found.markup, found.adapter) == ("demo-v1", "think", None)
 
 
-def test_a_registered_adapter_brings_its_base(store: Store) -> None:
+def test_a_registered_adapter_brings_its_base(store: Home) -> None:
     version = registered(store, is_adapter=True)
     found = find_model(store.settings, "demo")
     assert found.adapter == directory_of(store.settings, version)
@@ -42,7 +43,7 @@ def test_a_registered_adapter_brings_its_base(store: Store) -> None:
         found.require_engine("torch")
 
 
-def test_a_damaged_version_is_never_loaded(store: Store) -> None:
+def test_a_damaged_version_is_never_loaded(store: Home) -> None:
     weights = directory_of(store.settings, registered(store)) / "model.safetensors"
     weights.chmod(0o644)
     weights.write_text(weights.read_text().upper())
@@ -50,7 +51,7 @@ def test_a_damaged_version_is_never_loaded(store: Store) -> None:
         find_model(store.settings, "demo:1")
 
 
-def test_an_alias_that_is_not_there_is_an_error(store: Store) -> None:
+def test_an_alias_that_is_not_there_is_an_error(store: Home) -> None:
     registered(store)
     with pytest.raises(NotFoundError, match="There is no demo@gone"):
         find_model(store.settings, "demo@gone")
@@ -58,13 +59,13 @@ def test_an_alias_that_is_not_there_is_an_error(store: Store) -> None:
         find_model(store.settings, "another")
 
 
-def test_random_weights_of_a_registered_model_are_a_contradiction(store: Store) -> None:
+def test_random_weights_of_a_registered_model_are_a_contradiction(store: Home) -> None:
     registered(store)
     with pytest.raises(InvalidInputError, match="demo:1 has trained weights"):
         find_model(store.settings, "demo", weights="random")
 
 
-def test_the_evaluation_of_a_version_is_found_by_its_name(store: Store, tmp_path: Path) -> None:
+def test_the_evaluation_of_a_version_is_found_by_its_name(store: Home, tmp_path: Path) -> None:
     version = register_directory(store, "demo", plain_model(tmp_path / "elsewhere")).version
     with pytest.raises(NotFoundError, match="demo:1 has not been evaluated"):
         find_evaluation(store, "demo:1")
@@ -72,8 +73,8 @@ def test_the_evaluation_of_a_version_is_found_by_its_name(store: Store, tmp_path
     assert find_evaluation(store, "demo:1") == evaluation
 
 
-def test_what_is_known_of_the_run_is_known_of_its_model(store: Store) -> None:
+def test_what_is_known_of_the_run_is_known_of_its_model(store: Home) -> None:
     registered(store, run_id="run-a")
     evaluation = store_answers(store, "run-a", model=make_model("run-a"))
-    store.models.set_alias(parse_reference("demo"), "champion")
+    ModelRepository(store.database).set_alias(parse_reference("demo"), "champion")
     assert find_evaluation(store, "demo@champion") == evaluation

@@ -13,9 +13,10 @@ from support.stores import apple_lines, assert_consistent
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.trace import Trace
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.dataset_verifying import verify_dataset
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 
 NUM_TRACES = 6_000
 NUM_BEFORE = 100
@@ -35,8 +36,8 @@ def file(tmp_path: Path, lines: list[str]) -> Path:
 
 
 def store_some(settings: Settings, lines: list[str]) -> None:
-    store = open_store(settings)
-    store.traces.add_many([(Trace.model_validate_json(line), line) for line in lines])
+    store = open_home(settings)
+    TraceRepository(store.database).add_many([(Trace.model_validate_json(line), line) for line in lines])
     store.close()
 
 

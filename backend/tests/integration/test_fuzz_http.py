@@ -25,9 +25,11 @@ from tunix_rt.api.app import create_app
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.evaluation.comparison import Baseline
 from tunix_rt.core.trace import TEXT_PATTERN
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
+from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_trace
-from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.creating import create
 
 EXAMPLES_PER_ROUTE = 25
@@ -44,17 +46,17 @@ CHECKS = [
 
 
 @pytest.fixture
-def known(store: Store) -> dict[str, dict[str, str]]:
+def known(store: Home) -> dict[str, dict[str, str]]:
     """By resource: values of parameters that lead somewhere, to something that is stored."""
     rows = sums(12)
-    store.traces.add_many([(row.trace(), row.canonical) for row in rows])
-    score_trace(store.traces, rows[0].id)
+    TraceRepository(store.database).add_many([(row.trace(), row.canonical) for row in rows])
+    score_trace(TraceRepository(store.database), rows[0].id)
     spec = DatasetSpec(dataset_name="fuzzed", splits={"train": 1.0})
     dataset_key = build_from_store(store, spec).dataset_key
     first, second = str(rows[0].id), str(rows[1].id)
     base, other = (store_answers(store, name).evaluation_id for name in ("run-a", "run-b"))
     write_run(store.settings.runs_dir, "run-a")
-    store.baselines.put(Baseline(name="main", evaluation_id=other, created_at=NOON))
+    BaselineRepository(store.database).put(Baseline(name="main", evaluation_id=other, created_at=NOON))
     return {
         "traces": {"trace_id": first, "base": first, "other": second},
         "datasets": {"dataset_key": dataset_key, "other": dataset_key},
@@ -96,7 +98,7 @@ def known(store: Store) -> dict[str, dict[str, str]]:
     ],
 )
 def test_no_request_breaks_a_route_or_its_description(
-    store: Store, known: dict[str, dict[str, str]], tag: str
+    store: Home, known: dict[str, dict[str, str]], tag: str
 ) -> None:
     operations = list(operations_of(store, tag))
     assert operations
@@ -108,7 +110,7 @@ def test_no_request_breaks_a_route_or_its_description(
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("tag", ["live runs", "run files"])
 def test_no_request_breaks_a_route_that_reads_files(
-    store: Store, known: dict[str, dict[str, str]], tag: str
+    store: Home, known: dict[str, dict[str, str]], tag: str
 ) -> None:
     for operation in operations_of(store, tag):
         fuzz(operation, known[tag])
@@ -116,7 +118,7 @@ def test_no_request_breaks_a_route_that_reads_files(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_no_request_breaks_evidence(store: Store) -> None:
+def test_no_request_breaks_evidence(store: Home) -> None:
     packed(store.settings.home_dir, store.settings.evidence_dir / RUN)
     for operation in operations_of(store, "evidence"):
         fuzz(operation, {"evidence_id": RUN, "run_id": RUN, "path": "evidence.html"})
@@ -124,16 +126,16 @@ def test_no_request_breaks_evidence(store: Store) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_no_request_breaks_a_sweep(store: Store, known: dict[str, dict[str, str]]) -> None:
+def test_no_request_breaks_a_sweep(store: Home, known: dict[str, dict[str, str]]) -> None:
     for operation in operations_of(store, "tuning"):
         fuzz(operation, known["tuning"])
 
 
-def _created_sweep(store: Store, dataset_key: str) -> str:
+def _created_sweep(store: Home, dataset_key: str) -> str:
     return create(store, make_spec(dataset=dataset_key)).sweep_id
 
 
-def operations_of(store: Store, tag: str) -> Iterator[APIOperation]:
+def operations_of(store: Home, tag: str) -> Iterator[APIOperation]:
     """The operations of a resource; those that delete what the others need come last."""
     app = create_app(store)
     app.openapi_schema = without_text_bounds(app.openapi())

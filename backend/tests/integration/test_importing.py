@@ -19,7 +19,9 @@ from tunix_rt.core.formats.export import EXPORT_FORMATS
 from tunix_rt.core.prepared import PreparedTrace
 from tunix_rt.core.store_types import StoredTrace, TraceFilter
 from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.exporting import export_file, export_lines
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.import_file import PARALLEL_FROM_BYTES, ImportProgress
 from tunix_rt.services.importing import (
     ImportOptions,
@@ -28,16 +30,15 @@ from tunix_rt.services.importing import (
     import_options,
     import_traces,
 )
-from tunix_rt.services.store import Store, open_store
 
 BAD_ROW = {"prompt": "no answer", "steps": [{"i": 0, "content": "a"}]}
 
 
-def stored(store: Store) -> list[StoredTrace]:
-    return list(store.traces.iter_selected(TraceFilter()))
+def stored(store: Home) -> list[StoredTrace]:
+    return list(TraceRepository(store.database).iter_selected(TraceFilter()))
 
 
-def stored_traces(store: Store) -> list[Trace]:
+def stored_traces(store: Home) -> list[Trace]:
     return [item.trace() for item in stored(store)]
 
 
@@ -54,36 +55,36 @@ def counts(report: ImportReport) -> tuple[int, int, int, int]:
     return report.num_read, report.num_imported, report.num_present, report.num_rejected
 
 
-def test_importing_the_same_file_twice_adds_nothing_twice(store: Store, tmp_path: Path) -> None:
+def test_importing_the_same_file_twice_adds_nothing_twice(store: Home, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "sums.jsonl", trace_rows(5))
-    assert counts(import_traces(store.traces, file)) == (5, 5, 0, 0)
-    assert counts(import_traces(store.traces, file)) == (5, 0, 5, 0)
+    assert counts(import_traces(TraceRepository(store.database), file)) == (5, 5, 0, 0)
+    assert counts(import_traces(TraceRepository(store.database), file)) == (5, 0, 5, 0)
     assert len(stored(store)) == 5
 
 
-def test_a_file_with_one_bad_row_imports_nothing(store: Store, tmp_path: Path) -> None:
+def test_a_file_with_one_bad_row_imports_nothing(store: Home, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(5_000), BAD_ROW])
     with pytest.raises(RejectedRowsError, match="line 5001: final_answer") as caught:
-        import_traces(store.traces, file)
+        import_traces(TraceRepository(store.database), file)
     assert caught.value.exit_code == 3
     assert "--skip-invalid" in caught.value.next_step
     assert stored(store) == []
 
 
-def test_skip_invalid_imports_the_rest_and_says_how_many(store: Store, tmp_path: Path) -> None:
+def test_skip_invalid_imports_the_rest_and_says_how_many(store: Home, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "sums.jsonl", [*trace_rows(5), BAD_ROW])
-    report = import_traces(store.traces, file, ImportOptions(skip_invalid=True))
+    report = import_traces(TraceRepository(store.database), file, ImportOptions(skip_invalid=True))
     assert counts(report) == (6, 5, 0, 1)
     assert report.first_rejections[0].line == 6
 
 
-def test_rejected_rows_are_written_with_line_and_reason(store: Store, tmp_path: Path) -> None:
+def test_rejected_rows_are_written_with_line_and_reason(store: Home, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "sums.jsonl", [BAD_ROW] * 25)
     with file.open("ab") as more:
         more.write(b"\n{\xff\n")
     options = ImportOptions(rejects_path=tmp_path / "rejects.jsonl", row_format="trace")
     with pytest.raises(RejectedRowsError, match="and 16 more"):
-        import_traces(store.traces, file, options)
+        import_traces(TraceRepository(store.database), file, options)
     rejects = [json.loads(line) for line in (tmp_path / "rejects.jsonl").read_text().splitlines()]
     assert [reject["line"] for reject in rejects] == [*range(1, 26), 27]
     assert rejects[0]["row"] == BAD_ROW
@@ -91,44 +92,44 @@ def test_rejected_rows_are_written_with_line_and_reason(store: Store, tmp_path: 
     assert "not UTF-8" in rejects[-1]["reason"]
 
 
-def test_rejected_rows_cannot_overwrite_the_file_itself(store: Store, tmp_path: Path) -> None:
+def test_rejected_rows_cannot_overwrite_the_file_itself(store: Home, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "sums.jsonl", trace_rows(1))
     with pytest.raises(InvalidInputError, match="rejected rows"):
-        import_traces(store.traces, file, ImportOptions(rejects_path=file))
+        import_traces(TraceRepository(store.database), file, ImportOptions(rejects_path=file))
 
 
-def test_the_source_is_the_file_unless_the_row_or_the_user_says_so(store: Store, tmp_path: Path) -> None:
+def test_the_source_is_the_file_unless_the_row_or_the_user_says_so(store: Home, tmp_path: Path) -> None:
     rows = [make_trace("a").model_dump(), make_trace("b", source="books").model_dump()]
     file = write_rows(tmp_path / "sums.v1.jsonl", rows)
-    import_traces(store.traces, file)
+    import_traces(TraceRepository(store.database), file)
     assert {trace.prompt: trace.meta["source"] for trace in stored_traces(store)} == {
         "a": "sums",
         "b": "books",
     }
-    import_traces(store.traces, file, ImportOptions(source="mine"))
+    import_traces(TraceRepository(store.database), file, ImportOptions(source="mine"))
     assert [trace.meta["source"] for trace in stored_traces(store)].count("mine") == 2
 
 
-def test_how_answers_were_found_is_counted_and_explained(store: Store, tmp_path: Path) -> None:
+def test_how_answers_were_found_is_counted_and_explained(store: Home, tmp_path: Path) -> None:
     texts = ["a\n#### 1", "a\n1", "b\n2"]
     rows = [{"prompt": f"{i}?", "completion": text} for i, text in enumerate(texts)]
-    report = import_traces(store.traces, write_rows(tmp_path / "pairs.jsonl", rows))
+    report = import_traces(TraceRepository(store.database), write_rows(tmp_path / "pairs.jsonl", rows))
     assert report.answer_rules == {"hash": 1, "last_line": 2}
     assert "2 rows have no answer marker" in report.notes[0]
     assert "--require-marker" in report.notes[0]
 
 
-def test_the_format_is_that_of_the_first_row_that_can_be_read(store: Store, tmp_path: Path) -> None:
+def test_the_format_is_that_of_the_first_row_that_can_be_read(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
     file.write_text('not JSON\n{"prompt": "6*7?", "completion": "6*7=42\\n#### 42"}\n')
-    report = import_traces(store.traces, file, ImportOptions(skip_invalid=True))
+    report = import_traces(TraceRepository(store.database), file, ImportOptions(skip_invalid=True))
     assert (report.row_format, report.num_imported, report.num_rejected) == ("prompt_completion", 1, 1)
 
 
-def test_an_upload_is_read_as_its_name_says(store: Store, tmp_path: Path) -> None:
+def test_an_upload_is_read_as_its_name_says(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "spooled"
     file.write_text("prompt,completion\n6*7?,42\n")
-    report = import_traces(store.traces, file, name="table.csv")
+    report = import_traces(TraceRepository(store.database), file, name="table.csv")
     assert (report.file, report.num_imported) == ("table.csv", 1)
     assert stored_traces(store)[0].meta["source"] == "table"
 
@@ -149,34 +150,39 @@ def test_huge_traces_are_stored_in_smaller_transactions(tmp_path: Path) -> None:
     assert store == [2, 1]
 
 
-def test_csv_with_a_column_map(store: Store, tmp_path: Path) -> None:
+def test_csv_with_a_column_map(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text('Question,Solution,Topic\n"6*7?","6*7=42\n#### 42",tables\n', encoding="utf-8-sig")
     column_map = {"prompt": "Question", "completion": "Solution", "meta.category": "Topic"}
-    import_traces(store.traces, file, ImportOptions(column_map=column_map))
+    import_traces(TraceRepository(store.database), file, ImportOptions(column_map=column_map))
     (trace,) = stored_traces(store)
     assert (trace.prompt, trace.steps[0].content, trace.final_answer) == ("6*7?", "6*7=42", "42")
     assert trace.meta == {"category": "tables", "source": "table", "answer_rule": "hash"}
 
 
-def test_a_column_that_is_not_in_the_table_is_refused_with_a_suggestion(store: Store, tmp_path: Path) -> None:
+def test_a_column_that_is_not_in_the_table_is_refused_with_a_suggestion(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("question,answer\na,b\n")
     with pytest.raises(InvalidInputError, match="Did you mean 'question'"):
         import_traces(
-            store.traces, file, ImportOptions(column_map={"prompt": "qestion", "completion": "answer"})
+            TraceRepository(store.database),
+            file,
+            ImportOptions(column_map={"prompt": "qestion", "completion": "answer"}),
         )
 
 
 @pytest.mark.parametrize("export_format", EXPORT_FORMATS)
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
 def test_every_export_can_be_imported_again(
-    store: Store, tmp_path: Path, export_format: str, name: str
+    store: Home, tmp_path: Path, export_format: str, name: str
 ) -> None:
-    import_traces(store.traces, write_rows(tmp_path / "in.jsonl", trace_rows(3, tags=["x"], source="books")))
+    import_traces(
+        TraceRepository(store.database),
+        write_rows(tmp_path / "in.jsonl", trace_rows(3, tags=["x"], source="books")),
+    )
     report = export_file(stored(store), tmp_path / name, export_format)
     assert report.num_exported == 3
-    again = import_traces(store.traces, tmp_path / name)
+    again = import_traces(TraceRepository(store.database), tmp_path / name)
     assert again.row_format == export_format
     assert again.num_rejected == 0
     if export_format in ("trace", "tunix_sft", "training_example"):
@@ -185,17 +191,17 @@ def test_every_export_can_be_imported_again(
     assert len(set(prompts)) == 3
 
 
-def test_the_same_traces_export_to_the_same_bytes(store: Store, tmp_path: Path) -> None:
-    import_traces(store.traces, write_rows(tmp_path / "in.jsonl", trace_rows(3)))
+def test_the_same_traces_export_to_the_same_bytes(store: Home, tmp_path: Path) -> None:
+    import_traces(TraceRepository(store.database), write_rows(tmp_path / "in.jsonl", trace_rows(3)))
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
         export_file(stored(store), tmp_path / name, "messages")
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
     assert len(gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).splitlines()) == 3
 
 
-def test_a_trace_that_cannot_be_exported_is_named_and_no_file_is_left(store: Store, tmp_path: Path) -> None:
+def test_a_trace_that_cannot_be_exported_is_named_and_no_file_is_left(store: Home, tmp_path: Path) -> None:
     trace = make_trace("a", ["hold </answer> it"])
-    store.traces.add_many([(trace, canonical_json(trace))])
+    TraceRepository(store.database).add_many([(trace, canonical_json(trace))])
     (item,) = stored(store)
     with pytest.raises(DataError, match=str(item.id)):
         export_file(stored(store), tmp_path / "out.jsonl", "messages")
@@ -203,16 +209,16 @@ def test_a_trace_that_cannot_be_exported_is_named_and_no_file_is_left(store: Sto
     assert list(export_lines(stored(store), "trace")) == [item.canonical]
 
 
-def test_an_empty_file_and_an_unknown_format_say_what_to_do(store: Store, tmp_path: Path) -> None:
+def test_an_empty_file_and_an_unknown_format_say_what_to_do(store: Home, tmp_path: Path) -> None:
     file = tmp_path / "empty.jsonl"
     file.write_text("\n\n")
     with pytest.raises(DataError, match="no rows"):
-        import_traces(store.traces, file)
+        import_traces(TraceRepository(store.database), file)
     write_rows(file, [{"foo": 1}])
     with pytest.raises(InvalidInputError, match=r"'foo'.*--map prompt=COLUMN"):
-        import_traces(store.traces, file)
+        import_traces(TraceRepository(store.database), file)
     with pytest.raises(InvalidInputError, match="Did you mean 'alpaca'"):
-        import_traces(store.traces, file, ImportOptions(row_format="alpacca"))
+        import_traces(TraceRepository(store.database), file, ImportOptions(row_format="alpacca"))
 
 
 @pytest.mark.parametrize("words", [{"file_type": "xlsx"}, {"source": ""}, {"source": "a\x00"}])
@@ -221,10 +227,12 @@ def test_unusable_options_are_the_users_mistake(words: dict[str, str]) -> None:
         import_options(**words)
 
 
-def test_progress_names_the_phase_and_never_goes_back(store: Store, tmp_path: Path) -> None:
+def test_progress_names_the_phase_and_never_goes_back(store: Home, tmp_path: Path) -> None:
     seen: list[ImportProgress] = []
     import_traces(
-        store.traces, write_rows(tmp_path / "sums.jsonl", trace_rows(3_000)), on_progress=seen.append
+        TraceRepository(store.database),
+        write_rows(tmp_path / "sums.jsonl", trace_rows(3_000)),
+        on_progress=seen.append,
     )
     assert [progress.phase for progress in seen] == ["checking"] * 6 + ["importing"] * 6
     assert [progress.num_rows for progress in seen] == [500, 1_000, 1_500, 2_000, 2_500, 3_000] * 2
@@ -245,11 +253,11 @@ def test_a_large_file_is_read_by_workers_with_the_same_outcome(tmp_path: Path) -
 
 
 def _outcome(home: Path, file: Path) -> tuple[list[str], list[str], str]:
-    store = open_store(Settings(home=home))
+    store = open_home(Settings(home=home))
     rejects = home / "rejects.jsonl"
     options = ImportOptions(skip_invalid=True, rejects_path=rejects, source="sums")
-    report = import_traces(store.traces, file, options, name="sums.jsonl")
-    stored = sorted(item.canonical for item in store.traces.iter_selected(TraceFilter()))
+    report = import_traces(TraceRepository(store.database), file, options, name="sums.jsonl")
+    stored = sorted(item.canonical for item in TraceRepository(store.database).iter_selected(TraceFilter()))
     store.close()
     unlike = {"seconds", "rows_per_s", "num_blank_lines"}
     return stored, rejects.read_text().splitlines(), report.model_dump_json(exclude=unlike)
@@ -259,21 +267,22 @@ KILLED_HALF_WAY = """
 import sys, time
 from pathlib import Path
 from tunix_rt.config.settings import Settings
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.home import open_home
 from tunix_rt.services.importing import import_traces
-from tunix_rt.services.store import open_store
 
 def wait_in_the_middle(progress):
     if progress.phase == "importing" and progress.num_rows == 5_000:
         print("half-way", flush=True)
         time.sleep(60)
 
-store = open_store(Settings(home=Path(sys.argv[1]), database_url=sys.argv[2]))
-import_traces(store.traces, sys.argv[3], on_progress=wait_in_the_middle)
+store = open_home(Settings(home=Path(sys.argv[1]), database_url=sys.argv[2]))
+import_traces(TraceRepository(store.database), sys.argv[3], on_progress=wait_in_the_middle)
 """
 
 
 def test_an_import_killed_half_way_is_completed_by_running_it_again(
-    store: Store, settings: Settings, tmp_path: Path
+    store: Home, settings: Settings, tmp_path: Path
 ) -> None:
     file = write_rows(tmp_path / "sums.jsonl", trace_rows(6_000))
     arguments = [str(settings.home_dir), settings.resolved_database_url, str(file)]
@@ -284,7 +293,7 @@ def test_an_import_killed_half_way_is_completed_by_running_it_again(
         assert child.stdout is not None
         assert child.stdout.readline() == "half-way\n"
         child.send_signal(signal.SIGKILL)
-    assert counts(import_traces(store.traces, file)) == (6_000, 2_000, 4_000, 0)
+    assert counts(import_traces(TraceRepository(store.database), file)) == (6_000, 2_000, 4_000, 0)
     assert len(stored(store)) == 6_000
 
 

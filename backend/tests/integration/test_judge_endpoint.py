@@ -26,16 +26,17 @@ from tunix_rt.cli.main import app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import InvalidInputError, JudgeError
 from tunix_rt.core.evaluation.rubric import JudgeModel, Prices, RubricReport
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.evals.rubric.chat import NoReplyError, RequestRefusedError
 from tunix_rt.evals.rubric.endpoint import MAX_REPLY_BYTES, ChatEndpoint, Patience
 from tunix_rt.evals.rubric.loading import load_rubric
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.rubric_judging import (
     JudgingOptions,
     judge_api_key,
     judge_base_url,
     judge_evaluation,
 )
-from tunix_rt.services.store import Store, open_store
 
 SHOWN_WORK = load_rubric("shown_work")
 HASTY = Patience(timeout_s=0.3, max_tries=3, first_backoff_s=0.01)
@@ -57,21 +58,21 @@ def endpoint(server: JudgeServer) -> Iterator[ChatEndpoint]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, sqlite_template: Path) -> Iterator[Store]:
+def store(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
     shutil.copy(sqlite_template, tmp_path / "tunix_rt.db")
-    opened = open_store(Settings(home=tmp_path))
+    opened = open_home(Settings(home=tmp_path))
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def judged(
-    tmp_path: Path, store: Store, server: JudgeServer, endpoint: ChatEndpoint
+    tmp_path: Path, store: Home, server: JudgeServer, endpoint: ChatEndpoint
 ) -> Callable[..., RubricReport]:
     """Judges a stored evaluation of six items; the sixth has no text."""
     predictions = make_predictions("11110?")
     evaluation = make_evaluation(predictions)
-    store.evaluations.add(evaluation, predictions)
+    EvaluationRepository(store.database).add(evaluation, predictions)
 
     def judge(**options: Any) -> RubricReport:
         model = JudgeModel(model="judge-1", base_url=server.url)
@@ -216,7 +217,7 @@ def test_grades_made_before_the_judge_died_are_kept(
 
 
 def test_a_judge_that_only_fails_is_given_up(
-    server: JudgeServer, endpoint: ChatEndpoint, store: Store, tmp_path: Path
+    server: JudgeServer, endpoint: ChatEndpoint, store: Home, tmp_path: Path
 ) -> None:
     server.script = [answers(500)] * 1000
     write_evaluation(tmp_path / "exam", "1" * 30)
@@ -227,7 +228,7 @@ def test_a_judge_that_only_fails_is_given_up(
 
 
 def test_a_named_directory_gets_the_grades(
-    server: JudgeServer, endpoint: ChatEndpoint, store: Store, tmp_path: Path
+    server: JudgeServer, endpoint: ChatEndpoint, store: Home, tmp_path: Path
 ) -> None:
     write_evaluation(tmp_path / "exam", "10")
     model = JudgeModel(model="org/judge:7b", base_url=server.url)

@@ -12,10 +12,11 @@ from support.stores import apple_lines, assert_consistent, num_stored
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.trace import Trace
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.dataset_verifying import verify_dataset
+from tunix_rt.services.home import Home
 from tunix_rt.services.importing import ROWS_PER_TRANSACTION
-from tunix_rt.services.store import Store
 
 NUM_TRACES = 10_000
 NUM_KILLS = 3
@@ -51,7 +52,7 @@ def kill_when(ready: Callable[[], bool], child: subprocess.Popen[str], delay_s: 
 
 
 def test_a_killed_import_is_completed_by_running_it_again(
-    store: Store, settings: Settings, file: Path, lines: list[str]
+    store: Home, settings: Settings, file: Path, lines: list[str]
 ) -> None:
     dice = random.Random(7)
     num_before = 0
@@ -76,9 +77,9 @@ def test_an_import_killed_early_holds_whole_transactions_only(
 
 
 def test_a_killed_build_shows_no_half_dataset_and_the_next_one_cleans_up(
-    store: Store, settings: Settings, lines: list[str]
+    store: Home, settings: Settings, lines: list[str]
 ) -> None:
-    store.traces.add_many([(Trace.model_validate_json(line), line) for line in lines])
+    TraceRepository(store.database).add_many([(Trace.model_validate_json(line), line) for line in lines])
     datasets_dir = settings.datasets_dir
     dice = random.Random(7)
     for delay_s in (0, dice.uniform(0, 0.3), dice.uniform(0, 0.6)):

@@ -7,11 +7,12 @@ import pytest
 from support.children import environment, start_program
 from support.models import plain_model, sqlite_home
 
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
+from tunix_rt.services.home import open_home
 from tunix_rt.services.registry.registering import register_directory
 from tunix_rt.services.registry.removing import collect_garbage
 from tunix_rt.services.registry.verifying import verify_versions
-from tunix_rt.services.store import open_store
 
 NUM_FILES = 1_000
 WAIT_S = 60
@@ -36,10 +37,10 @@ def test_a_killed_registration_leaves_nothing_half_and_is_completed(
             assert time.monotonic() < deadline
             time.sleep(0.005)
         child.kill()
-    store = open_store(settings)
+    store = open_home(settings)
     # The database is written last: what it does not know is garbage, what it knows is whole.
-    is_registered = store.models.names() == ("demo",)
-    assert is_registered or store.models.names() == ()
+    is_registered = ModelRepository(store.database).names() == ("demo",)
+    assert is_registered or ModelRepository(store.database).names() == ()
     if not is_registered:
         assert collect_garbage(store).num_blobs >= 50
         assert list(files.blobs.glob("*/*")) == []

@@ -12,19 +12,19 @@ from support.live_runs import WrittenRun
 
 from tunix_rt.api.live_runs import LiveRuns
 from tunix_rt.core.errors import NotFoundError
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.live import LiveMessage, RunReader
-from tunix_rt.services.store import Store
 
 on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 NEVER_S = 3600.0
 
 
 @pytest.fixture
-def run(store: Store) -> WrittenRun:
+def run(store: Home) -> WrittenRun:
     return WrittenRun(store)
 
 
-def live_runs(store: Store, *, look_every_s: float = 0.01) -> LiveRuns:
+def live_runs(store: Home, *, look_every_s: float = 0.01) -> LiveRuns:
     return LiveRuns(store, threading.Event(), look_every_s=look_every_s)
 
 
@@ -44,18 +44,18 @@ async def text_of(stream: AsyncIterator[bytes]) -> str:
 
 
 @contextmanager
-def counted_statements(store: Store) -> Iterator[list[str]]:
+def counted_statements(store: Home) -> Iterator[list[str]]:
     statements: list[str] = []
 
     def count(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
         statements.append(statement)
 
-    event.listen(store.engine, "before_cursor_execute", count)
+    event.listen(store.database, "before_cursor_execute", count)
     yield statements
-    event.remove(store.engine, "before_cursor_execute", count)
+    event.remove(store.database, "before_cursor_execute", count)
 
 
-def statements_for(store: Store, run: WrittenRun, *, num_viewers: int) -> list[str]:
+def statements_for(store: Home, run: WrittenRun, *, num_viewers: int) -> list[str]:
     async def main() -> list[str]:
         live = live_runs(store, look_every_s=NEVER_S)
         texts = await asyncio.gather(*(text_of(view(live, run.run_id)) for _ in range(num_viewers)))
@@ -70,7 +70,7 @@ def statements_for(store: Store, run: WrittenRun, *, num_viewers: int) -> list[s
     return statements
 
 
-def test_200_viewers_ask_the_database_what_one_asks(store: Store, run: WrittenRun) -> None:
+def test_200_viewers_ask_the_database_what_one_asks(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
     run.finish()
     for_one = statements_for(store, run, num_viewers=1)
@@ -78,7 +78,7 @@ def test_200_viewers_ask_the_database_what_one_asks(store: Store, run: WrittenRu
 
 
 @on_sqlite
-def test_viewers_see_what_happens_while_they_watch(store: Store, run: WrittenRun) -> None:
+def test_viewers_see_what_happens_while_they_watch(store: Home, run: WrittenRun) -> None:
     async def main() -> list[str]:
         live = live_runs(store)
         run.print("before\n")
@@ -96,7 +96,7 @@ def test_viewers_see_what_happens_while_they_watch(store: Store, run: WrittenRun
 
 
 @on_sqlite
-def test_a_viewer_that_does_not_read_holds_nobody_up(store: Store, run: WrittenRun) -> None:
+def test_a_viewer_that_does_not_read_holds_nobody_up(store: Home, run: WrittenRun) -> None:
     run.print("x" * 100 + "\n")
     run.print(("y" * 200 + "\n") * 20_000)
     run.finish()
@@ -114,7 +114,7 @@ def test_a_viewer_that_does_not_read_holds_nobody_up(store: Store, run: WrittenR
 
 
 @on_sqlite
-def test_whoever_leaves_is_forgotten_and_the_last_one_closes_the_files(store: Store, run: WrittenRun) -> None:
+def test_whoever_leaves_is_forgotten_and_the_last_one_closes_the_files(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     def num_open_files() -> int:
@@ -143,7 +143,7 @@ def _inode(descriptor: str) -> int | None:
 
 
 @on_sqlite
-def test_a_run_can_be_watched_again_after_everybody_left(store: Store, run: WrittenRun) -> None:
+def test_a_run_can_be_watched_again_after_everybody_left(store: Home, run: WrittenRun) -> None:
     run.finish()
 
     async def main() -> list[str]:
@@ -156,7 +156,7 @@ def test_a_run_can_be_watched_again_after_everybody_left(store: Store, run: Writ
 
 
 @on_sqlite
-def test_a_server_that_stops_ends_the_streams_of_runs_that_go_on(store: Store, run: WrittenRun) -> None:
+def test_a_server_that_stops_ends_the_streams_of_runs_that_go_on(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     async def main() -> str:
@@ -173,7 +173,7 @@ def test_a_server_that_stops_ends_the_streams_of_runs_that_go_on(store: Store, r
 
 
 @on_sqlite
-def test_while_nothing_happens_the_heart_beats(store: Store, run: WrittenRun) -> None:
+def test_while_nothing_happens_the_heart_beats(store: Home, run: WrittenRun) -> None:
     run.print("hello\n")
 
     async def main() -> list[bytes]:
@@ -189,7 +189,7 @@ def test_while_nothing_happens_the_heart_beats(store: Store, run: WrittenRun) ->
     assert b'event: heartbeat\ndata: {"seq":6}\n\n' in first
 
 
-def test_nobody_can_watch_a_run_that_does_not_exist(store: Store) -> None:
+def test_nobody_can_watch_a_run_that_does_not_exist(store: Home) -> None:
     async def main() -> None:
         live = live_runs(store)
         waiting = [text_of(view(live, "ghost")) for _ in range(3)]

@@ -13,21 +13,22 @@ from support.run_dirs import finished_run
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import NotFoundError
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.cursors import Cursor, parse_cursor
 from tunix_rt.services.runs.following import RunWatch
 from tunix_rt.services.runs.live import CHUNK_BYTES, RunReader
-from tunix_rt.services.store import Store
 
 on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def run(store: Store) -> WrittenRun:
+def run(store: Home) -> WrittenRun:
     return WrittenRun(store)
 
 
 @pytest.fixture
-def watch(store: Store, run: WrittenRun) -> Iterator[RunWatch]:
+def watch(store: Home, run: WrittenRun) -> Iterator[RunWatch]:
     with closing(RunWatch(store, run.run_id)) as opened:
         yield opened
 
@@ -211,7 +212,7 @@ def test_whatever_happens_a_viewer_holds_what_the_files_hold(
     assert sequences == list(range(len(run.run_dir.events.read_text().splitlines())))
 
 
-def test_a_run_outside_the_queue_is_read_from_its_directory(store: Store) -> None:
+def test_a_run_outside_the_queue_is_read_from_its_directory(store: Home) -> None:
     run_dir = finished_run(store.settings.runs_dir / "by-hand")
     run_dir.log.write_text("step 1\ndone\n")
     with closing(RunWatch(store, "by-hand")) as watch:
@@ -222,7 +223,7 @@ def test_a_run_outside_the_queue_is_read_from_its_directory(store: Store) -> Non
 
 
 @on_sqlite
-def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: Store) -> None:
+def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: Home) -> None:
     run_dir = finished_run(store.settings.runs_dir / "by-hand")
     run_dir.manifest.unlink()
     with run_dir.held():
@@ -233,16 +234,16 @@ def test_a_run_outside_the_queue_runs_as_long_as_its_directory_is_held(store: St
     assert watch.status == "failed"
 
 
-def test_a_run_that_does_not_exist_cannot_be_watched(store: Store) -> None:
+def test_a_run_that_does_not_exist_cannot_be_watched(store: Home) -> None:
     with pytest.raises(NotFoundError, match="ghost"):
         RunWatch(store, "ghost")
 
 
-def test_the_stream_of_a_run_that_is_removed_ends(store: Store, run: WrittenRun, watch: RunWatch) -> None:
+def test_the_stream_of_a_run_that_is_removed_ends(store: Home, run: WrittenRun, watch: RunWatch) -> None:
     run.print("one\n")
     watch.look()
     run.finish("failed")
-    store.runs.remove(run.run_id)
+    RunRepository(store.database).remove(run.run_id)
     assert watch.look()
     assert [message.kind for message in read_all(watch)][-2:] == ["log", "status"]
 

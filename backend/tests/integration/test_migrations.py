@@ -12,15 +12,15 @@ from tunix_rt.core.errors import InvalidInputError, StorageError
 from tunix_rt.db.engine import open_engine, reading, writing
 from tunix_rt.db.migrate import alembic_config, current_revision, ensure_schema
 from tunix_rt.db.schema import SCHEMA_HEAD, metadata
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 
 
 def test_the_code_expects_the_newest_migration() -> None:
     assert ScriptDirectory.from_config(alembic_config()).get_current_head() == SCHEMA_HEAD
 
 
-def test_the_migrations_make_exactly_the_tables_that_the_code_uses(store: Store) -> None:
-    with reading(store.engine) as connection:
+def test_the_migrations_make_exactly_the_tables_that_the_code_uses(store: Home) -> None:
+    with reading(store.database) as connection:
         context = MigrationContext.configure(connection, opts={"include_name": _not_full_text})
         assert compare_metadata(context, metadata) == []
 
@@ -29,17 +29,17 @@ def _not_full_text(name: str | None, kind: str, _parents: object) -> bool:
     return not (kind == "table" and str(name).startswith("trace_index"))
 
 
-def test_a_database_of_a_newer_version_is_refused_with_the_way_out(store: Store) -> None:
-    with writing(store.engine) as connection:
+def test_a_database_of_a_newer_version_is_refused_with_the_way_out(store: Home) -> None:
+    with writing(store.database) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StorageError, match="Upgrade Tunix RT"):
-        ensure_schema(store.engine)
+        ensure_schema(store.database)
 
 
 def test_processes_that_start_at_once_migrate_once(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "new-home")
     with ThreadPoolExecutor(4) as pool:
-        stores = list(pool.map(lambda _: open_store(settings), range(4)))
+        stores = list(pool.map(lambda _: open_home(settings), range(4)))
     with reading(stores[0].engine) as connection:
         assert current_revision(connection) == SCHEMA_HEAD
     for opened in stores:
@@ -55,10 +55,10 @@ def test_an_unusable_database_url_names_the_setting(url: str) -> None:
 def test_a_database_that_does_not_answer_says_what_to_check(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database_url="postgresql://nobody@127.0.0.1:9/nothing")
     with pytest.raises(StorageError, match="that the server runs"):
-        open_store(settings)
+        open_home(settings)
 
 
 def test_a_home_that_cannot_be_made_says_what_to_check(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="TUNIX_RT_HOME"):
-        open_store(Settings(home=tmp_path / "file" / "home"))
+        open_home(Settings(home=tmp_path / "file" / "home"))

@@ -10,9 +10,9 @@ from support.models import plain_model, registered, sqlite_home
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import DataError
 from tunix_rt.files.model_store import ModelStore
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.registering import register_directory
 from tunix_rt.services.registry.zipping import zip_chunks
-from tunix_rt.services.store import Store
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def test_an_archive_is_made_in_pieces_of_one_size(store: Store, tmp_path: Path) -> None:
+def test_an_archive_is_made_in_pieces_of_one_size(store: Home, tmp_path: Path) -> None:
     directory = plain_model(tmp_path / "large")
     with (directory / "model.safetensors").open("wb") as file:
         file.truncate(16 * 2**20)
@@ -30,7 +30,7 @@ def test_an_archive_is_made_in_pieces_of_one_size(store: Store, tmp_path: Path) 
     assert sum(sizes) > 16 * 2**20
 
 
-def test_an_archive_of_damaged_files_never_ends(store: Store) -> None:
+def test_an_archive_of_damaged_files_never_ends(store: Home) -> None:
     version = registered(store)
     (blob,) = (
         path

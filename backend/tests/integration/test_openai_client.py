@@ -16,8 +16,9 @@ from support.scripted_models import scripted_run
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.models.reference import ModelReference
+from tunix_rt.db.models import ModelRepository
+from tunix_rt.services.home import open_home
 from tunix_rt.services.registry.registering import register_run
-from tunix_rt.services.store import open_store
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 6 * 7?"}]
 DEADLINE_S = 60
@@ -29,9 +30,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run, registered as `adder`, version 1, which is @best."""
     settings = Settings(home=tmp_path_factory.mktemp("home"))
     scripted_run(settings.runs_dir, "sums")
-    store = open_store(settings)
+    store = open_home(settings)
     register_run(store, "adder", "sums")
-    store.models.set_alias(ModelReference("adder", version=1), "best")
+    ModelRepository(store.database).set_alias(ModelReference("adder", version=1), "best")
     store.close()
     return settings.home_dir
 

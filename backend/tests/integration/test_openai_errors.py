@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from tunix_rt.api.access import Access
 from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 
 CHAT = "/v1/chat/completions"
 JSON = {"content-type": "application/json"}
@@ -20,8 +20,8 @@ KEYS = {"message", "type", "param", "code", "detail", "next_step"}
 
 
 @pytest.fixture
-def sqlite_store(tmp_path: Path, sqlite_template: Path) -> Iterator[Store]:
-    opened = open_store(Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}"))
+def sqlite_store(tmp_path: Path, sqlite_template: Path) -> Iterator[Home]:
+    opened = open_home(Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}"))
     yield opened
     opened.close()
 
@@ -43,7 +43,7 @@ def a_request(**fields: Any) -> dict[str, Any]:
     return {"model": "nobody", "messages": [{"role": "user", "content": "?"}], **fields}
 
 
-def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Store) -> None:
+def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Home) -> None:
     http = http_to(create_app(sqlite_store))
     assert error_of(http.post(CHAT, json=a_request()), 404)["code"] == "not-found"
     assert error_of(http.get("/v1/nowhere"), 404)["type"] == "invalid_request_error"
@@ -54,12 +54,12 @@ def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Store) -> None:
     assert error_of(http.post(CHAT, json=huge), 413)["code"] == "too-large"
 
 
-def test_a_missing_token_is_an_authentication_error(sqlite_store: Store) -> None:
+def test_a_missing_token_is_an_authentication_error(sqlite_store: Home) -> None:
     http = http_to(create_app(sqlite_store, Access(requires_token=True)))
     assert error_of(http.post(CHAT, json=a_request()), 401)["type"] == "authentication_error"
 
 
-def test_elsewhere_errors_keep_our_shape(sqlite_store: Store) -> None:
+def test_elsewhere_errors_keep_our_shape(sqlite_store: Home) -> None:
     response = http_to(create_app(sqlite_store)).get("/api/nowhere")
     assert response.json().keys() == {"detail", "next_step", "code"}
 
@@ -75,11 +75,11 @@ def test_elsewhere_errors_keep_our_shape(sqlite_store: Store) -> None:
     ],
     ids=["role", "image", "surrogate", "reasoning", "empty"],
 )
-def test_a_message_that_no_model_here_reads_is_refused(sqlite_store: Store, message: dict[str, Any]) -> None:
+def test_a_message_that_no_model_here_reads_is_refused(sqlite_store: Home, message: dict[str, Any]) -> None:
     body = json.dumps(a_request(messages=[message]))
     response = http_to(create_app(sqlite_store)).post(CHAT, content=body, headers=JSON)
     error_of(response, 422)
 
 
-def test_without_models_the_list_is_empty(sqlite_store: Store) -> None:
+def test_without_models_the_list_is_empty(sqlite_store: Home) -> None:
     assert http_to(create_app(sqlite_store)).get("/v1/models").json() == {"object": "list", "data": []}

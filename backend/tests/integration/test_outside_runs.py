@@ -13,26 +13,30 @@ from support.run_dirs import NOON, finished_run
 
 from tunix_rt.core.errors import ConflictError, NotFoundError
 from tunix_rt.core.runs.store_types import RunFilter
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs import controlling, removing
 from tunix_rt.services.runs.listing import get_run
 from tunix_rt.services.runs.outside import OutsideRuns
-from tunix_rt.services.store import Store
 
 
-def look(store: Store) -> dict[str, str]:
+def look(store: Home) -> dict[str, str]:
     """The status of each run, after a fresh look at the home."""
-    OutsideRuns(store.settings.runs_dir, store.runs).refresh()
-    return {run.run_id: run.status for run in store.runs.list(RunFilter(), limit=100, offset=0).data}
+    OutsideRuns(store.settings.runs_dir, RunRepository(store.database)).refresh()
+    return {
+        run.run_id: run.status
+        for run in RunRepository(store.database).list(RunFilter(), limit=100, offset=0).data
+    }
 
 
-def outside(store: Store, run_id: str = "by-hand", **manifest: object) -> RunDir:
+def outside(store: Home, run_id: str = "by-hand", **manifest: object) -> RunDir:
     return finished_run(store.settings.runs_dir / run_id, **manifest)
 
 
 @contextmanager
-def running(store: Store, run_id: str = "by-hand") -> Iterator[RunDir]:
+def running(store: Home, run_id: str = "by-hand") -> Iterator[RunDir]:
     """A run whose process is this one."""
     run_dir = outside(store, run_id)
     run_dir.manifest.unlink()
@@ -42,57 +46,57 @@ def running(store: Store, run_id: str = "by-hand") -> Iterator[RunDir]:
         yield run_dir
 
 
-def test_a_finished_run_is_listed_as_it_ended(store: Store) -> None:
+def test_a_finished_run_is_listed_as_it_ended(store: Home) -> None:
     outside(store)
     queued(store, "in-the-queue")
     assert look(store) == look(store) == {"in-the-queue": "queued", "by-hand": "succeeded"}
-    run = store.runs.get("by-hand")
+    run = RunRepository(store.database).get("by-hand")
     assert (run.executor, run.num_attempts, run.finished_at) == ("direct", 0, NOON)
     assert (run.recipe_name, run.model, run.dataset, run.mode) == ("tiny", "tiny-llama", "demo-v1", "full")
     assert kinds(store, "by-hand") == ["imported"]
 
 
-def test_a_run_is_running_while_its_process_has_the_directory(store: Store) -> None:
+def test_a_run_is_running_while_its_process_has_the_directory(store: Home) -> None:
     with running(store) as run_dir:
         assert look(store) == {"by-hand": "running"}
-        assert store.runs.get("by-hand").created_at == NOON
-        assert store.runs.leases() == ()
+        assert RunRepository(store.database).get("by-hand").created_at == NOON
+        assert RunRepository(store.database).leases() == ()
         with pytest.raises(ConflictError, match="outside the queue"):
             controlling.cancel(store, "by-hand")
         with pytest.raises(ConflictError, match="Ctrl-C"):
             removing.remove(store, "by-hand")
     assert look(store) == {"by-hand": "failed"}
-    failure = store.runs.get("by-hand").failure
+    failure = RunRepository(store.database).get("by-hand").failure
     assert failure is not None
     assert "runs resume by-hand" in failure.next_step
     assert kinds(store, "by-hand") == ["imported", "failed"]
     assert run_dir.recipe.is_file()
 
 
-def test_an_interrupted_run_goes_the_way_of_the_cancelled(store: Store, tmp_path: Path) -> None:
+def test_an_interrupted_run_goes_the_way_of_the_cancelled(store: Home, tmp_path: Path) -> None:
     with running(store) as run_dir:
         look(store)
         other = finished_run(tmp_path / "by-hand", status="cancelled", exit_code=130)
         run_dir.manifest.write_bytes(other.manifest.read_bytes())
     assert look(store) == {"by-hand": "cancelled"}
-    assert store.runs.get("by-hand").exit_code == 130
+    assert RunRepository(store.database).get("by-hand").exit_code == 130
     assert kinds(store, "by-hand") == ["imported", "cancel-asked", "cancelled"]
 
 
-def test_what_a_run_wrote_after_it_was_seen_is_known_at_its_end(store: Store, tmp_path: Path) -> None:
+def test_what_a_run_wrote_after_it_was_seen_is_known_at_its_end(store: Home, tmp_path: Path) -> None:
     with running(store) as run_dir:
         run_dir.plan.unlink(missing_ok=True)
         look(store)
-        run = store.runs.get("by-hand")
+        run = RunRepository(store.database).get("by-hand")
         assert (run.recipe_name, run.plan) == ("by-hand", None)
         run_dir.plan.write_text('{"fits": true}')
         run_dir.manifest.write_bytes(finished_run(tmp_path / "by-hand").manifest.read_bytes())
     look(store)
-    run = store.runs.get("by-hand")
+    run = RunRepository(store.database).get("by-hand")
     assert (run.recipe_name, run.plan) == ("tiny", {"fits": True})
 
 
-def test_a_run_that_somebody_goes_on_with_runs_again(store: Store) -> None:
+def test_a_run_that_somebody_goes_on_with_runs_again(store: Home) -> None:
     with running(store) as run_dir:
         pass
     assert look(store) == {"by-hand": "failed"}
@@ -102,7 +106,7 @@ def test_a_run_that_somebody_goes_on_with_runs_again(store: Store) -> None:
     assert kinds(store, "by-hand") == ["imported", "resumed", "started"]
 
 
-def test_a_run_whose_directory_was_deleted_has_failed(store: Store) -> None:
+def test_a_run_whose_directory_was_deleted_has_failed(store: Home) -> None:
     with running(store) as run_dir:
         look(store)
     shutil.rmtree(run_dir.path)
@@ -111,19 +115,19 @@ def test_a_run_whose_directory_was_deleted_has_failed(store: Store) -> None:
     assert look(store) == {}
 
 
-def test_a_failed_run_of_the_command_line_goes_on_in_the_queue(store: Store) -> None:
+def test_a_failed_run_of_the_command_line_goes_on_in_the_queue(store: Home) -> None:
     with running(store):
         pass
     look(store)
     assert controlling.resume(store, "by-hand").status == "queued"
     recipe = json.loads(JobDir(store.settings.jobs_dir / "by-hand").recipe.read_bytes())
     assert recipe["data"]["dataset"] == "demo-v1"
-    claim = store.runs.claim("worker-a", ANY_SLOT)
+    claim = RunRepository(store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None
     assert look(store) == {"by-hand": "running"}, "the queue's word counts from now on"
 
 
-def test_a_run_that_was_trained_on_a_file_cannot_go_on_in_the_queue(store: Store) -> None:
+def test_a_run_that_was_trained_on_a_file_cannot_go_on_in_the_queue(store: Home) -> None:
     with running(store) as run_dir:
         recipe = json.loads(run_dir.recipe.read_bytes())
         run_dir.recipe.write_text(json.dumps(recipe | {"data": {"dataset": None}}))
@@ -133,22 +137,22 @@ def test_a_run_that_was_trained_on_a_file_cannot_go_on_in_the_queue(store: Store
 
 
 def test_a_directory_that_becomes_a_run_is_found_although_no_directory_came(
-    store: Store, tmp_path: Path
+    store: Home, tmp_path: Path
 ) -> None:
     runs_dir = store.settings.runs_dir
-    outside = OutsideRuns(runs_dir, store.runs, look_every_s=0)
+    outside = OutsideRuns(runs_dir, RunRepository(store.database), look_every_s=0)
     (runs_dir / "becomes-one").mkdir(parents=True)
     for name in ("becomes-one", "comes"):
         os.utime(runs_dir, (0, 0))
         outside.refresh()
         with pytest.raises(NotFoundError):
-            store.runs.get(name)
+            RunRepository(store.database).get(name)
         shutil.copytree(finished_run(tmp_path / name).path, runs_dir / name, dirs_exist_ok=True)
         outside.refresh()
-        assert store.runs.get(name).status == "succeeded"
+        assert RunRepository(store.database).get(name).status == "succeeded"
 
 
-def test_what_is_no_run_is_left_alone(store: Store) -> None:
+def test_what_is_no_run_is_left_alone(store: Home) -> None:
     runs_dir = store.settings.runs_dir
     outside(store, "one")
     outside(store, "one-process-1")
@@ -162,15 +166,15 @@ def test_what_is_no_run_is_left_alone(store: Store) -> None:
     assert look(store) == {"one": "succeeded"}
 
 
-def test_a_damaged_manifest_is_a_failure_that_says_so(store: Store) -> None:
+def test_a_damaged_manifest_is_a_failure_that_says_so(store: Home) -> None:
     outside(store).manifest.write_text("{}")
     assert look(store) == {"by-hand": "failed"}
-    failure = store.runs.get("by-hand").failure
+    failure = RunRepository(store.database).get("by-hand").failure
     assert failure is not None
     assert "cannot be read" in failure.detail
 
 
-def test_a_removed_run_takes_its_directories_with_it(store: Store) -> None:
+def test_a_removed_run_takes_its_directories_with_it(store: Home) -> None:
     outside(store)
     outside(store, "another")
     job = store.settings.jobs_dir / "by-hand"
@@ -185,7 +189,7 @@ def test_a_removed_run_takes_its_directories_with_it(store: Store) -> None:
         removing.remove(store, "by-hand")
 
 
-def test_a_run_that_another_process_writes_is_not_removed(store: Store) -> None:
+def test_a_run_that_another_process_writes_is_not_removed(store: Home) -> None:
     run_dir = outside(store)
     look(store)
     with run_dir.held(), pytest.raises(ConflictError, match="Another process"):

@@ -8,8 +8,9 @@ from support.queued_runs import new_run, queued
 from tunix_rt.core.errors import StorageError
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.db.quick_reads import QuickRead
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.schema import runs
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 STATUSES = QuickRead(select(runs.c.status))
 
@@ -20,40 +21,40 @@ def end_of_pooled_connection(engine: Engine) -> None:
     pooled.close()
 
 
-def test_a_connection_that_has_died_is_replaced(store: Store) -> None:
+def test_a_connection_that_has_died_is_replaced(store: Home) -> None:
     queued(store)
-    assert STATUSES.rows(store.engine, {}) == [("queued",)]
-    end_of_pooled_connection(store.engine)
-    assert STATUSES.rows(store.engine, {}) == [("queued",)]
-    assert store.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+    assert STATUSES.rows(store.database, {}) == [("queued",)]
+    end_of_pooled_connection(store.database)
+    assert STATUSES.rows(store.database, {}) == [("queued",)]
+    assert store.database.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
-def test_a_read_that_fails_says_why_and_keeps_no_connection(store: Store) -> None:
+def test_a_read_that_fails_says_why_and_keeps_no_connection(store: Home) -> None:
     with pytest.raises((StorageError, DBAPIError), match="no_such_table"):
-        QuickRead(select(column("name")).select_from(table("no_such_table"))).rows(store.engine, {})
-    assert store.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+        QuickRead(select(column("name")).select_from(table("no_such_table"))).rows(store.database, {})
+    assert store.database.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
-def test_a_connection_of_a_quick_read_begins_transactions_again(store: Store) -> None:
+def test_a_connection_of_a_quick_read_begins_transactions_again(store: Home) -> None:
     queued(store)
-    STATUSES.rows(store.engine, {})
-    with store.engine.connect() as connection:
+    STATUSES.rows(store.database, {})
+    with store.database.connect() as connection:
         connection.execute(runs.delete())
         connection.rollback()
-    assert STATUSES.rows(store.engine, {}) == [("queued",)]
+    assert STATUSES.rows(store.database, {}) == [("queued",)]
 
 
 @pytest.mark.parametrize("text", ["50%", "a_b", "a/b"])
-def test_what_is_searched_for_stands_for_itself(store: Store, text: str) -> None:
+def test_what_is_searched_for_stands_for_itself(store: Home, text: str) -> None:
     for run_id, model in (("plain", "50 apples, aXb, a-b"), ("special", f"Some {text.upper()} more")):
-        store.runs.add(new_run(run_id).model_copy(update={"model": model}))
-    page = store.runs.list(RunFilter(text=text), limit=5, offset=0)
+        RunRepository(store.database).add(new_run(run_id).model_copy(update={"model": model}))
+    page = RunRepository(store.database).list(RunFilter(text=text), limit=5, offset=0)
     assert [run.run_id for run in page.data] == ["special"]
-    assert store.runs.list(RunFilter(model=text), limit=5, offset=0).total == 1
+    assert RunRepository(store.database).list(RunFilter(model=text), limit=5, offset=0).total == 1
 
 
-def test_a_page_beyond_the_last_still_has_the_total(store: Store) -> None:
+def test_a_page_beyond_the_last_still_has_the_total(store: Home) -> None:
     queued(store)
     for criteria in (RunFilter(), RunFilter(text="run"), RunFilter(status=("queued", "failed"))):
-        page = store.runs.list(criteria, limit=5, offset=5)
+        page = RunRepository(store.database).list(criteria, limit=5, offset=5)
         assert (page.data, page.total) == ((), 1)

@@ -13,15 +13,17 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.evaluation.comparison import GateRule
 from tunix_rt.core.models.reference import parse_reference
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.gating import set_baseline
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.describing import set_alias
 from tunix_rt.services.registry.registering import register_directory, register_run
 from tunix_rt.services.registry.removing import collect_garbage, remove_model, remove_version
 from tunix_rt.services.registry.verifying import verify_versions
-from tunix_rt.services.store import Store
 
 FIRST = parse_reference("demo:1")
 
@@ -31,11 +33,11 @@ def settings(sqlite_template: Path, tmp_path: Path) -> Settings:
     return sqlite_home(sqlite_template, tmp_path / "home")
 
 
-def blobs(store: Store) -> int:
+def blobs(store: Home) -> int:
     return len(list(ModelStore(store.settings.models_dir).blobs.glob("*/*")))
 
 
-def test_a_removed_version_leaves_the_disk_with_the_garbage(store: Store) -> None:
+def test_a_removed_version_leaves_the_disk_with_the_garbage(store: Home) -> None:
     first, second = registered(store), registered(store, run_id="second")
     remove_version(store, FIRST)
     assert blobs(store) == 3
@@ -46,7 +48,7 @@ def test_a_removed_version_leaves_the_disk_with_the_garbage(store: Store) -> Non
         directory_of(store.settings, first)
 
 
-def test_an_alias_is_named_with_the_command_that_releases_it(store: Store) -> None:
+def test_an_alias_is_named_with_the_command_that_releases_it(store: Home) -> None:
     registered(store)
     set_alias(store, "demo", "champion")
     with pytest.raises(
@@ -55,23 +57,23 @@ def test_an_alias_is_named_with_the_command_that_releases_it(store: Store) -> No
         remove_version(store, FIRST)
 
 
-def test_a_baseline_keeps_the_model_it_rests_on(store: Store) -> None:
+def test_a_baseline_keeps_the_model_it_rests_on(store: Home) -> None:
     registered(store, run_id="run-a")
     evaluation = store_answers(store, "run-a", model=make_model("run-a"))
     set_baseline(store, "main", evaluation, GateRule())
     with pytest.raises(ConflictError, match=r"the baseline main.*baselines rm main"):
         remove_version(store, FIRST)
-    store.baselines.delete("main")
+    BaselineRepository(store.database).delete("main")
     remove_version(store, FIRST)
 
 
-def trained_from(store: Store, run_dir: RunDir, base: Path) -> None:
+def trained_from(store: Home, run_dir: RunDir, base: Path) -> None:
     recipe = json.loads(run_dir.recipe.read_text())
     recipe["model"] |= {"name": str(base), "weights": "pretrained"}
     run_dir.recipe.write_text(json.dumps(recipe))
 
 
-def test_what_was_trained_from_a_version_needs_it(store: Store) -> None:
+def test_what_was_trained_from_a_version_needs_it(store: Home) -> None:
     parent = registered(store)
     child_run = succeeded_run(store, "second", weights="tuned further")
     trained_from(store, child_run, directory_of(store.settings, parent))
@@ -83,7 +85,7 @@ def test_what_was_trained_from_a_version_needs_it(store: Store) -> None:
         remove_version(store, FIRST)
 
 
-def test_all_versions_go_or_none(store: Store) -> None:
+def test_all_versions_go_or_none(store: Home) -> None:
     registered(store)
     registered(store, run_id="second")
     set_alias(store, "demo:1", "champion")
@@ -91,14 +93,14 @@ def test_all_versions_go_or_none(store: Store) -> None:
         remove_model(store, "demo")
     with pytest.raises(ConflictError, match="demo@champion"):
         remove_model(store, "demo", with_versions=True)
-    assert len(store.models.versions("demo")) == 2
-    store.models.remove_alias("demo", "champion")
+    assert len(ModelRepository(store.database).versions("demo")) == 2
+    ModelRepository(store.database).remove_alias("demo", "champion")
     remove_model(store, "demo", with_versions=True)
     with pytest.raises(NotFoundError):
-        store.models.get("demo")
+        ModelRepository(store.database).get("demo")
 
 
-def test_a_damaged_version_is_found_by_verifying(store: Store) -> None:
+def test_a_damaged_version_is_found_by_verifying(store: Home) -> None:
     first, second = registered(store), registered(store, run_id="second")
     weights = directory_of(store.settings, first) / "model.safetensors"
     weights.chmod(0o644)
@@ -108,7 +110,7 @@ def test_a_damaged_version_is_found_by_verifying(store: Store) -> None:
     assert whole.problems == ()
 
 
-def test_garbage_waits_for_whoever_is_registering(store: Store, tmp_path: Path) -> None:
+def test_garbage_waits_for_whoever_is_registering(store: Home, tmp_path: Path) -> None:
     """The lock is what a registration holds from its first file to its row in the database."""
     files = ModelStore(store.settings.models_dir)
     collected = threading.Event()

@@ -8,58 +8,64 @@ from support.queued_runs import NOON, claimed, kinds, new_run, queued
 
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.evaluation.comparison import Baseline, GateRule
-from tunix_rt.core.models.version import Lineage
+from tunix_rt.core.models.version import ModelLineage
+from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.engine import writing
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.models import ModelRepository
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.schema import sweeps
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
-def ended(store: Store) -> None:
-    store.runs.finish(claimed(store).lease, "succeeded", "Done.")
+def ended(store: Home) -> None:
+    RunRepository(store.database).finish(claimed(store).lease, "succeeded", "Done.")
 
 
-def test_a_run_stays_while_a_baseline_is_an_evaluation_of_it(store: Store) -> None:
+def test_a_run_stays_while_a_baseline_is_an_evaluation_of_it(store: Home) -> None:
     ended(store)
     made = make_predictions("10")
     evaluation = make_evaluation(made, name="run-1")
-    store.evaluations.add(evaluation, made)
-    store.baselines.put(
+    EvaluationRepository(store.database).add(evaluation, made)
+    BaselineRepository(store.database).put(
         Baseline(name="main", evaluation_id=evaluation.evaluation_id, rule=GateRule(), created_at=NOON)
     )
     with pytest.raises(ConflictError, match="baselines rm main"):
-        store.runs.remove("run-1")
-    store.baselines.delete("main")
-    store.runs.remove("run-1")
-    assert store.evaluations.has(evaluation.evaluation_id)
+        RunRepository(store.database).remove("run-1")
+    BaselineRepository(store.database).delete("main")
+    RunRepository(store.database).remove("run-1")
+    assert EvaluationRepository(store.database).has(evaluation.evaluation_id)
 
 
-def test_a_run_stays_while_its_sweep_goes_on(store: Store) -> None:
-    store.runs.add(new_run(sweep_id="sweep-a"))
+def test_a_run_stays_while_its_sweep_goes_on(store: Home) -> None:
+    RunRepository(store.database).add(new_run(sweep_id="sweep-a"))
     sweep = {"id": "sweep-a", "name": "a", "spec": "{}", "created_at": NOON, "beats": 0, "status": "running"}
-    with writing(store.engine) as connection:
+    with writing(store.database) as connection:
         connection.execute(insert(sweeps), sweep)
     with pytest.raises(ConflictError, match="tune cancel sweep-a"):
-        store.runs.remove("run-1")
-    with writing(store.engine) as connection:
+        RunRepository(store.database).remove("run-1")
+    with writing(store.database) as connection:
         connection.execute(update(sweeps).values(status="succeeded"))
-    store.runs.remove("run-1")
+    RunRepository(store.database).remove("run-1")
 
 
-def test_a_run_stays_while_a_registered_model_comes_from_it(store: Store) -> None:
+def test_a_run_stays_while_a_registered_model_comes_from_it(store: Home) -> None:
     ended(store)
-    version, _ = store.models.add_version("demo", new_version(lineage=Lineage(run_id="run-1")))
+    version, _ = ModelRepository(store.database).add_version(
+        "demo", new_version(lineage=ModelLineage(run_id="run-1"))
+    )
     with pytest.raises(ConflictError, match="models rm demo:1"):
-        store.runs.remove("run-1")
-    store.models.remove_version(version.id)
-    store.runs.remove("run-1")
+        RunRepository(store.database).remove("run-1")
+    ModelRepository(store.database).remove_version(version.id)
+    RunRepository(store.database).remove("run-1")
 
 
-def test_a_run_is_removed_unless_a_worker_has_it(store: Store) -> None:
+def test_a_run_is_removed_unless_a_worker_has_it(store: Home) -> None:
     lease = claimed(store).lease
     with pytest.raises(ConflictError, match="runs cancel run-1"):
-        store.runs.remove("run-1")
-    store.runs.finish(lease, "succeeded", "Done.")
-    store.runs.remove("run-1")
-    assert store.runs.ids() == set()
+        RunRepository(store.database).remove("run-1")
+    RunRepository(store.database).finish(lease, "succeeded", "Done.")
+    RunRepository(store.database).remove("run-1")
+    assert RunRepository(store.database).ids() == set()
     queued(store)
     assert kinds(store) == ["submitted"], "nothing is left of the events of the first one"

@@ -14,7 +14,8 @@ from support.http import error_of
 from support.queued_runs import queued
 
 from tunix_rt.config.settings import Settings
-from tunix_rt.services.store import open_store
+from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.services.home import open_home
 from tunix_rt.services.tokens import create_token
 
 DEADLINE_S = 60
@@ -29,8 +30,8 @@ def settings(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) ->
 
 @pytest.fixture(scope="module")
 def token(settings: Settings) -> str:
-    with closing(open_store(settings)) as store:
-        return create_token(store.tokens, "laptop", "admin")[1]
+    with closing(open_home(settings)) as store:
+        return create_token(TokenRepository(store.database), "laptop", "admin")[1]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_every_request_to_it_is_checked_and_logged_as_json(server: LiveServer, t
 def test_it_ends_its_streams_and_then_itself_when_told_to(
     server: LiveServer, settings: Settings, token: str
 ) -> None:
-    with closing(open_store(settings)) as store:
+    with closing(open_home(settings)) as store:
         queued(store, "run-1")
     has_begun, received = threading.Event(), []
 

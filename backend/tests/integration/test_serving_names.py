@@ -8,37 +8,38 @@ from support.scripted_models import scripted_run, write_scripted_model
 
 from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.models.reference import ModelReference
+from tunix_rt.db.models import ModelRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.registering import register_directory, register_run
 from tunix_rt.services.serving.naming import find_served, list_served
-from tunix_rt.services.store import Store
 
 
 @pytest.fixture
-def stocked(store: Store, tmp_path: Path) -> Store:
+def stocked(store: Home, tmp_path: Path) -> Home:
     """Two versions of a model, the first of them @best, the run it comes from, and runs without a model."""
     runs = store.settings.runs_dir
     scripted_run(runs, "sums")
     register_run(store, "adder", "sums")
-    store.models.set_alias(ModelReference("adder", version=1), "best")
+    ModelRepository(store.database).set_alias(ModelReference("adder", version=1), "best")
     register_directory(store, "adder", write_scripted_model(tmp_path / "other", "seven"))
     finished_run(runs / "broken", status="failed", exit_code=1)
     (finished_run(runs / "damaged").manifest).write_text("{}", encoding="utf-8")
     return store
 
 
-def test_versions_aliases_and_finished_runs_are_listed(stocked: Store) -> None:
+def test_versions_aliases_and_finished_runs_are_listed(stocked: Home) -> None:
     listed = {model.id: model.root for model in list_served(stocked)}
     assert listed == {"adder:1": "adder:1", "adder@best": "adder:1", "adder:2": "adder:2", "sums": "sums"}
 
 
-def test_a_name_means_weights_that_never_change(stocked: Store) -> None:
+def test_a_name_means_weights_that_never_change(stocked: Home) -> None:
     means = {"adder": "adder:2", "adder@best": "adder:1", "adder:1": "adder:1", "sums": "sums"}
     assert {name: find_served(stocked, name).root for name in means} == means
     stocked.models.set_alias(ModelReference("adder", version=2), "best")
     assert find_served(stocked, "adder@best").root == "adder:2"
 
 
-def test_nothing_else_can_be_asked(stocked: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_else_can_be_asked(stocked: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stocked.settings.home_dir)  # where some of these are paths
     unknown = ["adder@worst", "adder:3", "broken", "nobody", "tiny-llama"]
     for name in [*unknown, "..", ".", "", "runs/sums", "sums/model", "../runs/sums", "a\x00b", "a" * 5_000]:

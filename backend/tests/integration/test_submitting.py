@@ -19,12 +19,13 @@ from tunix_rt.core.errors import (
 )
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.store_types import RunFilter
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.services.datasets import delete_dataset
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.preparing import prepare
 from tunix_rt.services.runs.removing import remove
 from tunix_rt.services.runs.submitting import submit
-from tunix_rt.services.store import Store
 
 TOO_LARGE = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
              "overrides": ("training.batch_size=512", "training.remat=none", "eval={}")}  # fmt: skip
@@ -43,7 +44,7 @@ def refusal(settings: Settings, **values: Any) -> TunixRTError:
     return refused.value
 
 
-def test_a_submitted_run_waits_with_its_recipe_and_its_plan(store: Store) -> None:
+def test_a_submitted_run_waits_with_its_recipe_and_its_plan(store: Home) -> None:
     build_demo(store.settings)
     request = small_request(overrides=("training.learning_rate=1e-5",), num_smoke_steps=1, priority=3)
     run = submit(store, request, sweep_id="sweep-a")
@@ -141,7 +142,7 @@ def test_what_does_not_fit_is_refused_with_the_plans_advice(home: Settings) -> N
     assert "--force" in refused.value.next_step
 
 
-def test_whoever_insists_gets_it_queued_and_it_is_on_record(store: Store) -> None:
+def test_whoever_insists_gets_it_queued_and_it_is_on_record(store: Home) -> None:
     build_demo(store.settings)
     run = submit(store, RunRequest.model_validate(TOO_LARGE | {"is_forced": True}))
     assert run.request.is_forced
@@ -156,7 +157,7 @@ def test_hardware_that_is_elsewhere_is_not_guessed(home: Settings, values: dict[
     assert "say for which hardware" in preview.notes[0]
 
 
-def test_a_dataset_that_a_queued_run_needs_is_kept(store: Store) -> None:
+def test_a_dataset_that_a_queued_run_needs_is_kept(store: Home) -> None:
     build_demo(store.settings)
     run = submit(store, small_request())
     with pytest.raises(ConflictError, match=run.run_id):
@@ -165,19 +166,19 @@ def test_a_dataset_that_a_queued_run_needs_is_kept(store: Store) -> None:
     delete_dataset(store.settings, "demo-v1")
 
 
-def test_an_id_that_is_taken_keeps_its_run(store: Store) -> None:
+def test_an_id_that_is_taken_keeps_its_run(store: Home) -> None:
     build_demo(store.settings)
     run = submit(store, small_request(), run_id="trial-1")
     before = JobDir(store.settings.jobs_dir / "trial-1").recipe.read_bytes()
     with pytest.raises(ConflictError, match="already"):
         submit(store, small_request(num_smoke_steps=1), run_id="trial-1")
     assert JobDir(store.settings.jobs_dir / "trial-1").recipe.read_bytes() == before
-    assert store.runs.get("trial-1") == run
+    assert RunRepository(store.database).get("trial-1") == run
 
 
-def test_a_run_whose_recipe_cannot_be_written_is_not_queued(store: Store) -> None:
+def test_a_run_whose_recipe_cannot_be_written_is_not_queued(store: Home) -> None:
     build_demo(store.settings)
     store.settings.jobs_dir.write_text("in the way")
     with pytest.raises(StorageError, match="writing the recipe of a run"):
         submit(store, small_request())
-    assert store.runs.list(RunFilter(), limit=1, offset=0).total == 0
+    assert RunRepository(store.database).list(RunFilter(), limit=1, offset=0).total == 0

@@ -11,91 +11,94 @@ from tunix_rt.core.errors import ConflictError, NotFoundError
 from tunix_rt.core.run_record import RunFailure
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.core.tasks.task import TaskFilter, TaskResult
+from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.tasks import TaskRepository
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
-def test_tasks_are_taken_in_the_order_they_came_and_once(store: Store) -> None:
+def test_tasks_are_taken_in_the_order_they_came_and_once(store: Home) -> None:
     first, second = queued_task(store), queued_task(store, EXPORT)
-    claims = [store.tasks.claim("worker-a", ANY_SLOT) for _ in range(3)]
+    claims = [TaskRepository(store.database).claim("worker-a", ANY_SLOT) for _ in range(3)]
     assert [claim and claim.task.task_id for claim in claims] == [first.task_id, second.task_id, None]
     assert claims[0] is not None
     assert (claims[0].task.status, claims[0].task.num_attempts) == ("running", 1)
-    assert store.tasks.get(first.task_id) == claims[0].task
+    assert TaskRepository(store.database).get(first.task_id) == claims[0].task
 
 
-def test_a_slot_takes_only_tasks_of_its_device_and_a_paused_queue_none(store: Store) -> None:
+def test_a_slot_takes_only_tasks_of_its_device_and_a_paused_queue_none(store: Home) -> None:
     queued_task(store, EVALUATE.model_copy(update={"device": "gpu"}))
-    assert store.tasks.claim("worker-a", (Slot(device="cpu"),)) is None
-    store.flags.set_queue_paused(True)
-    assert store.tasks.claim("worker-a", ANY_SLOT) is None
-    store.flags.set_queue_paused(False)
-    assert store.tasks.claim("worker-a", (Slot(device="gpu", index=0),)) is not None
+    assert TaskRepository(store.database).claim("worker-a", (Slot(device="cpu"),)) is None
+    FlagRepository(store.database).set_queue_paused(True)
+    assert TaskRepository(store.database).claim("worker-a", ANY_SLOT) is None
+    FlagRepository(store.database).set_queue_paused(False)
+    assert TaskRepository(store.database).claim("worker-a", (Slot(device="gpu", index=0),)) is not None
 
 
-def test_a_lease_is_kept_by_beats_and_lets_its_holder_alone_write_the_end(store: Store) -> None:
+def test_a_lease_is_kept_by_beats_and_lets_its_holder_alone_write_the_end(store: Home) -> None:
     claim = claimed_task(store)
-    assert [answer.status for answer in store.tasks.beat([claim.lease])] == ["running"]
-    assert [(lease.token, lease.beats) for lease in store.tasks.leases()] == [(claim.lease.token, 1)]
+    assert [answer.status for answer in TaskRepository(store.database).beat([claim.lease])] == ["running"]
+    assert [(lease.token, lease.beats) for lease in TaskRepository(store.database).leases()] == [
+        (claim.lease.token, 1)
+    ]
     result = TaskResult(evaluation_id=uuid4())
-    assert store.tasks.finish(claim.lease, "succeeded", result=result)
-    assert not store.tasks.finish(claim.lease, "failed")
-    assert not store.tasks.beat([claim.lease])
-    done = store.tasks.get(claim.task.task_id)
+    assert TaskRepository(store.database).finish(claim.lease, "succeeded", result=result)
+    assert not TaskRepository(store.database).finish(claim.lease, "failed")
+    assert not TaskRepository(store.database).beat([claim.lease])
+    done = TaskRepository(store.database).get(claim.task.task_id)
     assert (done.status, done.result) == ("succeeded", result)
     assert done.finished_at is not None
 
 
-def test_a_retry_waits_for_its_moment(store: Store) -> None:
+def test_a_retry_waits_for_its_moment(store: Home) -> None:
     claim = claimed_task(store)
     moment = NOON + timedelta(seconds=8)
-    assert store.tasks.requeue(claim.lease, not_before=moment, num_failures=1)
+    assert TaskRepository(store.database).requeue(claim.lease, not_before=moment, num_failures=1)
 
     def taken_at(seconds: float) -> bool:
-        tasks = TaskRepository(store.engine, now=lambda: NOON + timedelta(seconds=seconds))
+        tasks = TaskRepository(store.database, now=lambda: NOON + timedelta(seconds=seconds))
         return tasks.claim("worker-a", ANY_SLOT) is not None
 
     assert not taken_at(7)
     assert taken_at(8)
-    assert store.tasks.get(claim.task.task_id).num_failures == 1
+    assert TaskRepository(store.database).get(claim.task.task_id).num_failures == 1
 
 
 def test_a_queued_task_is_cancelled_at_once_and_a_running_one_when_its_worker_has_stopped(
-    store: Store,
+    store: Home,
 ) -> None:
     waiting = queued_task(store)
-    assert store.tasks.cancel(waiting.task_id).status == "cancelled"
+    assert TaskRepository(store.database).cancel(waiting.task_id).status == "cancelled"
     claim = claimed_task(store)
-    assert store.tasks.cancel(claim.task.task_id).status == "cancelling"
-    assert [answer.status for answer in store.tasks.beat([claim.lease])] == ["cancelling"]
-    assert store.tasks.requeue(claim.lease)
-    assert store.tasks.get(claim.task.task_id).status == "cancelled"
+    assert TaskRepository(store.database).cancel(claim.task.task_id).status == "cancelling"
+    assert [answer.status for answer in TaskRepository(store.database).beat([claim.lease])] == ["cancelling"]
+    assert TaskRepository(store.database).requeue(claim.lease)
+    assert TaskRepository(store.database).get(claim.task.task_id).status == "cancelled"
     with pytest.raises(ConflictError, match="nothing to cancel"):
-        store.tasks.cancel(claim.task.task_id)
+        TaskRepository(store.database).cancel(claim.task.task_id)
 
 
-def test_a_page_holds_the_newest_tasks_that_fit(store: Store) -> None:
+def test_a_page_holds_the_newest_tasks_that_fit(store: Home) -> None:
     asked = [queued_task(store), queued_task(store, EXPORT), queued_task(store, EXPORT, model="run-1")]
     ids = [task.task_id for task in asked]
 
     def found(limit: int = 10, **criteria: str) -> list[int]:
-        page = store.tasks.list(TaskFilter.model_validate(criteria), limit=limit, offset=0)
+        page = TaskRepository(store.database).list(TaskFilter.model_validate(criteria), limit=limit, offset=0)
         return [ids.index(task.task_id) for task in page.data]
 
     assert found() == [2, 1, 0]
     assert found(limit=1) == [2]
     assert found(kind="export") == [2, 1]
     assert found(kind="export", model="sums:1") == [1]
-    assert store.tasks.list(TaskFilter(status=("failed",)), limit=10, offset=0).total == 0
+    assert TaskRepository(store.database).list(TaskFilter(status=("failed",)), limit=10, offset=0).total == 0
 
 
-def test_only_a_task_that_has_ended_can_be_removed(store: Store) -> None:
+def test_only_a_task_that_has_ended_can_be_removed(store: Home) -> None:
     claim = claimed_task(store)
     with pytest.raises(ConflictError, match="tasks cancel"):
-        store.tasks.remove(claim.task.task_id)
+        TaskRepository(store.database).remove(claim.task.task_id)
     failure = RunFailure(code="error", detail="It broke.", next_step="Mend it.")
-    assert store.tasks.finish(claim.lease, "failed", failure=failure)
-    assert store.tasks.get(claim.task.task_id).failure == failure
-    store.tasks.remove(claim.task.task_id)
+    assert TaskRepository(store.database).finish(claim.lease, "failed", failure=failure)
+    assert TaskRepository(store.database).get(claim.task.task_id).failure == failure
+    TaskRepository(store.database).remove(claim.task.task_id)
     with pytest.raises(NotFoundError, match="tasks list"):
-        store.tasks.get(claim.task.task_id)
+        TaskRepository(store.database).get(claim.task.task_id)

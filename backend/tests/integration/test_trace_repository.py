@@ -11,7 +11,8 @@ from tunix_rt.core.errors import InvalidInputError, NotFoundError
 from tunix_rt.core.linting.findings import LINTER_VERSION, Finding, LintReport
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import trace_id
-from tunix_rt.services.store import Store
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.home import Home
 
 
 def report(score: float, *codes: str) -> LintReport:
@@ -19,68 +20,72 @@ def report(score: float, *codes: str) -> LintReport:
     return LintReport(linter_version=LINTER_VERSION, score=score, components={}, findings=findings)
 
 
-def prompts(store: Store, **criteria: object) -> list[str]:
-    page = store.traces.list(TraceFilter.model_validate(criteria), limit=100, offset=0)
+def prompts(store: Home, **criteria: object) -> list[str]:
+    page = TraceRepository(store.database).list(TraceFilter.model_validate(criteria), limit=100, offset=0)
     assert page.total == len(page.data)
     return [item.prompt_start for item in page.data]
 
 
-def test_a_stored_trace_comes_back_equal(store: Store) -> None:
+def test_a_stored_trace_comes_back_equal(store: Home) -> None:
     trace = make_trace("Wie viel ist 2 + 3? 🦊", source="ünïcode", tags=["a"])
-    stored, created = store.traces.add(trace)
+    stored, created = TraceRepository(store.database).add(trace)
     assert created
-    assert store.traces.get(stored.id).trace() == trace
+    assert TraceRepository(store.database).get(stored.id).trace() == trace
 
 
-def test_times_are_aware_and_in_utc(store: Store) -> None:
-    stored, _ = store.traces.add(make_trace())
+def test_times_are_aware_and_in_utc(store: Home) -> None:
+    stored, _ = TraceRepository(store.database).add(make_trace())
     assert stored.created_at.utcoffset() == timedelta(0)
     assert abs(datetime.now(UTC) - stored.created_at) < timedelta(minutes=1)
 
 
-def test_the_same_trace_is_kept_once(store: Store) -> None:
-    store.traces.add(make_trace())
-    _, created = store.traces.add(make_trace())
+def test_the_same_trace_is_kept_once(store: Home) -> None:
+    TraceRepository(store.database).add(make_trace())
+    _, created = TraceRepository(store.database).add(make_trace())
     assert not created
     assert len(prompts(store)) == 1
 
 
-def test_duplicates_within_a_batch_are_kept_once(store: Store) -> None:
-    result = store.traces.add_many([make_item("a"), make_item("a"), make_item("b")])
+def test_duplicates_within_a_batch_are_kept_once(store: Home) -> None:
+    result = TraceRepository(store.database).add_many([make_item("a"), make_item("a"), make_item("b")])
     assert (result.num_added, result.num_present) == (2, 1)
 
 
-def test_an_unknown_id_is_not_found(store: Store) -> None:
+def test_an_unknown_id_is_not_found(store: Home) -> None:
     with pytest.raises(NotFoundError, match="traces list"):
-        store.traces.get(uuid4())
+        TraceRepository(store.database).get(uuid4())
 
 
-def test_the_newest_trace_is_listed_first(store: Store) -> None:
+def test_the_newest_trace_is_listed_first(store: Home) -> None:
     for prompt in ("first", "second", "third"):
-        store.traces.add(make_trace(prompt))
+        TraceRepository(store.database).add(make_trace(prompt))
     assert prompts(store) == ["third", "second", "first"]
 
 
-def test_pages_cover_everything_once(store: Store) -> None:
-    store.traces.add_many([make_item(f"question {n}") for n in range(25)])
-    pages = [store.traces.list(TraceFilter(), limit=10, offset=offset) for offset in (0, 10, 20)]
+def test_pages_cover_everything_once(store: Home) -> None:
+    TraceRepository(store.database).add_many([make_item(f"question {n}") for n in range(25)])
+    pages = [
+        TraceRepository(store.database).list(TraceFilter(), limit=10, offset=offset) for offset in (0, 10, 20)
+    ]
     assert [len(page.data) for page in pages] == [10, 10, 5]
     assert {page.total for page in pages} == {25}
     assert len({item.id for page in pages for item in page.data}) == 25
 
 
 @pytest.mark.parametrize("criteria", [TraceFilter(), TraceFilter(source="a")])
-def test_a_page_from_either_end_is_the_same_slice(store: Store, criteria: TraceFilter) -> None:
-    store.traces.add_many([make_item(f"question {n}", source="a") for n in range(25)])
-    everything = [item.id for item in store.traces.list(criteria, limit=100, offset=0).data]
+def test_a_page_from_either_end_is_the_same_slice(store: Home, criteria: TraceFilter) -> None:
+    TraceRepository(store.database).add_many([make_item(f"question {n}", source="a") for n in range(25)])
+    everything = [
+        item.id for item in TraceRepository(store.database).list(criteria, limit=100, offset=0).data
+    ]
     for limit in (1, 4, 10):
         for offset in range(0, 30, 3):
-            page = store.traces.list(criteria, limit=limit, offset=offset)
+            page = TraceRepository(store.database).list(criteria, limit=limit, offset=offset)
             assert [item.id for item in page.data] == everything[offset : offset + limit]
 
 
-def test_filters_by_source_meta_and_tags_must_all_hold(store: Store) -> None:
-    store.traces.add_many(
+def test_filters_by_source_meta_and_tags_must_all_hold(store: Home) -> None:
+    TraceRepository(store.database).add_many(
         [
             make_item("one", source="a", level=1, tags=["x", "y"]),
             make_item("two", source="a", level=2, tags=["x"]),
@@ -106,71 +111,81 @@ def test_filters_by_source_meta_and_tags_must_all_hold(store: Store) -> None:
         ("'; drop table traces; --", []),
     ],
 )
-def test_search_finds_traces_with_all_words(store: Store, query: str, expected: list[str]) -> None:
-    store.traces.add_many([make_item("Tom's apples"), make_item("Die Größe"), make_item("pay 7.25 now")])
+def test_search_finds_traces_with_all_words(store: Home, query: str, expected: list[str]) -> None:
+    TraceRepository(store.database).add_many(
+        [make_item("Tom's apples"), make_item("Die Größe"), make_item("pay 7.25 now")]
+    )
     assert prompts(store, query=query) == expected
 
 
-def test_search_reads_steps_and_answer_too(store: Store) -> None:
-    store.traces.add(make_trace("q", steps=["carry the zebra"], final_answer="quagga"))
+def test_search_reads_steps_and_answer_too(store: Home) -> None:
+    TraceRepository(store.database).add(make_trace("q", steps=["carry the zebra"], final_answer="quagga"))
     assert prompts(store, query="zebra quagga") == ["q"]
 
 
-def test_search_and_labels_combine(store: Store) -> None:
-    store.traces.add_many([make_item("red fox", source="a"), make_item("red hen", source="b")])
+def test_search_and_labels_combine(store: Home) -> None:
+    TraceRepository(store.database).add_many(
+        [make_item("red fox", source="a"), make_item("red hen", source="b")]
+    )
     assert prompts(store, query="red", source="b") == ["red hen"]
 
 
-def test_a_search_without_words_says_so(store: Store) -> None:
+def test_a_search_without_words_says_so(store: Home) -> None:
     with pytest.raises(InvalidInputError, match="no word"):
         prompts(store, query="?!")
 
 
-def test_a_trace_never_linted_passes_no_lint_filter_and_is_counted(store: Store) -> None:
-    store.traces.add_many([make_item("judged", source="a"), make_item("unjudged", source="a")])
+def test_a_trace_never_linted_passes_no_lint_filter_and_is_counted(store: Home) -> None:
+    TraceRepository(store.database).add_many(
+        [make_item("judged", source="a"), make_item("unjudged", source="a")]
+    )
     judged = trace_id(make_item("judged", source="a")[1])
-    store.traces.save_reports([(judged, report(90.0, "step-repeated"))])
+    TraceRepository(store.database).save_reports([(judged, report(90.0, "step-repeated"))])
     for criteria in (
         {"min_score": 0},
         {"with_codes": ["step-repeated"]},
         {"without_codes": ["arithmetic-wrong"]},
     ):
-        page = store.traces.list(TraceFilter.model_validate(criteria | {"source": "a"}), limit=10, offset=0)
+        page = TraceRepository(store.database).list(
+            TraceFilter.model_validate(criteria | {"source": "a"}), limit=10, offset=0
+        )
         assert [item.prompt_start for item in page.data] == ["judged"]
         assert page.num_unscored == 1
 
 
-def test_scores_bound_the_list_on_both_sides(store: Store) -> None:
+def test_scores_bound_the_list_on_both_sides(store: Home) -> None:
     items = [make_item(f"s{n}") for n in range(5)]
-    store.traces.add_many(items)
-    store.traces.save_reports([(trace_id(text), report(n * 25.0)) for n, (_, text) in enumerate(items)])
+    TraceRepository(store.database).add_many(items)
+    TraceRepository(store.database).save_reports(
+        [(trace_id(text), report(n * 25.0)) for n, (_, text) in enumerate(items)]
+    )
     assert sorted(prompts(store, min_score=25, max_score=75)) == ["s1", "s2", "s3"]
 
 
-def test_a_new_report_takes_the_place_of_the_old_one(store: Store) -> None:
-    stored, _ = store.traces.add(make_trace())
-    store.traces.save_reports([(stored.id, report(10.0, "arithmetic-wrong"))])
-    store.traces.save_reports([(stored.id, report(80.0, "step-repeated"))])
-    again = store.traces.get(stored.id)
-    assert (again.score, store.traces.lint_codes(stored.id)) == (80.0, ("step-repeated",))
-    assert store.traces.get_report(stored.id) == report(80.0, "step-repeated")
+def test_a_new_report_takes_the_place_of_the_old_one(store: Home) -> None:
+    stored, _ = TraceRepository(store.database).add(make_trace())
+    TraceRepository(store.database).save_reports([(stored.id, report(10.0, "arithmetic-wrong"))])
+    TraceRepository(store.database).save_reports([(stored.id, report(80.0, "step-repeated"))])
+    again = TraceRepository(store.database).get(stored.id)
+    assert (again.score, TraceRepository(store.database).lint_codes(stored.id)) == (80.0, ("step-repeated",))
+    assert TraceRepository(store.database).get_report(stored.id) == report(80.0, "step-repeated")
 
 
-def test_a_deleted_trace_is_gone_from_every_index(store: Store) -> None:
-    stored, _ = store.traces.add(make_trace("the okapi", source="zoo"))
-    store.traces.save_reports([(stored.id, report(50.0, "step-repeated"))])
-    store.traces.delete(stored.id)
+def test_a_deleted_trace_is_gone_from_every_index(store: Home) -> None:
+    stored, _ = TraceRepository(store.database).add(make_trace("the okapi", source="zoo"))
+    TraceRepository(store.database).save_reports([(stored.id, report(50.0, "step-repeated"))])
+    TraceRepository(store.database).delete(stored.id)
     assert prompts(store) == prompts(store, query="okapi") == prompts(store, source="zoo") == []
-    store.traces.add(make_trace("the okapi", source="zoo"))
+    TraceRepository(store.database).add(make_trace("the okapi", source="zoo"))
     assert prompts(store, query="okapi") == ["the okapi"]
     with pytest.raises(NotFoundError):
-        store.traces.delete(uuid4())
+        TraceRepository(store.database).delete(uuid4())
 
 
-def test_selected_traces_stream_in_the_order_of_ids(store: Store) -> None:
+def test_selected_traces_stream_in_the_order_of_ids(store: Home) -> None:
     items = [make_item(f"question {n}", source="a" if n % 2 else "b") for n in range(1201)]
-    store.traces.add_many(items)
-    selected = list(store.traces.iter_selected(TraceFilter(source="a")))
+    TraceRepository(store.database).add_many(items)
+    selected = list(TraceRepository(store.database).iter_selected(TraceFilter(source="a")))
     assert len(selected) == 600
     assert [item.id for item in selected] == sorted(item.id for item in selected)
     assert {item.canonical for item in selected} == {
@@ -178,16 +193,16 @@ def test_selected_traces_stream_in_the_order_of_ids(store: Store) -> None:
     }
 
 
-def test_many_writers_of_the_same_traces_do_not_lose_or_double_any(store: Store) -> None:
+def test_many_writers_of_the_same_traces_do_not_lose_or_double_any(store: Home) -> None:
     items = [make_item(f"question {n}") for n in range(200)]
     orders = [items, items[::-1], items[50:] + items[:50], items[::2] + items[1::2]]
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(store.traces.add_many, orders))
+        results = list(pool.map(TraceRepository(store.database).add_many, orders))
     assert sum(result.num_added for result in results) == 200
-    assert store.traces.list(TraceFilter(), limit=1, offset=0).total == 200
+    assert TraceRepository(store.database).list(TraceFilter(), limit=1, offset=0).total == 200
 
 
-def test_meta_values_of_any_length_can_be_filtered_by(store: Store) -> None:
-    store.traces.add(make_trace("q", source="x" * 5000))
+def test_meta_values_of_any_length_can_be_filtered_by(store: Home) -> None:
+    TraceRepository(store.database).add(make_trace("q", source="x" * 5000))
     assert prompts(store, source="x" * 5000) == ["q"]
     assert prompts(store, source="x" * 4999) == []

@@ -10,11 +10,11 @@ from support.submitting import build_demo, small_request
 from tunix_rt.config.recipe_loading import ResolvedRecipe
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.describing import set_alias
 from tunix_rt.services.registry.training import with_registered_model
 from tunix_rt.services.runs.recipes import asked_recipe
-from tunix_rt.services.store import Store
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def resolved(model: str) -> ResolvedRecipe:
     return ResolvedRecipe(recipe=make_recipe(model))
 
 
-def test_an_alias_becomes_the_directory_of_its_version_and_the_run_says_so(store: Store) -> None:
+def test_an_alias_becomes_the_directory_of_its_version_and_the_run_says_so(store: Home) -> None:
     version = registered(store)
     set_alias(store, "demo", "champion")
     pinned = with_registered_model(store.settings, resolved("demo@champion"))
@@ -42,23 +42,23 @@ def test_an_alias_becomes_the_directory_of_its_version_and_the_run_says_so(store
     assert with_registered_model(store.settings, pinned) == pinned
 
 
-def test_other_models_stay_as_they_are(store: Store) -> None:
+def test_other_models_stay_as_they_are(store: Home) -> None:
     for name in ("tiny-llama", "owner/name", "kaggle:a/b/transformers/c", "kaggle:a"):
         assert with_registered_model(store.settings, resolved(name)) == resolved(name)
 
 
-def test_an_adapter_is_no_beginning(store: Store) -> None:
+def test_an_adapter_is_no_beginning(store: Home) -> None:
     registered(store, is_adapter=True)
     with pytest.raises(InvalidInputError, match="--as merged"):
         with_registered_model(store.settings, resolved("demo:1"))
 
 
-def test_a_version_that_is_not_there_is_an_error(store: Store) -> None:
+def test_a_version_that_is_not_there_is_an_error(store: Home) -> None:
     with pytest.raises(NotFoundError, match="no registered model 'demo'"):
         with_registered_model(store.settings, resolved("demo@champion"))
 
 
-def test_a_queued_run_keeps_the_version_that_the_alias_meant(store: Store) -> None:
+def test_a_queued_run_keeps_the_version_that_the_alias_meant(store: Home) -> None:
     build_demo(store.settings)
     first = registered(store)
     set_alias(store, "demo", "champion")

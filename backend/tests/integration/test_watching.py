@@ -18,9 +18,11 @@ from tunix_rt.api.app import create_app
 from tunix_rt.config.logs import JsonLines, TextLines, request_id
 from tunix_rt.config.settings import Settings
 from tunix_rt.db.engine import writing
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.schema import runs
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.metrics import FiguresReader, last_tokens_per_s
-from tunix_rt.services.store import Store, open_store
 
 Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -36,12 +38,12 @@ def scraped(client: TestClient) -> Figures:
     }
 
 
-def test_metrics_tell_the_state_of_the_queue(store: Store, client: TestClient) -> None:
+def test_metrics_tell_the_state_of_the_queue(store: Home, client: TestClient) -> None:
     run_id = claimed(store, "taken").run.run_id
     queued(store, "waiting")
     queued(store, "held", is_held=True)
     queued_task(store)
-    store.workers.register(make_worker())
+    WorkerRepository(store.database).register(make_worker())
     run_dir = store.settings.runs_dir / run_id
     run_dir.mkdir(parents=True)
     (run_dir / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "tokens_per_s": 250.5}\n{"st')
@@ -58,12 +60,12 @@ def test_metrics_tell_the_state_of_the_queue(store: Store, client: TestClient) -
     assert figures[("tunix_rt_database_up", ())] == 1
 
 
-def test_metrics_count_lease_losses_and_waits_from_the_database(store: Store, client: TestClient) -> None:
+def test_metrics_count_lease_losses_and_waits_from_the_database(store: Home, client: TestClient) -> None:
     claims = {run_id: claimed(store, run_id) for run_id in ("quick", "slow")}
     for run_id, wait_s in (("quick", 4), ("slow", 1_000)):
-        assert store.runs.lose(run_id, claims[run_id].lease.token, "nobody beats")
+        assert RunRepository(store.database).lose(run_id, claims[run_id].lease.token, "nobody beats")
         values = {"created_at": NOON, "started_at": NOON + timedelta(seconds=wait_s)}
-        with writing(store.engine) as connection:
+        with writing(store.database) as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(values))
     figures = scraped(client)
     assert figures[("tunix_rt_lease_losses_total", ())] == 2
@@ -84,21 +86,21 @@ def test_metrics_count_lease_losses_and_waits_from_the_database(store: Store, cl
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Store]:
+def shared(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Home]:
     """A store for what does not depend on the database."""
     home = tmp_path_factory.mktemp("home")
     shutil.copy(sqlite_template, home / "tunix_rt.db")
-    opened = open_store(Settings(home=home))
+    opened = open_home(Settings(home=home))
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def http(shared: Store) -> TestClient:
+def http(shared: Home) -> TestClient:
     return TestClient(create_app(shared))
 
 
-def test_metrics_measure_requests_by_the_template_of_their_route(shared: Store) -> None:
+def test_metrics_measure_requests_by_the_template_of_their_route(shared: Home) -> None:
     client = TestClient(create_app(shared))
     for number in range(3):
         client.get(f"/api/traces/{number}")
@@ -111,7 +113,7 @@ def test_metrics_measure_requests_by_the_template_of_their_route(shared: Store) 
     assert figures[("process_resident_memory_bytes", ())] > 0
 
 
-def test_figures_are_read_once_a_second_at_most(store: Store) -> None:
+def test_figures_are_read_once_a_second_at_most(store: Home) -> None:
     now_s = [100.0]
     reader = FiguresReader(store, clock=lambda: now_s[0])
     assert reader.read().queue.num_waiting == 0
@@ -123,7 +125,7 @@ def test_figures_are_read_once_a_second_at_most(store: Store) -> None:
 
 
 def test_metrics_without_a_database_say_so_and_go_on(tmp_path: Path) -> None:
-    store = open_store(Settings(home=tmp_path))
+    store = open_home(Settings(home=tmp_path))
     http = TestClient(create_app(store))
     store.close()
     (tmp_path / "tunix_rt.db").unlink()
@@ -155,7 +157,7 @@ def test_any_other_request_id_is_replaced(http: TestClient, sent: str | bytes) -
     assert answered.isalnum()
 
 
-def test_even_a_bug_is_answered_with_its_request_id(shared: Store) -> None:
+def test_even_a_bug_is_answered_with_its_request_id(shared: Home) -> None:
     app = create_app(shared)
 
     @app.get("/bug")

@@ -11,7 +11,8 @@ from support.http import error_of
 from tunix_rt.api.access import TOKEN_COOKIE, Access
 from tunix_rt.api.app import create_app
 from tunix_rt.api.web import WebApp
-from tunix_rt.services.store import Store
+from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.tokens import create_token, revoke_token
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -88,24 +89,24 @@ def test_an_app_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     assert "make web" in page.text
 
 
-def test_another_build_of_the_app_can_be_served(store: Store, tmp_path: Path) -> None:
+def test_another_build_of_the_app_can_be_served(store: Home, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("another build")
     other = replace(store, settings=store.settings.model_copy(update={"web_dir": tmp_path}))
     assert TestClient(create_app(other)).get("/").text == "another build"
 
 
-def guarded(store: Store) -> TestClient:
+def guarded(store: Home) -> TestClient:
     return TestClient(create_app(store, Access()), base_url="https://localhost")
 
 
-def test_the_app_is_handed_out_without_a_token_and_its_data_is_not(store: Store) -> None:
+def test_the_app_is_handed_out_without_a_token_and_its_data_is_not(store: Home) -> None:
     http = guarded(store)
     assert http.get("/", headers=BROWSER).status_code in (200, 503)
     error_of(http.get("/api/session"), 401)
 
 
-def test_a_browser_signs_in_once_and_its_links_carry_the_token(store: Store) -> None:
-    http, (_, token) = guarded(store), create_token(store.tokens, "laptop", "read")
+def test_a_browser_signs_in_once_and_its_links_carry_the_token(store: Home) -> None:
+    http, (_, token) = guarded(store), create_token(TokenRepository(store.database), "laptop", "read")
     signed_in = http.post("/api/session", headers={"authorization": f"Bearer {token}"})
     assert signed_in.json() == {"scope": "read", "token_name": "laptop"}
     cookie = signed_in.headers["set-cookie"].lower()
@@ -116,29 +117,29 @@ def test_a_browser_signs_in_once_and_its_links_carry_the_token(store: Store) -> 
     error_of(http.get("/api/traces"), 401)
 
 
-def test_a_wrong_token_signs_nobody_in(store: Store) -> None:
+def test_a_wrong_token_signs_nobody_in(store: Home) -> None:
     refused = guarded(store).post("/api/session", headers={"authorization": "Bearer trt_00000000_guessed"})
     error_of(refused, 401)
     assert "set-cookie" not in refused.headers
 
 
-def test_a_cookie_that_has_ended_does_not_hide_the_page(store: Store) -> None:
-    made, token = create_token(store.tokens, "laptop", "read")
-    revoke_token(store.tokens, made.token_id)
+def test_a_cookie_that_has_ended_does_not_hide_the_page(store: Home) -> None:
+    made, token = create_token(TokenRepository(store.database), "laptop", "read")
+    revoke_token(TokenRepository(store.database), made.token_id)
     http = guarded(store)
     http.cookies.set(TOKEN_COOKIE, token)
     assert http.get("/", headers=BROWSER).status_code in (200, 503)
     error_of(http.get("/api/traces"), 401)
 
 
-def test_on_loopback_a_key_that_is_no_token_of_ours_is_not_kept(store: Store) -> None:
+def test_on_loopback_a_key_that_is_no_token_of_ours_is_not_kept(store: Home) -> None:
     http = TestClient(create_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
     passed = http.post("/api/session", headers={"authorization": "Bearer sk-anything"})
     assert passed.json() == {"scope": "admin"}
     assert "set-cookie" not in passed.headers
 
 
-def test_on_loopback_a_cookie_of_another_server_is_passed_over(store: Store) -> None:
+def test_on_loopback_a_cookie_of_another_server_is_passed_over(store: Home) -> None:
     http = TestClient(create_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
     http.cookies.set(TOKEN_COOKIE, "trt_00000000_other")
     assert http.get("/api/session").json() == {"scope": "admin"}

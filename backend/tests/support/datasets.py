@@ -11,9 +11,10 @@ from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.core.trace import Trace, canonical_json, trace_id
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.contamination import EvalSet
 from tunix_rt.services.dataset_building import build_dataset
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
 ALL_IN_TRAIN = {"train": 1.0}
@@ -62,9 +63,9 @@ def build(
     return build_dataset(DatasetSpec(**values), rows, datasets_dir=home / "datasets", evalsets=evalsets)
 
 
-def add(store: Store, rows: Sequence[StoredTrace]) -> None:
+def add(store: Home, rows: Sequence[StoredTrace]) -> None:
     """Put rows into a store."""
-    store.traces.add_many([(row.trace(), row.canonical) for row in rows])
+    TraceRepository(store.database).add_many([(row.trace(), row.canonical) for row in rows])
 
 
 def jsonl(*traces: Trace) -> bytes:

@@ -22,7 +22,7 @@ from tunix_rt.cli.main import app
 from tunix_rt.cli.submission_launcher import package_submission_command
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import TunixRTError
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 
 BLOCK = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```", re.M | re.S)
 SHELL = "console"
@@ -124,7 +124,7 @@ def run_elsewhere(command: str) -> bytes:
 def request(command: str) -> tuple[int, str]:
     """Send what `curl` would send to the app over the home: status and body."""
     asked = _request_of(shlex.split(command)[1:])
-    store = open_store(Settings())
+    store = open_home(Settings())
     try:
         with TestClient(create_app(store), base_url="http://127.0.0.1:8000") as client:
             answer = client.request(**asked)

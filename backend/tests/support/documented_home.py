@@ -14,9 +14,12 @@ from support.models import plain_model, sqlite_home
 from support.queued_runs import claimed, queued
 from support.submitting import SMALL_RECIPE
 from tunix_rt.core.trace import Trace, trace_from_text_steps
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.engines.base import TrainingJob, TrainingResult
 from tunix_rt.engines.records import RunRecords
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.tokens import create_token
 
 FINISHED = "20250131-142907-demo-3f2a"
@@ -83,12 +86,12 @@ def _lines(rows: Iterable[Any]) -> bytes:
 
 def write_home(template: Path, home: Path, work: Path) -> dict[str, str]:
     """Runs, evaluations, traces and a token in the home; returns what stands for the names of the pages."""
-    store = open_store(sqlite_home(template, home))
+    store = open_home(sqlite_home(template, home))
     try:
         _write_runs(store)
         _write_evaluations(store)
         add(store, [stored(REVIEWED), *sums(4)])
-        token, _ = create_token(store.tokens, "old-laptop", "read", lifetime=None)
+        token, _ = create_token(TokenRepository(store.database), "old-laptop", "read", lifetime=None)
     finally:
         store.close()
     scored = {name: _scored(work / f"{name}.jsonl") for name in ("theirs", "sevens")}
@@ -111,18 +114,18 @@ def write_home(template: Path, home: Path, work: Path) -> dict[str, str]:
     }
 
 
-def _write_runs(store: Store) -> None:
+def _write_runs(store: Home) -> None:
     claim = claimed(store, FINISHED)
     run_dir = trained_run(store.settings.home_dir, run_id=FINISHED, engine=ExportingEngine())
     evaluate(store.settings.home_dir, run_dir)
-    assert store.runs.finish(claim.lease, "succeeded", "Done.", exit_code=0)
+    assert RunRepository(store.database).finish(claim.lease, "succeeded", "Done.", exit_code=0)
     queued(store, QUEUED)
 
 
-def _write_evaluations(store: Store) -> None:
+def _write_evaluations(store: Home) -> None:
     for age, name in enumerate(("run-b", "run-a")):
         made = make_predictions("1110" * 10)
-        store.evaluations.add(make_evaluation(made, name=name, age_hours=age), made)
+        EvaluationRepository(store.database).add(make_evaluation(made, name=name, age_hours=age), made)
 
 
 def _scored(predictions: Path) -> str:

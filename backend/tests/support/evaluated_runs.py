@@ -10,8 +10,9 @@ from tunix_rt.core.evalset import EvalItem, evalset_hash, item_json
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.run_record import RunManifest, RunStatus
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.files.atomic import write_json_atomically
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 EVALSET = "sums"
 ITEMS = (
@@ -41,7 +42,7 @@ def completion(answer: str) -> str:
     return f"<reasoning>\n9 + 9 = 18\n</reasoning>\n<answer>{answer}</answer>"
 
 
-def store_answers(store: Store, name: str, answers: Mapping[str, str] = RIGHT, **values: Any) -> Evaluation:
+def store_answers(store: Home, name: str, answers: Mapping[str, str] = RIGHT, **values: Any) -> Evaluation:
     """An evaluation of the eval set, which is put into the home directory; its verdicts are all `wrong`."""
     store.settings.evalsets_dir.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{item_json(item)}\n" for item in ITEMS)
@@ -49,7 +50,7 @@ def store_answers(store: Store, name: str, answers: Mapping[str, str] = RIGHT, *
     made = [_wrong(item, answers[item.id]) for item in ITEMS]
     protocol = make_protocol(evalset_hash=evalset_hash(ITEMS))
     evaluation = make_evaluation(made, name=name, evalset=EVALSET, protocol=protocol, **values)
-    store.evaluations.add(evaluation, made)
+    EvaluationRepository(store.database).add(evaluation, made)
     return evaluation
 
 

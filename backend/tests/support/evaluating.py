@@ -15,7 +15,7 @@ from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRe
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_texts import EvaluationProgress
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 
 GREEDY = Decoding(max_new_tokens=24)
 SAMPLED = Decoding(temperature=1.0, num_samples=2, seed=3, max_new_tokens=24)
@@ -104,8 +104,8 @@ class Exam:
     def settings(self) -> Settings:
         return self.workshop.settings
 
-    def store(self) -> Store:
-        return open_store(self.settings)
+    def store(self) -> Home:
+        return open_home(self.settings)
 
     def request(self, model: str | Path, output: str | None = None, **values: Any) -> EvaluationRequest:
         given: dict[str, Any] = {

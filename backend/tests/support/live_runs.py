@@ -7,18 +7,19 @@ from typing import Any
 
 from support.queued_runs import claimed
 from tunix_rt.core.run_record import RunStatus
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir, keep_json_lines
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.cursors import Cursor
 from tunix_rt.services.runs.following import RunWatch
 from tunix_rt.services.runs.live import LiveMessage, RunReader
-from tunix_rt.services.store import Store
 
 
 class WrittenRun:
     """A run in the hands of a worker that does nothing but what the test says."""
 
-    def __init__(self, store: Store, run_id: str = "run-1") -> None:
+    def __init__(self, store: Home, run_id: str = "run-1") -> None:
         self.run_id = run_id
         self._store = store
         self._lease = claimed(store, run_id).lease
@@ -46,10 +47,10 @@ class WrittenRun:
         keep_json_lines(self.run_dir.events, lambda line: True)
 
     def note(self, message: str) -> None:
-        assert self._store.runs.event(self._lease, "warning", message)
+        assert RunRepository(self._store.database).event(self._lease, "warning", message)
 
     def finish(self, status: RunStatus = "succeeded") -> None:
-        assert self._store.runs.finish(self._lease, status, "It ended.", exit_code=0)
+        assert RunRepository(self._store.database).finish(self._lease, status, "It ended.", exit_code=0)
 
     def metrics(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.run_dir.metrics.read_text().splitlines()]

@@ -7,10 +7,10 @@ from typing import Any
 
 from support.run_dirs import finished_run
 from tunix_rt.config.settings import Settings
-from tunix_rt.core.models.version import Lineage, ModelVersion, NewVersion
+from tunix_rt.core.models.version import ModelLineage, ModelVersion, NewVersion
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.registering import register_run
-from tunix_rt.services.store import Store
 
 
 def sqlite_home(template: Path, home: Path) -> Settings:
@@ -27,12 +27,12 @@ def new_version(content: str = "a", **values: Any) -> NewVersion:
         "content_hash": content * 64,
         "size_bytes": 7_000_000_000,
         "num_files": 3,
-        "lineage": Lineage(dataset="demo-v1"),
+        "lineage": ModelLineage(dataset="demo-v1"),
     }
     return NewVersion(**defaults | values)
 
 
-def succeeded_run(store: Store, run_id: str = "first", *, weights: str = "weights", **values: Any) -> RunDir:
+def succeeded_run(store: Home, run_id: str = "first", *, weights: str = "weights", **values: Any) -> RunDir:
     """A run of the home directory whose `model/` looks like one."""
     run_dir = finished_run(store.settings.runs_dir / run_id, **values)
     if (run_dir.model / "model.safetensors").exists():
@@ -45,7 +45,7 @@ def succeeded_run(store: Store, run_id: str = "first", *, weights: str = "weight
     return run_dir
 
 
-def registered(store: Store, name: str = "demo", run_id: str = "first", **values: Any) -> ModelVersion:
+def registered(store: Home, name: str = "demo", run_id: str = "first", **values: Any) -> ModelVersion:
     """A version of a run that has just been made."""
     succeeded_run(store, run_id, **{"weights": f"weights of {run_id}"} | values)
     return register_run(store, name, run_id).version

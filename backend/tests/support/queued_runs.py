@@ -7,7 +7,8 @@ from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import Claim, RunDetail
 from tunix_rt.core.runs.store_types import NewRun
 from tunix_rt.core.runs.worker import Slot, Worker
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.services.home import Home
 
 NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)
 ANY_SLOT = (Slot(device="auto"),)
@@ -30,27 +31,27 @@ def new_run(run_id: str = "run-1", *, sweep_id: str | None = None, **request: An
     )
 
 
-def queued(store: Store, run_id: str = "run-1", **request: Any) -> RunDetail:
+def queued(store: Home, run_id: str = "run-1", **request: Any) -> RunDetail:
     """The same, in the queue."""
-    return store.runs.add(new_run(run_id, **request))
+    return RunRepository(store.database).add(new_run(run_id, **request))
 
 
-def claimed(store: Store, run_id: str = "run-1", worker_id: str = "worker-a", **request: Any) -> Claim:
+def claimed(store: Home, run_id: str = "run-1", worker_id: str = "worker-a", **request: Any) -> Claim:
     """The same, in the hands of a worker."""
     queued(store, run_id, **request)
-    claim = store.runs.claim(worker_id, ANY_SLOT)
+    claim = RunRepository(store.database).claim(worker_id, ANY_SLOT)
     assert claim is not None
     assert claim.run.run_id == run_id
     return claim
 
 
-def kinds(store: Store, run_id: str = "run-1") -> list[str]:
+def kinds(store: Home, run_id: str = "run-1") -> list[str]:
     """What happened to a run, in order; the events are numbered without a gap."""
-    num_before = store.runs.status_of(run_id).num_events
-    events = store.runs.events(run_id)
+    num_before = RunRepository(store.database).status_of(run_id).num_events
+    events = RunRepository(store.database).events(run_id)
     assert [event.sequence for event in events] == list(range(len(events)))
     # A worker may add one between two looks.
-    assert num_before <= len(events) <= store.runs.status_of(run_id).num_events
+    assert num_before <= len(events) <= RunRepository(store.database).status_of(run_id).num_events
     return [event.kind for event in events]
 
 

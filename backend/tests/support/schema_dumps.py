@@ -29,11 +29,21 @@ from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule
 from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.core.models.version import NewModel
 from tunix_rt.core.sweeps.sweep import Trial
+from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.engine import open_engine, writing
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.flags import FlagRepository
+from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.db.migrate import upgrade
-from tunix_rt.db.sweeps import Decision
+from tunix_rt.db.models import ModelRepository
+from tunix_rt.db.preferences import PreferenceRepository
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.sweeps import Decision, SweepRepository
+from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_trace
-from tunix_rt.services.store import Store, store_over
 
 DUMPS = Path(__file__).parents[1] / "golden" / "schemas"
 _ID = UUID("01234567-89ab-8def-8123-456789abcdef")
@@ -81,49 +91,53 @@ def load_dump(engine: Engine, revision: str) -> None:
             connection.invalidate()
 
 
-def fill(store: Store, revision: str) -> None:
+def fill(store: Home, revision: str) -> None:
     """A few real rows in every table of the revision."""
     for prompt, result in (("Wie viele \u00c4pfel?", "5"), ("Isn't it wrong?", "6")):
-        stored, _ = store.traces.add(
+        stored, _ = TraceRepository(store.database).add(
             make_trace(prompt, [f"2 + 3 = {result}"], result, source="sums", level=3)
         )
-        score_trace(store.traces, stored.id)
-    store.traces.add(make_trace("Is this one unscored?"))
+        score_trace(TraceRepository(store.database), stored.id)
+    TraceRepository(store.database).add(make_trace("Is this one unscored?"))
     if revision >= "0002":
         predictions = make_predictions("10?")
         evaluation = make_evaluation(predictions)
-        store.evaluations.add(evaluation, predictions)
-        store.baselines.put(Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON))
+        EvaluationRepository(store.database).add(evaluation, predictions)
+        BaselineRepository(store.database).put(
+            Baseline(name="main", evaluation_id=evaluation.evaluation_id, created_at=NOON)
+        )
     if revision >= "0003":
         _fill_queue(store)
         _fill_registry(store)
         _fill_sweeps(store)
-        store.tokens.add(ApiToken(token_id="ci", name="CI", scope="read", created_at=NOON), "0" * 64)
+        TokenRepository(store.database).add(
+            ApiToken(token_id="ci", name="CI", scope="read", created_at=NOON), "0" * 64
+        )
     if revision >= "0004":
-        store.gate_checks.add(_GATE_CHECK)
+        GateCheckRepository(store.database).add(_GATE_CHECK)
     if revision >= "0005":
-        store.preferences.add(_VOTE)
+        PreferenceRepository(store.database).add(_VOTE)
 
 
-def _fill_queue(store: Store) -> None:
-    store.workers.register(make_worker())
+def _fill_queue(store: Home) -> None:
+    WorkerRepository(store.database).register(make_worker())
     claim = claimed(store, "taken")
-    store.runs.start(claim.lease, "The engine has begun.", {"attempt": 1})
+    RunRepository(store.database).start(claim.lease, "The engine has begun.", {"attempt": 1})
     queued(store, "waiting", priority=5)
-    store.flags.set_queue_paused(True)
+    FlagRepository(store.database).set_queue_paused(True)
 
 
-def _fill_registry(store: Store) -> None:
-    store.models.create(NewModel(name="sums", description="Adds."))
-    store.models.add_version("sums", new_version())
-    store.models.set_alias(ModelReference("sums"), "champion")
-    store.models.set_tag(ModelReference("sums"), "stage", "tried")
+def _fill_registry(store: Home) -> None:
+    ModelRepository(store.database).create(NewModel(name="sums", description="Adds."))
+    ModelRepository(store.database).add_version("sums", new_version())
+    ModelRepository(store.database).set_alias(ModelReference("sums"), "champion")
+    ModelRepository(store.database).set_tag(ModelReference("sums"), "stage", "tried")
 
 
-def _fill_sweeps(store: Store) -> None:
+def _fill_sweeps(store: Home) -> None:
     sweep = make_sweep()
-    store.sweeps.add(sweep)
-    store.sweeps.move(sweep.sweep_id, "running", NOON)
+    SweepRepository(store.database).add(sweep)
+    SweepRepository(store.database).move(sweep.sweep_id, "running", NOON)
     trial = Trial(
         number=0,
         run_id="taken",
@@ -133,14 +147,14 @@ def _fill_sweeps(store: Store) -> None:
         created_at=NOON,
     )
     remembered = Decision(num_known=0, records=[{"op_code": 0}], trials=[trial], best_run_id="taken")
-    assert store.sweeps.commit(sweep.sweep_id, remembered)
+    assert SweepRepository(store.database).commit(sweep.sweep_id, remembered)
 
 
 def _made(url: str, revision: str) -> None:
     engine = open_engine(url)
     with writing(engine) as connection:
         upgrade(connection, revision)
-    fill(store_over(engine, Settings(home=DUMPS / "unused")), revision)
+    fill(Home(Settings(home=DUMPS / "unused"), engine), revision)
     with writing(engine) as connection:
         connection.execute(text("UPDATE traces SET created_at = '2025-01-31 12:00:00+00:00'"))
     engine.dispose()

@@ -6,7 +6,8 @@ from support.builders import make_trace
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import canonical_json
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.db.traces import TraceRepository
+from tunix_rt.services.home import Home, open_home
 
 
 def apple_lines(count: int) -> list[str]:
@@ -19,24 +20,26 @@ def apple_lines(count: int) -> list[str]:
     ]
 
 
-def stored_lines(store: Store, **criteria: str) -> set[str]:
-    return {found.canonical for found in store.traces.iter_selected(TraceFilter(**criteria))}
+def stored_lines(store: Home, **criteria: str) -> set[str]:
+    return {
+        found.canonical for found in TraceRepository(store.database).iter_selected(TraceFilter(**criteria))
+    }
 
 
-def num_stored(store: Store) -> int:
-    return store.traces.list(TraceFilter(), limit=1, offset=0).total
+def num_stored(store: Home) -> int:
+    return TraceRepository(store.database).list(TraceFilter(), limit=1, offset=0).total
 
 
 def assert_consistent(settings: Settings, lines: list[str]) -> int:
     """Only whole traces, and every index agrees with them; how many there are."""
-    store = open_store(settings)
+    store = open_home(settings)
     found = stored_lines(store)
     assert found <= set(lines)
     assert stored_lines(store, query="apples") == found
     assert stored_lines(store, source="sums") == found
     assert num_stored(store) == len(found)
-    if store.engine.dialect.name == "sqlite":
-        with store.engine.connect() as connection:
+    if store.database.dialect.name == "sqlite":
+        with store.database.connect() as connection:
             assert connection.execute(text("PRAGMA integrity_check")).scalar_one() == "ok"
             assert not connection.execute(text("PRAGMA foreign_key_check")).all()
     store.close()

@@ -3,38 +3,30 @@
 import os
 import signal
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from tunix_rt.config.settings import load_settings
-from tunix_rt.core.runs.run import RunDetail
-from tunix_rt.core.runs.store_types import NewRun
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.sweeps import Decision, SweepRepository
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.sweeps.advancing import advance
 from tunix_rt.services.sweeps.deciding import Decider
 
 
-class SweepsThatDie(SweepRepository):
-    """Dies by SIGKILL right after a decision is stored."""
+def die_after(repository: type, method: str) -> None:
+    """Let this process die by SIGKILL right after the method has done its work."""
+    original = getattr(repository, method)
 
-    def commit(self, sweep_id: str, decision: Decision) -> bool:
-        super().commit(sweep_id, decision)
+    def dying(*args: Any) -> None:
+        original(*args)
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("still alive")
 
-
-class RunsThatDie(RunRepository):
-    """Dies by SIGKILL right after a run is submitted."""
-
-    def add(self, run: NewRun) -> RunDetail:
-        super().add(run)
-        os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError("still alive")
+    setattr(repository, method, dying)
 
 
-def decide(store: Store, sweep_id: str) -> None:
+def decide(store: Home, sweep_id: str) -> None:
     """Ask for trials until the budget is spent, against whoever does the same."""
     while True:
         decider = Decider(store, sweep_id, datetime.now(UTC))
@@ -46,11 +38,13 @@ def decide(store: Store, sweep_id: str) -> None:
 
 def main(mode: str, sweep_id: str) -> None:
     """Do what `mode` says with one sweep of the store that the environment names."""
-    store = open_store(load_settings())
+    store = open_home(load_settings())
     if mode == "die-after-deciding":
-        advance(replace(store, sweeps=SweepsThatDie(store.engine)), sweep_id)
+        die_after(SweepRepository, "commit")
+        advance(store, sweep_id)
     elif mode == "die-after-submitting":
-        advance(replace(store, runs=RunsThatDie(store.engine)), sweep_id)
+        die_after(RunRepository, "add")
+        advance(store, sweep_id)
     else:
         sys.stdin.readline()  # Until everybody is ready.
         decide(store, sweep_id)

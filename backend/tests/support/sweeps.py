@@ -10,7 +10,9 @@ from tunix_rt.core.runs.run import Claim, RunDetail
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.controlling import start
 from tunix_rt.services.sweeps.creating import create
 
@@ -51,7 +53,7 @@ def make_sweep(sweep_id: str = "rates-0", **keys: Any) -> Sweep:
     )
 
 
-def started(store: Store, **keys: Any) -> str:
+def started(store: Home, **keys: Any) -> str:
     """A sweep that runs, over a dataset of eight rows; its id."""
     with_rows(store)
     sweep_id = create(store, make_spec(**keys)).sweep_id
@@ -59,23 +61,25 @@ def started(store: Store, **keys: Any) -> str:
     return sweep_id
 
 
-def with_rows(store: Store) -> None:
+def with_rows(store: Home) -> None:
     """Build the dataset that the recipe names: small, so that planning a trial takes no time."""
     build(store.settings.home_dir, sums(8))
 
 
-def claim_next(store: Store) -> Claim:
+def claim_next(store: Home) -> Claim:
     """Be the worker that takes the next run."""
-    claim = store.runs.claim("worker-a", (Slot(),))
+    claim = RunRepository(store.database).claim("worker-a", (Slot(),))
     assert claim is not None
     return claim
 
 
-def train_next(store: Store, value: Callable[[RunDetail], float]) -> RunDetail:
+def train_next(store: Home, value: Callable[[RunDetail], float]) -> RunDetail:
     """Be the worker that takes the next run and trains it in no time, to the loss that `value` gives."""
     claim = claim_next(store)
     figures = figures_of(value(claim.run))
-    assert store.runs.finish(claim.lease, "succeeded", "Done.", exit_code=0, figures=figures)
+    assert RunRepository(store.database).finish(
+        claim.lease, "succeeded", "Done.", exit_code=0, figures=figures
+    )
     return claim.run
 
 
@@ -91,11 +95,13 @@ def figures_of(loss: float) -> RunFigures:
     )
 
 
-def fail_next(store: Store, code: str = "config") -> RunDetail:
+def fail_next(store: Home, code: str = "config") -> RunDetail:
     """Be the worker whose next run fails."""
     claim = claim_next(store)
     failure = RunFailure(code=code, detail=f"It is {code}.", next_step="Mend it.")
-    assert store.runs.finish(claim.lease, "failed", "Failed.", exit_code=2, failure=failure)
+    assert RunRepository(store.database).finish(
+        claim.lease, "failed", "Failed.", exit_code=2, failure=failure
+    )
     return claim.run
 
 
@@ -105,6 +111,6 @@ def rate_of(run: RunDetail) -> float:
     return float(training["learning_rate"])
 
 
-def statuses(store: Store, sweep_id: str) -> list[str]:
+def statuses(store: Home, sweep_id: str) -> list[str]:
     """Of the trials, in order."""
-    return [trial.status for trial in store.sweeps.get(sweep_id).trials]
+    return [trial.status for trial in SweepRepository(store.database).get(sweep_id).trials]

@@ -5,21 +5,22 @@ from uuid import uuid4
 from support.queued_runs import ANY_SLOT
 from tunix_rt.core.tasks.request import EvaluateModel, ExportModel
 from tunix_rt.core.tasks.task import Task, TaskClaim
-from tunix_rt.services.store import Store
+from tunix_rt.db.tasks import TaskRepository
+from tunix_rt.services.home import Home
 
 EVALUATE = EvaluateModel(kind="evaluation", model="sums", eval_set="eval_v2")
 EXPORT = ExportModel(kind="export", model="sums", form="zip")
 
 
-def queued_task(store: Store, request: EvaluateModel | ExportModel = EVALUATE, model: str = "sums:1") -> Task:
+def queued_task(store: Home, request: EvaluateModel | ExportModel = EVALUATE, model: str = "sums:1") -> Task:
     """A task that waits for a worker."""
-    return store.tasks.add(uuid4(), model, request)
+    return TaskRepository(store.database).add(uuid4(), model, request)
 
 
-def claimed_task(store: Store, request: EvaluateModel | ExportModel = EVALUATE) -> TaskClaim:
+def claimed_task(store: Home, request: EvaluateModel | ExportModel = EVALUATE) -> TaskClaim:
     """A task in the hands of a worker."""
     task = queued_task(store, request)
-    claim = store.tasks.claim("worker-a", ANY_SLOT)
+    claim = TaskRepository(store.database).claim("worker-a", ANY_SLOT)
     assert claim is not None
     assert claim.task.task_id == task.task_id
     return claim

@@ -5,9 +5,9 @@ from contextlib import closing
 
 from support.workers import ANY, ProgramExecutor, quick
 from tunix_rt.config.settings import load_settings
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 from tunix_rt.worker.loop import WorkerLoop, work
 
 if __name__ == "__main__":
-    with closing(open_store(quick(load_settings()))) as store:
+    with closing(open_home(quick(load_settings()))) as store:
         sys.exit(work(WorkerLoop(store, ANY, ProgramExecutor(sys.argv[1]))))

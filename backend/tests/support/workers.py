@@ -14,7 +14,8 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.core.runs.worker import Slot
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.services.home import Home
 from tunix_rt.worker.executors.base import Job
 from tunix_rt.worker.executors.local import LocalChild, LocalExecutor
 from tunix_rt.worker.loop import WorkerLoop
@@ -78,7 +79,7 @@ def quick(settings: Settings, **values: object) -> Settings:
 
 @contextmanager
 def working(
-    store: Store, program: str, *, slots: Sequence[Slot] = ANY, evaluation: str = "", **values: object
+    store: Home, program: str, *, slots: Sequence[Slot] = ANY, evaluation: str = "", **values: object
 ) -> Iterator[WorkerLoop]:
     """A worker in this process, until the context ends; `values` are settings of its own."""
     own = replace(store, settings=quick(store.settings, **values))
@@ -99,12 +100,12 @@ def start_worker(settings: Settings, program: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, env=environment(settings, PYTHONPATH=":".join(sys.path)))
 
 
-def ended_as(store: Store, status: RunStatus, run_id: str = "run-1") -> RunDetail:
+def ended_as(store: Home, status: RunStatus, run_id: str = "run-1") -> RunDetail:
     """The run, once it has this status."""
-    wait_for(lambda: store.runs.status_of(run_id).status == status)
-    return store.runs.get(run_id)
+    wait_for(lambda: RunRepository(store.database).status_of(run_id).status == status)
+    return RunRepository(store.database).get(run_id)
 
 
-def run_path(store: Store, name: str, run_id: str = "run-1") -> Path:
+def run_path(store: Home, name: str, run_id: str = "run-1") -> Path:
     """A file that the toy engine writes."""
     return store.settings.runs_dir / run_id / name

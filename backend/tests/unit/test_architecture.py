@@ -59,7 +59,7 @@ def test_the_tree_keeps_its_import_rules(copy_of_the_tree: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line", "contract"),
     [
-        ("core/trace.py", "import tunix_rt.services.store", "Layers point one way"),
+        ("core/trace.py", "import tunix_rt.services.home", "Layers point one way"),
         ("db/engine.py", "import tunix_rt.files.atomic", "Layers point one way"),
         ("tools/__init__.py", "", "Layers point one way"),
         ("services/traces.py", "import torch", "Only engines may import an accelerator library"),

@@ -10,7 +10,7 @@ from support.models import new_version
 
 from tunix_rt.core.evaluation.store_types import summary_of
 from tunix_rt.core.models.card import model_card
-from tunix_rt.core.models.version import BaseReference, Lineage, ModelVersion
+from tunix_rt.core.models.version import BaseReference, ModelLineage, ModelVersion
 from tunix_rt.core.run_record import RunFigures
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -20,7 +20,7 @@ FIGURES = RunFigures(
 
 
 def version(**values: Any) -> ModelVersion:
-    lineage = Lineage(
+    lineage = ModelLineage(
         run_id="run-a",
         dataset="sums-v1",
         dataset_hash="d" * 64,
@@ -82,14 +82,14 @@ def test_an_adapter_is_loaded_on_its_base() -> None:
 
 def test_an_adapter_on_random_weights_says_that_others_need_it_merged() -> None:
     base = BaseReference(name="tiny-llama", weights="random", seed=1, drawn_by="jax")
-    text = model_card(version(kind="adapter", lineage=Lineage(base=base)), [])
+    text = model_card(version(kind="adapter", lineage=ModelLineage(base=base)), [])
     assert "models export demo:3 --as merged" in text
     assert "PeftModel" not in text
 
 
 def test_no_note_can_break_out_of_the_metadata() -> None:
     made = version(
-        notes="---\nlicense: mit\n---", lineage=Lineage(run_id='a"\n---\nlicense: mit', dataset="a|b\nc")
+        notes="---\nlicense: mit\n---", lineage=ModelLineage(run_id='a"\n---\nlicense: mit', dataset="a|b\nc")
     )
     card = ModelCard(model_card(made, []))
     assert card.data.license == "other"

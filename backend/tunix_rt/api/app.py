@@ -46,12 +46,13 @@ from tunix_rt.api.routes.tunix import router as tunix_router
 from tunix_rt.api.routes.xray import router as xray_router
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.config.settings import Settings
+from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.services.demo_project import DemoProject
 from tunix_rt.services.doctor import examine
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis
 from tunix_rt.services.serving.pool import ModelPool
 from tunix_rt.services.serving.starting import process_starter
-from tunix_rt.services.store import Store, open_store
 
 # Looked through in this order: what is asked for most stands first.
 ROUTERS = (
@@ -86,14 +87,14 @@ ROUTERS = (
 
 def app_to_serve(settings: Settings, host: str) -> FastAPI:
     """The HTTP surface for a server that listens on `host`: it checks whom it answers."""
-    return create_app(open_store(settings), access_to(settings, host))
+    return create_app(open_home(settings), access_to(settings, host))
 
 
-def create_app(store: Store, access: Access | None = None) -> FastAPI:
+def create_app(home: Home, access: Access | None = None) -> FastAPI:
     """The HTTP surface over `store`, which is closed when the server stops.
 
     Args:
-        store: What is served.
+        home: What is served.
         access: Whom it answers. None: everybody, for use within one process.
     """
 
@@ -103,7 +104,7 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
         await app.state.live.close()
         await app.state.models.close()
         await to_thread.run_sync(app.state.demo.close)
-        store.close()
+        home.close()
 
     # The API's description at /docs loads nothing from elsewhere.
     app = FastAPIOffline(
@@ -113,27 +114,27 @@ def create_app(store: Store, access: Access | None = None) -> FastAPI:
         summary="Reasoning traces to a small language model that shows its work, with proof.",
         lifespan=lifespan,
     )
-    app.state.store = store
+    app.state.home = home
     # Set when the server is told to stop: whatever streams ends.
     app.state.stopping = threading.Event()
-    app.state.live = LiveRuns(store, app.state.stopping)
-    app.state.models = ModelPool(store.settings, process_starter(store.settings))
-    app.state.measurements = Measurements(store)
-    app.state.demo = DemoProject(store.settings)
-    app.state.doctor = KeptDiagnosis(partial(examine, store.settings))
-    _add_checks(app, store, access)
+    app.state.live = LiveRuns(home, app.state.stopping)
+    app.state.models = ModelPool(home.settings, process_starter(home.settings))
+    app.state.measurements = Measurements(home)
+    app.state.demo = DemoProject(home.settings)
+    app.state.doctor = KeptDiagnosis(partial(examine, home.settings))
+    _add_checks(app, home, access)
     install_error_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
-    app.router.default = WebApp(app.router.default, store.settings.web_dir or BUILT)
+    app.router.default = WebApp(app.router.default, home.settings.web_dir or BUILT)
     return app
 
 
-def _add_checks(app: FastAPI, store: Store, access: Access | None) -> None:
+def _add_checks(app: FastAPI, home: Home, access: Access | None) -> None:
     # The one that is added last sees a request first.
-    app.add_middleware(BodyLimit, limit_of=body_limit_of(store.settings))
+    app.add_middleware(BodyLimit, limit_of=body_limit_of(home.settings))
     if access is not None:
-        app.add_middleware(TokenCheck, tokens=store.tokens, access=access)
+        app.add_middleware(TokenCheck, tokens=TokenRepository(home.database), access=access)
         app.add_middleware(OwnHostOnly, hosts=access.hosts)
     app.add_middleware(OpenAIErrors)
     app.add_middleware(RequestLog, measurements=app.state.measurements)

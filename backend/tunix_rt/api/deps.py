@@ -8,19 +8,19 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
-async def get_store(request: Request) -> Store:
+async def get_home(request: Request) -> Home:
     """The store that the app was made with."""
-    store: Store = request.app.state.store
-    return store
+    home: Home = request.app.state.home
+    return home
 
 
-async def get_traces(store: Annotated[Store, Depends(get_store)]) -> TraceRepository:
+async def get_traces(home: Annotated[Home, Depends(get_home)]) -> TraceRepository:
     """The trace repository of that store."""
-    return store.traces
+    return TraceRepository(home.database)
 
 
-OpenStore = Annotated[Store, Depends(get_store)]
+OpenHome = Annotated[Home, Depends(get_home)]
 Traces = Annotated[TraceRepository, Depends(get_traces)]

@@ -14,9 +14,9 @@ import anyio
 
 from tunix_rt.api.sse import sse_message
 from tunix_rt.core.errors import TunixRTError
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.following import LOOK_EVERY_S, RunWatch
 from tunix_rt.services.runs.live import LiveMessage, RunReader
-from tunix_rt.services.store import Store
 
 HEARTBEAT_S = 5.0
 _MAX_THREADS = 4
@@ -51,17 +51,15 @@ class Follower:
 class LiveRuns:
     """The followers of one server. Everything but reading happens in its event loop."""
 
-    def __init__(
-        self, store: Store, stopping: threading.Event, *, look_every_s: float = LOOK_EVERY_S
-    ) -> None:
+    def __init__(self, home: Home, stopping: threading.Event, *, look_every_s: float = LOOK_EVERY_S) -> None:
         """Nothing is followed yet.
 
         Args:
-            store: of the runs.
+            home: of the runs.
             stopping: set when the server is told to stop: every stream ends soon after.
             look_every_s: how often a run is looked at.
         """
-        self._store = store
+        self._home = home
         self._stopping = stopping
         self._look_every_s = look_every_s
         self._followers: dict[str, Follower] = {}
@@ -129,7 +127,7 @@ class LiveRuns:
             del self._followers[run_id]
 
     async def _open(self, run_id: str) -> RunWatch:
-        return await anyio.to_thread.run_sync(RunWatch, self._store, run_id, limiter=self._threads)
+        return await anyio.to_thread.run_sync(RunWatch, self._home, run_id, limiter=self._threads)
 
     async def _follow(self, follower: Follower) -> None:
         await asyncio.wait([follower.opening])

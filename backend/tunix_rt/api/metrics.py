@@ -15,8 +15,8 @@ from prometheus_client.registry import Collector
 from tunix_rt import __version__
 from tunix_rt.core.errors import StorageError
 from tunix_rt.db.queue_figures import WAIT_BUCKETS_S, QueueFigures
+from tunix_rt.services.home import Home
 from tunix_rt.services.metrics import FiguresReader
-from tunix_rt.services.store import Store
 
 _LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -24,7 +24,7 @@ _LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 class Measurements:
     """The measurements of one app, in a registry of its own."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, home: Home) -> None:
         self.registry = CollectorRegistry()
         self.latency_s = Histogram(
             "tunix_rt_request_duration_seconds",
@@ -39,7 +39,7 @@ class Measurements:
         about = Gauge("tunix_rt_info", "The version that is running.", ("version",), registry=self.registry)
         about.labels(__version__).set(1)
         ProcessCollector(registry=self.registry)
-        self.registry.register(_Service(FiguresReader(store)))
+        self.registry.register(_Service(FiguresReader(home)))
         # Found once: there are as many as routes, and looking one up takes longer than to count.
         self._latency_of = lru_cache(maxsize=None)(self.latency_s.labels)
 

@@ -7,7 +7,7 @@ from typing import Any
 from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.db.engine import open_engine
-from tunix_rt.services.store import store_over
+from tunix_rt.services.home import Home
 
 
 def openapi_document() -> dict[str, Any]:
@@ -16,7 +16,7 @@ def openapi_document() -> dict[str, Any]:
     Example:
         openapi_document()["paths"]["/api/health"]["get"]
     """
-    return create_app(store_over(open_engine("sqlite://"), Settings())).openapi()
+    return create_app(Home(Settings(), open_engine("sqlite://"))).openapi()
 
 
 if __name__ == "__main__":

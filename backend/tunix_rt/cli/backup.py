@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, counted, err, print_json, say
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.backup import BackupManifest
 from tunix_rt.services.backup import make_backup
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.restoring import restore_backup
 
 BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup: a zip file.")]
@@ -23,8 +23,8 @@ Home = Annotated[
 
 def backup(file: BackupFile, with_checkpoints: WithCheckpoints = False, as_json: JsonFlag = False) -> None:
     """Write database and home into one file, while everything goes on. docs/operations.md explains it."""
-    with open_store() as store, err.status("reading the database") as status:
-        manifest = make_backup(store, file, with_checkpoints=with_checkpoints, on_file=status.update)
+    with opened_home() as opened, err.status("reading the database") as status:
+        manifest = make_backup(opened, file, with_checkpoints=with_checkpoints, on_file=status.update)
     _report(manifest, f"{file} holds", as_json=as_json)
 
 

@@ -4,15 +4,18 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.gate_options import Alpha, MaxUnscored, Protect, rule_changes
 from tunix_rt.cli.gate_view import protected_text, rule_text
 from tunix_rt.cli.output import JsonFlag, print_json, print_table, say
 from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule
 from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.evals.gating import changed_rule
 from tunix_rt.services.evaluations import find_evaluation
 from tunix_rt.services.gating import set_baseline
+from tunix_rt.services.home import opened_home
 
 _ID_CHARS = 8
 _TIME = "%Y-%m-%d %H:%M"
@@ -36,9 +39,9 @@ def set_(
 ) -> None:
     """Name an evaluation, with the rule for what comes after it. A name in use moves, with a new rule."""
     rule = changed_rule(GateRule(), rule_changes(protect, alpha, max_unscored))
-    with open_store() as store:
-        found = find_evaluation(store, evaluation)
-        baseline = set_baseline(store, name, found, rule)
+    with opened_home() as home:
+        found = find_evaluation(home, evaluation)
+        baseline = set_baseline(home, name, found, rule)
     if as_json:
         print_json(baseline.to_json())
         return
@@ -49,12 +52,15 @@ def set_(
 
 def list_(as_json: JsonFlag = False) -> None:
     """List the baselines."""
-    with open_store() as store:
-        found = store.baselines.list()
+    with opened_home() as home:
+        found = BaselineRepository(home.database).list()
         if as_json:
             print_json({"data": [baseline.to_json() for baseline in found]})
             return
-        rows = [_row(baseline, store.evaluations.get(baseline.evaluation_id)) for baseline in found]
+        rows = [
+            _row(baseline, EvaluationRepository(home.database).get(baseline.evaluation_id))
+            for baseline in found
+        ]
     if not rows:
         say("There are no baselines yet. Make one: tunix-rt baselines set NAME EVALUATION")
         return
@@ -75,8 +81,8 @@ def _row(baseline: Baseline, evaluation: Evaluation) -> tuple[object, ...]:
 
 def history(name: HistoryName = None, limit: HistoryLimit = 20, as_json: JsonFlag = False) -> None:
     """The verdicts of the gate, newest first."""
-    with open_store() as store:
-        page = store.gate_checks.list(name, limit=limit, offset=0)
+    with opened_home() as home:
+        page = GateCheckRepository(home.database).list(name, limit=limit, offset=0)
     if as_json:
         print_json({"data": [check.to_json() for check in page.data], "total": page.total})
     elif not page.data:
@@ -102,6 +108,6 @@ def _verdict_row(check: GateCheck) -> tuple[object, ...]:
 
 def remove(name: Name, as_json: JsonFlag = False) -> None:
     """Forget a baseline; its evaluation stays."""
-    with open_store() as store:
-        store.baselines.delete(name)
+    with opened_home() as home:
+        BaselineRepository(home.database).delete(name)
     print_json({"removed": name}) if as_json else say(f"Removed {name}; its evaluation stays.")

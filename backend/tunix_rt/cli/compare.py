@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from tunix_rt.cli.comparison_view import print_comparison, print_flips
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, print_json
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.comparison import Comparison
 from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.services.comparing import compare_evaluations
 from tunix_rt.services.evaluations import find_evaluation
+from tunix_rt.services.home import opened_home
 
 NUM_FLIPS_SHOWN = 5
 
@@ -41,9 +41,9 @@ def compare(
     as_json: JsonFlag = False,
 ) -> None:
     """Show what B lost and gained against A, with both texts, and whether chance explains it."""
-    with open_store() as store:
-        evaluations = find_evaluation(store, base), find_evaluation(store, other)
-        found = compare_evaluations(store, *evaluations, allow_different_protocols=allow_different_protocols)
+    with opened_home() as home:
+        evaluations = find_evaluation(home, base), find_evaluation(home, other)
+        found = compare_evaluations(home, *evaluations, allow_different_protocols=allow_different_protocols)
     if section is not None:
         found = _only_section(found, section)
     if as_json:

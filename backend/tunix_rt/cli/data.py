@@ -9,7 +9,6 @@ import typer
 from pydantic import BaseModel
 
 from tunix_rt.cli import data_options, data_view, filters, import_args
-from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, counted, print_json, progress_bar, say
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.errors import InvalidInputError
@@ -20,6 +19,7 @@ from tunix_rt.services.dataset_comparing import diff_datasets
 from tunix_rt.services.dataset_exporting import ExportFileType, ExportFormat, export_directory, open_export
 from tunix_rt.services.dataset_ingesting import default_name_and_version, ingest_file, named_file
 from tunix_rt.services.filtering import build_filter
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.importing import import_options
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of a dataset: NAME-VERSION.")]
@@ -81,7 +81,7 @@ def build(
         license=license,
         notes=note,
     )
-    with store() as opened, progress_bar("reading traces") as progress:
+    with opened_home() as opened, progress_bar("reading traces") as progress:
         outcome = build_from_store(opened, spec, progress=progress)
     print_json(_without_nulls(outcome)) if as_json else data_view.print_outcome(outcome)
 
@@ -128,7 +128,7 @@ def ingest(
         skip_invalid=skip_invalid,
         rejects_path=rejects,
     )
-    with store() as opened, progress_bar("reading traces") as progress:
+    with opened_home() as opened, progress_bar("reading traces") as progress:
         report = ingest_file(opened, named_file(file), options=options, spec=spec, on_build=progress)
     if as_json:
         print_json(report)

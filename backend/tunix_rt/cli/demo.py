@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store
 from tunix_rt.cli.demo_view import print_data, print_end, print_plan, print_result
 from tunix_rt.cli.engines import chosen_engine, load_engine
 from tunix_rt.cli.eval_view import EvaluationBar
@@ -20,7 +19,7 @@ from tunix_rt.services.demo_evaluation import (
     evaluate_random_weights,
 )
 from tunix_rt.services.demo_training import DEMO_DEVICE, DemoTraining, plan_demo_training
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home, opened_home
 
 STAGES: dict[Stage, str] = {
     "collect": "1/10 collecting worked arithmetic traces",
@@ -45,7 +44,7 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
     """
     start_s = time.monotonic()
     engine = load_engine(chosen_engine("auto", DEMO_DEVICE))
-    with store() as opened:
+    with opened_home() as opened:
         data = _data(opened)
         if not as_json:
             print_data(data)
@@ -77,7 +76,7 @@ def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
         raise typer.Exit(1)
 
 
-def _data(opened: Store) -> DemoData:
+def _data(opened: Home) -> DemoData:
     return build_demo_dataset(opened, on_stage=lambda stage: note(STAGES[stage]))
 
 

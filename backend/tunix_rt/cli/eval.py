@@ -6,7 +6,6 @@ from typing import Annotated, Literal, get_args
 import typer
 from pydantic import ValidationError
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.engines import EngineOption, WritingEngine, chosen_engine
 from tunix_rt.cli.eval_view import EvaluationBar, print_evaluation
 from tunix_rt.cli.output import JsonFlag, err, note, print_json
@@ -20,7 +19,7 @@ from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.services.evaluation_models import Weights
 from tunix_rt.services.evaluations import load_predictions
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home, opened_home
 
 Precision = Literal["auto", "float32", "bfloat16"]
 assert set(get_args(Precision)) == {"auto", *get_args(FloatFormat)}
@@ -114,30 +113,30 @@ def run(
 
 def evaluate_and_show(request: EvaluationRequest, engine: AskedEngine, *, as_json: bool) -> None:
     """Evaluate and print the result. Exit 1 when it says nothing about the model."""
-    with open_store() as store:
-        evaluation = evaluated(store, request, engine)
-        place = evaluation_dir(store.settings, evaluation, request.output).path
-        show(store, evaluation, place, as_json=as_json)
+    with opened_home() as home:
+        evaluation = evaluated(home, request, engine)
+        place = evaluation_dir(home.settings, evaluation, request.output).path
+        show(home, evaluation, place, as_json=as_json)
 
 
-def evaluated(store: Store, request: EvaluationRequest, asked: AskedEngine) -> Evaluation:
+def evaluated(home: Home, request: EvaluationRequest, asked: AskedEngine) -> Evaluation:
     """Evaluate, shown on standard error. Ctrl-C says what is kept and how to go on."""
     choice = chosen_engine(asked, request.device.name)
     note(str(choice))
     with EvaluationBar(err) as bar:
         try:
-            return evaluate(store, WritingEngine(choice.name), request, bar)
+            return evaluate(home, WritingEngine(choice.name), request, bar)
         except KeyboardInterrupt as error:
             note(f"stopped; {bar.num_done:,} texts are kept. The same command goes on where it stopped.")
             raise typer.Exit(130) from error
 
 
-def show(store: Store, evaluation: Evaluation, place: Path, *, as_json: bool) -> None:
+def show(home: Home, evaluation: Evaluation, place: Path, *, as_json: bool) -> None:
     """Print an evaluation. Exit 1 when it says nothing about the model."""
     if as_json:
         print_json({"directory": str(place), **evaluation.to_json()})
     else:
-        print_evaluation(evaluation, load_predictions(store, evaluation), place)
+        print_evaluation(evaluation, load_predictions(home, evaluation), place)
     if evaluation.scores.overall.num_scored == 0:
         note("nothing could be scored: every text failed, see the reasons above")
         raise typer.Exit(1)

@@ -5,19 +5,19 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.eval_records import Reference
 from tunix_rt.cli.output import JsonFlag, print_json, say
 from tunix_rt.services.evaluation_exporting import export_evaluation
 from tunix_rt.services.evaluations import find_evaluation
+from tunix_rt.services.home import opened_home
 
 To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory of the two files.")]
 
 
 def export(reference: Reference, to: To, as_json: JsonFlag = False) -> None:
     """Write `samples_*.jsonl`, a line an item, and `results_*.json`."""
-    with open_store() as store:
-        samples, results = export_evaluation(store, find_evaluation(store, reference), to)
+    with opened_home() as home:
+        samples, results = export_evaluation(home, find_evaluation(home, reference), to)
     if as_json:
         print_json({"samples": str(samples), "results": str(results)})
     else:

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.eval_judge_view import print_report
 from tunix_rt.cli.output import JsonFlag, counting_bar, print_json
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.rubric import JudgeModel, Prices
 from tunix_rt.evals.rubric.loading import load_rubric
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.rubric_judging import JudgingOptions, judge_api_key, judge_base_url, judge_evaluation
 
 Reference = Annotated[
@@ -60,16 +60,14 @@ def judge(
 
     loaded = load_rubric(rubric)
     options = JudgingOptions(max_items, seed, concurrency, _prices(price_in, price_out))
-    with open_store() as store:
-        url = judge_base_url(store.settings, base_url)
+    with opened_home() as home:
+        url = judge_base_url(home.settings, base_url)
         asked = JudgeModel(model=model, base_url=url, temperature=temperature, max_tokens=max_tokens)
         patience = Patience(timeout_s=timeout, requests_per_minute=requests_per_minute)
-        endpoint = ChatEndpoint(url, judge_api_key(store.settings), patience)
+        endpoint = ChatEndpoint(url, judge_api_key(home.settings), patience)
         try:
             with counting_bar("judging") as on_graded:
-                report, path = judge_evaluation(
-                    store, evaluation, endpoint, asked, loaded, options, on_graded
-                )
+                report, path = judge_evaluation(home, evaluation, endpoint, asked, loaded, options, on_graded)
         finally:
             endpoint.close()
     print_json(report.to_json()) if as_json else print_report(report, path)

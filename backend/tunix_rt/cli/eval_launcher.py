@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.engines import EngineOption
 from tunix_rt.cli.eval import decoding_of, evaluated, show
 from tunix_rt.cli.launchers import launch
@@ -15,6 +14,7 @@ from tunix_rt.engines.base import DeviceName, DeviceRequest
 from tunix_rt.files.atomic import copy_atomically
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.services.evaluating import EvaluationRequest
+from tunix_rt.services.home import opened_home
 
 _PREDICTIONS_ENDING = ".jsonl"
 
@@ -66,12 +66,12 @@ def eval_generate_command(
         limit=limit,
         output=directory,
     )
-    with open_store() as store:
-        evaluation = evaluated(store, request, engine)
+    with opened_home() as home:
+        evaluation = evaluated(home, request, engine)
         if is_file:
             copy_atomically(EvaluationDir(directory).predictions, output)
             note(f"predictions in {output}")
-        show(store, evaluation, directory, as_json=False)
+        show(home, evaluation, directory, as_json=False)
 
 
 def eval_generate() -> None:

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.eval_view import print_evaluation, print_prediction
 from tunix_rt.cli.output import JsonFlag, note, print_json, print_table, say
 from tunix_rt.core.errors import NotFoundError
@@ -21,6 +20,7 @@ from tunix_rt.services.evaluations import (
     list_predictions,
     load_predictions,
 )
+from tunix_rt.services.home import opened_home
 
 Reference = Annotated[
     str,
@@ -41,8 +41,8 @@ def list_(
 ) -> None:
     """The evaluations, newest first."""
     criteria = EvaluationFilter(model=model, evalset=eval_set, dataset=dataset, recipe=recipe, run_id=run_id)
-    with open_store() as store:
-        page = list_evaluations(store, criteria, limit=limit, offset=0)
+    with opened_home() as home:
+        page = list_evaluations(home, criteria, limit=limit, offset=0)
     if as_json:
         print_json([summary.to_json() for summary in page.data])
         return
@@ -56,12 +56,12 @@ def list_(
 
 def show(reference: Reference, as_json: JsonFlag = False) -> None:
     """One evaluation: its scores, an example of right and one of wrong work."""
-    with open_store() as store:
-        evaluation = find_evaluation(store, reference)
+    with opened_home() as home:
+        evaluation = find_evaluation(home, reference)
         if as_json:
             print_json(evaluation.to_json())
         else:
-            print_evaluation(evaluation, load_predictions(store, evaluation), None)
+            print_evaluation(evaluation, load_predictions(home, evaluation), None)
 
 
 def items(
@@ -80,13 +80,13 @@ def items(
     criteria = PredictionFilter(
         verdict=verdict, section=section, category=category, difficulty=difficulty, rule=rule, text=text
     )
-    with open_store() as store:
-        evaluation = find_evaluation(store, reference)
+    with opened_home() as home:
+        evaluation = find_evaluation(home, reference)
         if item is not None:
-            samples = [one for one in load_predictions(store, evaluation) if one.item_id == item]
+            samples = [one for one in load_predictions(home, evaluation) if one.item_id == item]
             _print_samples(samples, item, as_json=as_json)
             return
-        page = list_predictions(store, evaluation.evaluation_id, criteria, limit=limit, offset=0)
+        page = list_predictions(home, evaluation.evaluation_id, criteria, limit=limit, offset=0)
     if as_json:
         print_json([prediction.to_json() for prediction in page.data])
         return
@@ -100,8 +100,8 @@ def add(
     as_json: JsonFlag = False,
 ) -> None:
     """Store an evaluation that lies in a directory, as another machine or a crash left it."""
-    with open_store() as store:
-        evaluation = add_directory(store, directory)
+    with opened_home() as home:
+        evaluation = add_directory(home, directory)
     if as_json:
         print_json(evaluation.to_json())
     else:
@@ -110,9 +110,9 @@ def add(
 
 def rm(reference: Reference, as_json: JsonFlag = False) -> None:
     """Remove an evaluation with its predictions; a run keeps its own copy."""
-    with open_store() as store:
-        evaluation = find_evaluation(store, reference)
-        delete_evaluation(store, evaluation.evaluation_id)
+    with opened_home() as home:
+        evaluation = find_evaluation(home, reference)
+        delete_evaluation(home, evaluation.evaluation_id)
     if as_json:
         print_json({"removed": str(evaluation.evaluation_id)})
     else:

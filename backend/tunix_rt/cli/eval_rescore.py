@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.eval import EvalSet, Lenient, show
 from tunix_rt.cli.eval_records import Reference
 from tunix_rt.cli.output import JsonFlag, counted, print_json, say
@@ -16,14 +15,15 @@ from tunix_rt.services.evaluating import evaluation_dir
 from tunix_rt.services.evaluation_rescoring import ForeignTexts, num_changed_verdicts, score_texts
 from tunix_rt.services.evaluation_rescoring import rescore as rescore_evaluation
 from tunix_rt.services.evaluations import find_evaluation
+from tunix_rt.services.home import opened_home
 
 
 def rescore(reference: Reference, as_json: JsonFlag = False) -> None:
     """Judge the stored texts of an evaluation again; the result is a new evaluation."""
-    with open_store() as store:
-        before = find_evaluation(store, reference)
-        after = rescore_evaluation(store, before, directory=_directory(reference))
-        num_changed = num_changed_verdicts(store, before, after)
+    with opened_home() as home:
+        before = find_evaluation(home, reference)
+        after = rescore_evaluation(home, before, directory=_directory(reference))
+        num_changed = num_changed_verdicts(home, before, after)
     if as_json:
         print_json({"num_changed_verdicts": num_changed, **after.to_json()})
         return
@@ -49,9 +49,9 @@ def score(
 ) -> None:
     """Judge texts that something else wrote."""
     texts = ForeignTexts(predictions, eval_set, markup, is_lenient=lenient, name=name)
-    with open_store() as store:
-        evaluation = score_texts(store, texts)
-        show(store, evaluation, evaluation_dir(store.settings, evaluation).path, as_json=as_json)
+    with opened_home() as home:
+        evaluation = score_texts(home, texts)
+        show(home, evaluation, evaluation_dir(home.settings, evaluation).path, as_json=as_json)
 
 
 def _directory(reference: str) -> Path | None:

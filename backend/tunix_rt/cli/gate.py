@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.gate_options import Alpha, MaxUnscored, Protect, rule_changes
 from tunix_rt.cli.gate_view import markdown, print_verdict
 from tunix_rt.cli.output import JsonFlag, print_json, say
 from tunix_rt.services.evaluations import find_evaluation
 from tunix_rt.services.gating import check_gate, find_baseline, newest_successor
+from tunix_rt.services.home import opened_home
 
 Reference = Annotated[
     str | None,
@@ -41,14 +41,14 @@ def gate(
     too many items without a verdict.
     """
     changes = rule_changes(protect, alpha, max_unscored)
-    with open_store() as store:
-        chosen = find_baseline(store, baseline)
+    with opened_home() as home:
+        chosen = find_baseline(home, baseline)
         found = (
-            newest_successor(store, chosen.evaluation)
+            newest_successor(home, chosen.evaluation)
             if evaluation is None
-            else find_evaluation(store, evaluation)
+            else find_evaluation(home, evaluation)
         )
-        verdict = check_gate(store, found, chosen, changes)
+        verdict = check_gate(home, found, chosen, changes)
     if as_json:
         print_json(verdict.to_json())
     elif as_markdown:

@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.leaderboard_view import print_leaderboard
 from tunix_rt.cli.output import JsonFlag, print_json
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.leaderboards import show_leaderboard
 
 Dataset = Annotated[str | None, typer.Option(help="Only runs that were trained on this dataset.")]
@@ -39,8 +39,8 @@ def leaderboard(
     criteria = _filter(
         dataset=dataset, model=model, recipe=recipe, evalset=evalset, date_from=date_from, date_to=date_to
     )
-    with open_store() as store:
-        board = show_leaderboard(store, criteria, shows_all=shows_all)
+    with opened_home() as home:
+        board = show_leaderboard(home, criteria, shows_all=shows_all)
     print_json(board.to_json()) if as_json else print_leaderboard(board)
 
 

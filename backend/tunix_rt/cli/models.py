@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.models_export import Reference
 from tunix_rt.cli.models_view import print_model, print_models, print_version, size_text
 from tunix_rt.cli.output import JsonFlag, counted, note, print_json, say
@@ -13,7 +12,9 @@ from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.models.reference import is_reference, parse_reference
 from tunix_rt.core.models.version import Remarks
 from tunix_rt.db.model_uses import evaluations_of
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.home import Home, opened_home
 from tunix_rt.services.registry.cards import card_of
 from tunix_rt.services.registry.describing import remove_tag, set_alias, set_notes, set_tag, unset_alias
 from tunix_rt.services.registry.registering import (
@@ -26,7 +27,6 @@ from tunix_rt.services.registry.registering import (
 from tunix_rt.services.registry.removing import collect_garbage, remove_model, remove_version
 from tunix_rt.services.registry.resolving import model_detail, resolve
 from tunix_rt.services.registry.verifying import verify_versions
-from tunix_rt.services.store import Store
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the model; it is made if it is not there.")]
 Run = Annotated[str | None, typer.Option("--run", metavar="RUN", help="Id or directory of a run.")]
@@ -50,8 +50,8 @@ Offset = Annotated[int, typer.Option(min=0, help="How many to skip.")]
 
 def list_(limit: Limit = 50, offset: Offset = 0, as_json: JsonFlag = False) -> None:
     """Registered models by name."""
-    with open_store() as store:
-        found, total = store.models.list(limit=limit, offset=offset)
+    with opened_home() as home:
+        found, total = ModelRepository(home.database).list(limit=limit, offset=offset)
     if as_json:
         print_json({"data": [model.to_json() for model in found], "total": total})
     else:
@@ -67,19 +67,19 @@ def show(
     as_json: JsonFlag = False,
 ) -> None:
     """A model with its versions, or one version with its lineage and scores."""
-    with open_store() as store:
+    with opened_home() as home:
         if card:
-            say(card_of(store, resolve(store, model)))
+            say(card_of(home, resolve(home, model)))
         elif is_reference(model):
-            _show_version(store, model, as_json=as_json)
+            _show_version(home, model, as_json=as_json)
         else:
-            detail = model_detail(store, model)
+            detail = model_detail(home, model)
             print_json(detail.to_json()) if as_json else print_model(detail)
 
 
-def _show_version(store: Store, model: str, *, as_json: bool) -> None:
-    version = resolve(store, model)
-    evaluations = evaluations_of(store.engine, version)
+def _show_version(home: Home, model: str, *, as_json: bool) -> None:
+    version = resolve(home, model)
+    evaluations = evaluations_of(home.database, version)
     if as_json:
         shown = [evaluation.to_json() for evaluation in evaluations]
         print_json({**version.to_json(), "evaluations": shown})
@@ -100,11 +100,11 @@ def register(
 ) -> None:
     """Keep the weights of a run that succeeded, of one of its checkpoints, or of a directory."""
     remarks = remarks_of(label, notes, dict(map(_pair, tag or [])))
-    with open_store() as store:
-        done = _registered(store, name, run, step, directory, remarks)
+    with opened_home() as home:
+        done = _registered(home, name, run, step, directory, remarks)
         version = done.version
         for one in alias or []:
-            version = set_alias(store, version.reference, one)
+            version = set_alias(home, version.reference, one)
     if as_json:
         print_json({**version.to_json(), "is_new": done.is_new})
         return
@@ -116,7 +116,7 @@ def register(
 
 
 def _registered(
-    store: Store, name: str, run: str | None, step: int | None, directory: Path | None, remarks: Remarks
+    home: Home, name: str, run: str | None, step: int | None, directory: Path | None, remarks: Remarks
 ) -> Registration:
     if (run is None) == (directory is None) or (step is not None and run is None):
         raise InvalidInputError(
@@ -124,12 +124,12 @@ def _registered(
             next_step="Give --run RUN (and --step N for a checkpoint), or --directory DIR.",
         )
     if directory is not None:
-        return register_directory(store, name, directory.absolute(), remarks=remarks)
+        return register_directory(home, name, directory.absolute(), remarks=remarks)
     assert run is not None
     elsewhere = RunDir(Path(run).absolute())
     if elsewhere.recipe.is_file():
-        return register_run_dir(store, name, elsewhere, step=step, remarks=remarks)
-    return register_run(store, name, run, step=step, remarks=remarks)
+        return register_run_dir(home, name, elsewhere, step=step, remarks=remarks)
+    return register_run(home, name, run, step=step, remarks=remarks)
 
 
 def alias(
@@ -138,8 +138,8 @@ def alias(
     as_json: JsonFlag = False,
 ) -> None:
     """Let an alias mean this version; it moves in one step from the one that had it."""
-    with open_store() as store:
-        version = set_alias(store, model, alias)
+    with opened_home() as home:
+        version = set_alias(home, model, alias)
     print_json(version.to_json()) if as_json else say(f"{version.model}@{alias} is {version.reference}")
 
 
@@ -148,8 +148,8 @@ def unalias(
     as_json: JsonFlag = False,
 ) -> None:
     """Forget an alias; the version stays."""
-    with open_store() as store:
-        version = unset_alias(store, model)
+    with opened_home() as home:
+        version = unset_alias(home, model)
     print_json(version.to_json()) if as_json else say(f"{model} is forgotten; {version.reference} stays")
 
 
@@ -162,12 +162,12 @@ def tag(
     as_json: JsonFlag = False,
 ) -> None:
     """Set tags of a version, or take them off."""
-    with open_store() as store:
-        version = resolve(store, model)
+    with opened_home() as home:
+        version = resolve(home, model)
         for name, value in map(_pair, pairs or []):
-            version = set_tag(store, version.reference, name, value)
+            version = set_tag(home, version.reference, name, value)
         for name in remove or []:
-            version = remove_tag(store, version.reference, name)
+            version = remove_tag(home, version.reference, name)
     if as_json:
         print_json(version.to_json())
     else:
@@ -180,8 +180,8 @@ def note_(
     as_json: JsonFlag = False,
 ) -> None:
     """Write a note on a version, in place of the one that is there."""
-    with open_store() as store:
-        version = set_notes(store, model, text)
+    with opened_home() as home:
+        version = set_notes(home, model, text)
     print_json(version.to_json()) if as_json else say(f"{version.reference}: {version.notes or 'no note'}")
 
 
@@ -192,10 +192,10 @@ def verify(
     as_json: JsonFlag = False,
 ) -> None:
     """Read every byte again and compare. Exit 1 when something is damaged."""
-    with open_store() as store:
-        versions = store.models.all_versions() if model is None else (resolve(store, model),)
+    with opened_home() as home:
+        versions = ModelRepository(home.database).all_versions() if model is None else (resolve(home, model),)
         verdicts = []
-        for verdict in verify_versions(store, versions):
+        for verdict in verify_versions(home, versions):
             verdicts.append(verdict)
             if not as_json:
                 say(
@@ -220,11 +220,11 @@ def rm(
     as_json: JsonFlag = False,
 ) -> None:
     """Forget a version or a model. What an alias, a baseline or a training needs is refused."""
-    with open_store() as store:
+    with opened_home() as home:
         if is_reference(model):
-            gone = [remove_version(store, parse_reference(model)).reference]
+            gone = [remove_version(home, parse_reference(model)).reference]
         else:
-            versions = remove_model(store, model, with_versions=all_versions)
+            versions = remove_model(home, model, with_versions=all_versions)
             gone = [version.reference for version in versions] or [model]
     if as_json:
         print_json({"removed": gone})
@@ -234,8 +234,8 @@ def rm(
 
 def gc(as_json: JsonFlag = False) -> None:
     """Remove files that no version needs."""
-    with open_store() as store:
-        removed = collect_garbage(store)
+    with opened_home() as home:
+        removed = collect_garbage(home)
     if as_json:
         print_json({"num_files": removed.num_blobs, "num_bytes": removed.num_bytes})
     else:

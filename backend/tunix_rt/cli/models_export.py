@@ -5,7 +5,6 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
 from tunix_rt.cli.models_view import print_report
 from tunix_rt.cli.output import JsonFlag, note, print_json
@@ -17,6 +16,7 @@ from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.engines.base import DeviceName, DeviceRequest, EngineName, TrainingJob
 from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.home import Home, opened_home
 from tunix_rt.services.registry.exporting import (
     ExportRequest,
     export_directory,
@@ -26,7 +26,6 @@ from tunix_rt.services.registry.exporting import (
 from tunix_rt.services.registry.parity import OnStage
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.run_manifests import JOIN_WAIT_S
-from tunix_rt.services.store import Store
 from tunix_rt.services.training import dataset_rows, engine_of_run
 
 MergedFormat = Literal["auto", "float32", "bfloat16"]
@@ -58,23 +57,23 @@ def export(
     as_json: JsonFlag = False,
 ) -> None:
     """Write a model for other programs and prove it is the same. Exit 1 if it writes other tokens."""
-    with open_store() as store:
-        version = resolve(store, model)
+    with opened_home() as home:
+        version = resolve(home, model)
         request = ExportRequest(version, form, output.absolute(), dtype, DeviceRequest(device))
-        report = exported(store, request, engine, note)
+        report = exported(home, request, engine, note)
     print_json(report.to_json()) if as_json else print_report(report, str(output))
     if not report.passed:
         note("the export is not the registered model: see the report in it; --dtype float32 rounds nothing")
         raise typer.Exit(1)
 
 
-def exported(store: Store, request: ExportRequest, asked: AskedEngine, on_stage: OnStage) -> ExportReport:
+def exported(home: Home, request: ExportRequest, asked: AskedEngine, on_stage: OnStage) -> ExportReport:
     """Export with the engine that can, or the one that was asked for."""
     require_possible(request)
     if request.form == "zip":
-        return export_zip(store, request)
+        return export_zip(home, request)
     choice = chosen_engine(asked, request.device.name, resumed=_drawn_by(request.version))
-    return export_directory(store, load_engine(choice), request, on_stage)
+    return export_directory(home, load_engine(choice), request, on_stage)
 
 
 def _drawn_by(version: ModelVersion) -> EngineName | None:

@@ -7,7 +7,6 @@ import typer
 from pydantic import JsonValue
 
 from tunix_rt.cli import runs_options as options
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, note, print_json, say
 from tunix_rt.cli.runs_view import print_changed, print_run, print_runs
 from tunix_rt.cli.runs_waiting import wait_for_end
@@ -17,6 +16,9 @@ from tunix_rt.core.run_record import RUN_STATUSES, RunStatus
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.runs import controlling, listing, removing
 from tunix_rt.services.runs.submitting import MAX_NAME_CHARS
 from tunix_rt.services.runs.submitting import submit as submit_run
@@ -63,12 +65,12 @@ def submit(
         is_held=hold,
         is_forced=force,
     )
-    with open_store() as store:
-        run = submit_run(store, request, allows_paths=True)
-        if not any(worker.status == "active" for worker in store.workers.list()):
+    with opened_home() as home:
+        run = submit_run(home, request, allows_paths=True)
+        if not any(worker.status == "active" for worker in WorkerRepository(home.database).list()):
             note("no worker is there to take it; start one: tunix-rt worker")
         if wait:
-            run = wait_for_end(store, run.run_id)
+            run = wait_for_end(home, run.run_id)
     print_changed(run, as_json=as_json)
     if not (wait or as_json):
         note(f"Next: tunix-rt runs logs -f {run.run_id}")
@@ -105,8 +107,8 @@ def list_(
         sweep_id=sweep,
         text=text,
     )
-    with open_store() as store:
-        page = listing.list_runs(store, criteria, limit=limit, offset=0)
+    with opened_home() as home:
+        page = listing.list_runs(home, criteria, limit=limit, offset=0)
     if as_json:
         print_json([run.to_json() for run in page.data])
     else:
@@ -122,9 +124,9 @@ def _status(text: str) -> RunStatus:
 
 def show(run: RunArgument, as_json: JsonFlag = False) -> None:
     """One run: where it stands, what was planned and measured, and everything that happened to it."""
-    with open_store() as store:
-        found = listing.get_run(store, listing.find_run_id(store, run))
-        events = store.runs.events(found.run_id)
+    with opened_home() as home:
+        found = listing.get_run(home, listing.find_run_id(home, run))
+        events = RunRepository(home.database).events(found.run_id)
     if as_json:
         print_json({**found.to_json(), "events": [event.to_json() for event in events]})
     else:
@@ -133,29 +135,29 @@ def show(run: RunArgument, as_json: JsonFlag = False) -> None:
 
 def cancel(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Stop a run: at once in the queue, with a checkpoint where it runs."""
-    with open_store() as store:
-        changed = controlling.cancel(store, listing.find_run_id(store, run))
+    with opened_home() as home:
+        changed = controlling.cancel(home, listing.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def pause(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Make a run wait until it is resumed; where it runs, it stops with a checkpoint first."""
-    with open_store() as store:
-        changed = controlling.pause(store, listing.find_run_id(store, run))
+    with opened_home() as home:
+        changed = controlling.pause(home, listing.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def resume(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint."""
-    with open_store() as store:
-        changed = controlling.resume(store, listing.find_run_id(store, run))
+    with opened_home() as home:
+        changed = controlling.resume(home, listing.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def priority(run: RunArgument, priority: PriorityArgument, as_json: JsonFlag = False) -> None:
     """Take a run earlier or later than the others."""
-    with open_store() as store:
-        changed = controlling.set_priority(store, listing.find_run_id(store, run), priority)
+    with opened_home() as home:
+        changed = controlling.set_priority(home, listing.find_run_id(home, run), priority)
     print_changed(changed, as_json=as_json)
 
 
@@ -166,10 +168,10 @@ def rm(
     as_json: JsonFlag = False,
 ) -> None:
     """Remove runs and everything they wrote; evaluations of them stay."""
-    with open_store() as store:
-        run_ids = [listing.find_run_id(store, run) for run in runs]
+    with opened_home() as home:
+        run_ids = [listing.find_run_id(home, run) for run in runs]
         for run_id in run_ids:
-            removing.remove(store, run_id)
+            removing.remove(home, run_id)
             if not as_json:
                 say(f"removed {run_id}")
     if as_json:

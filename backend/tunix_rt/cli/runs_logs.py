@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, note
 from tunix_rt.cli.runs import RunArgument
 from tunix_rt.core.runs.live import LogChunk
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.runs.cursors import Cursor
 from tunix_rt.services.runs.following import LOOK_EVERY_S, RunWatch
 from tunix_rt.services.runs.listing import find_run_id
@@ -26,9 +26,9 @@ def logs(
     as_json: JsonFlag = False,
 ) -> None:
     """What a run has printed, from all of its attempts."""
-    with open_store() as store:
-        run_id = find_run_id(store, run)
-        with closing(RunWatch(store, run_id)) as watch:
+    with opened_home() as home:
+        run_id = find_run_id(home, run)
+        with closing(RunWatch(home, run_id)) as watch:
             place = 0 if tail is None else watch.log.place_of_last_lines(tail)
             _print_log(watch, RunReader(watch, Cursor(log=place), sources=["log"]), follow, as_json)
             if follow:

@@ -5,19 +5,20 @@ import time
 from tunix_rt.cli.output import note
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.core.runs.states import TERMINAL
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.services.home import Home
 
 _LOOK_EVERY_S = 0.5
 
 
-def wait_for_end(store: Store, run_id: str) -> RunDetail:
+def wait_for_end(home: Home, run_id: str) -> RunDetail:
     """Say what happens to a run until it has ended. Ctrl-C ends the waiting, not the run."""
     num_said = 0
     while True:
-        standing = store.runs.status_of(run_id)
-        for event in store.runs.events(run_id, after=num_said - 1):
+        standing = RunRepository(home.database).status_of(run_id)
+        for event in RunRepository(home.database).events(run_id, after=num_said - 1):
             note(f"{event.time:%H:%M:%S} {event.kind}: {event.message}")
             num_said = event.sequence + 1
         if standing.status in TERMINAL:
-            return store.runs.get(run_id)
+            return RunRepository(home.database).get(run_id)
         time.sleep(_LOOK_EVERY_S)

@@ -17,7 +17,8 @@ from tunix_rt.config.logs import configure_logs
 from tunix_rt.config.settings import Settings, load_settings
 from tunix_rt.core.access import is_loopback
 from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.services.store import open_store
+from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.services.home import open_home
 from tunix_rt.services.tokens import has_valid_token
 
 if TYPE_CHECKING:
@@ -111,11 +112,11 @@ def _end(_signal_number: int, _frame: Any) -> None:
 
 
 def _require_token_beyond_loopback(settings: Settings) -> None:
-    store = open_store(settings)
+    home = open_home(settings)
     try:
-        is_safe = is_loopback(settings.host) or has_valid_token(store.tokens)
+        is_safe = is_loopback(settings.host) or has_valid_token(TokenRepository(home.database))
     finally:
-        store.close()
+        home.close()
     if not is_safe:
         raise InvalidInputError(
             f"{settings.host!r} is not a loopback address, and without access tokens anyone who reaches it "

@@ -5,10 +5,11 @@ from uuid import UUID
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, print_json, print_table, say
 from tunix_rt.core.tasks.request import EvaluateModel, TaskKind
 from tunix_rt.core.tasks.task import Task, TaskFilter
+from tunix_rt.db.tasks import TaskRepository
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.tasks import looking
 
 TaskId = Annotated[UUID, typer.Argument(metavar="TASK", help="Id of the task.")]
@@ -23,8 +24,8 @@ def list_(
     as_json: JsonFlag = False,
 ) -> None:
     """List tasks, newest first."""
-    with open_store() as store:
-        page = looking.list_tasks(store, TaskFilter(kind=kind, model=model), limit=limit, offset=0)
+    with opened_home() as home:
+        page = looking.list_tasks(home, TaskFilter(kind=kind, model=model), limit=limit, offset=0)
     if as_json:
         print_json({"data": [task.to_json() for task in page.data], "total": page.pagination.total})
         return
@@ -34,8 +35,8 @@ def list_(
 
 def show(task: TaskId, as_json: JsonFlag = False) -> None:
     """Show a task and the end of what it printed."""
-    with open_store() as store:
-        found, output = looking.get_task(store, task), looking.output_of(store, task)
+    with opened_home() as home:
+        found, output = looking.get_task(home, task), looking.output_of(home, task)
     if as_json:
         print_json(found.to_json())
         return
@@ -45,15 +46,15 @@ def show(task: TaskId, as_json: JsonFlag = False) -> None:
 
 def cancel(task: TaskId, as_json: JsonFlag = False) -> None:
     """Stop a task. An evaluation keeps its answers: asked for again, it goes on where it stopped."""
-    with open_store() as store:
-        found = store.tasks.cancel(task)
+    with opened_home() as home:
+        found = TaskRepository(home.database).cancel(task)
     print_json(found.to_json()) if as_json else say(f"{found.task_id}  {found.status}")
 
 
 def remove(task: TaskId, as_json: JsonFlag = False) -> None:
     """Forget a task and the files that it exported; an evaluation stays."""
-    with open_store() as store:
-        looking.remove_task(store, task)
+    with opened_home() as home:
+        looking.remove_task(home, task)
     print_json({"removed": str(task)}) if as_json else say(f"removed {task}")
 
 

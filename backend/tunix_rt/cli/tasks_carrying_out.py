@@ -6,21 +6,21 @@ from uuid import UUID
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.engines import WritingEngine, chosen_engine
 from tunix_rt.cli.models_export import exported
 from tunix_rt.cli.output import note
 from tunix_rt.core.tasks.request import EvaluateModel, ExportModel
 from tunix_rt.core.tasks.task import Task, TaskProgress, TaskResult
+from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.engines.base import DeviceName, DeviceRequest, EngineName
 from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_models import find_model
 from tunix_rt.services.evaluation_texts import EvaluationProgress
+from tunix_rt.services.home import Home, opened_home
 from tunix_rt.services.registry.exporting import ExportRequest
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.serving.naming import find_served
-from tunix_rt.services.store import Store
 from tunix_rt.services.tasks.looking import task_dir
 
 _WRITE_EVERY_S = 0.5
@@ -31,13 +31,13 @@ def carry_out(
     device: Annotated[DeviceName, typer.Option(help="Where it is done.")] = "auto",
 ) -> None:
     """Do a task that a worker has taken."""
-    with open_store() as store:
-        asked, view = store.tasks.get(task), _ProgressFile(task_dir(store, task))
+    with opened_home() as home:
+        asked, view = TaskRepository(home.database).get(task), _ProgressFile(task_dir(home, task))
         if isinstance(asked.request, EvaluateModel):
-            result = _evaluated(store, asked, asked.request, device, view)
+            result = _evaluated(home, asked, asked.request, device, view)
         else:
-            result = _exported(store, asked, asked.request, device, view)
-        task_dir(store, task).write_result(result)
+            result = _exported(home, asked, asked.request, device, view)
+        task_dir(home, task).write_result(result)
 
 
 class _ProgressFile:
@@ -79,12 +79,12 @@ class _ProgressFile:
 
 
 def _evaluated(
-    store: Store, task: Task, asked: EvaluateModel, device: DeviceName, view: _ProgressFile
+    home: Home, task: Task, asked: EvaluateModel, device: DeviceName, view: _ProgressFile
 ) -> TaskResult:
     view.show_line("loading the model")
-    name = find_served(store, task.model).argument
+    name = find_served(home, task.model).argument
     # An adapter on random weights is only right on those that its own engine draws.
-    drawn_by = find_model(store.settings, name).drawn_by
+    drawn_by = find_model(home.settings, name).drawn_by
     resumed = next((engine for engine in get_args(EngineName) if engine == drawn_by), None)
     choice = chosen_engine(asked.engine, device, resumed=resumed)
     note(str(choice))
@@ -97,17 +97,15 @@ def _evaluated(
         limit=asked.limit,
         evaluation_id=task.task_id,
     )
-    evaluation = evaluate(store, WritingEngine(choice.name), request, view)
+    evaluation = evaluate(home, WritingEngine(choice.name), request, view)
     return TaskResult(evaluation_id=evaluation.evaluation_id)
 
 
 def _exported(
-    store: Store, task: Task, asked: ExportModel, device: DeviceName, view: _ProgressFile
+    home: Home, task: Task, asked: ExportModel, device: DeviceName, view: _ProgressFile
 ) -> TaskResult:
-    directory = task_dir(store, task.task_id)
+    directory = task_dir(home, task.task_id)
     output = directory.archive if asked.form == "zip" else directory.export
-    request = ExportRequest(
-        resolve(store, task.model), asked.form, output, asked.dtype, DeviceRequest(device)
-    )
+    request = ExportRequest(resolve(home, task.model), asked.form, output, asked.dtype, DeviceRequest(device))
     view.show_line("packing and reading back" if asked.form == "zip" else "loading the model")
-    return TaskResult(export=exported(store, request, asked.engine, view.show_line))
+    return TaskResult(export=exported(home, request, asked.engine, view.show_line))

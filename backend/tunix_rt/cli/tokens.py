@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, note, print_json, print_table, say
 from tunix_rt.core.access import ApiToken, Scope
+from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.tokens import adopt_token, create_token, revoke_token, standing_of
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is, or what for.")]
@@ -32,12 +33,12 @@ def create(
     """Make a token. It is printed once, and only its hash is kept; docs/security.md says more."""
     lifetime = None if days is None else timedelta(days=days)
     if from_file is not None:
-        with open_store() as store:
-            adopted = adopt_token(store.tokens, from_file, name, scope, lifetime=lifetime)
+        with opened_home() as home:
+            adopted = adopt_token(TokenRepository(home.database), from_file, name, scope, lifetime=lifetime)
         print_json(adopted.to_json()) if as_json else say(f"The token {adopted.token_id} is accepted.")
         return
-    with open_store() as store:
-        made, token = create_token(store.tokens, name, scope, lifetime=lifetime)
+    with opened_home() as home:
+        made, token = create_token(TokenRepository(home.database), name, scope, lifetime=lifetime)
     if as_json:
         print_json({"token": token, **made.to_json()})
         return
@@ -47,8 +48,8 @@ def create(
 
 def list_(as_json: JsonFlag = False) -> None:
     """List the tokens: what they may do, and when each was last used."""
-    with open_store() as store:
-        found = store.tokens.list()
+    with opened_home() as home:
+        found = TokenRepository(home.database).list()
     if as_json:
         print_json({"data": [{**token.to_json(), "standing": standing_of(token)} for token in found]})
     elif found:
@@ -63,8 +64,8 @@ def revoke(
     as_json: JsonFlag = False,
 ) -> None:
     """Make a token worthless. Servers that run notice within seconds."""
-    with open_store() as store:
-        revoked = revoke_token(store.tokens, token_id)
+    with opened_home() as home:
+        revoked = revoke_token(TokenRepository(home.database), token_id)
     print_json(revoked.to_json()) if as_json else say(f"The token {token_id} opens nothing any more.")
 
 

@@ -9,11 +9,12 @@ from tunix_rt.cli import (
     filters,
     traces_view,
 )
-from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, print_json, say
 from tunix_rt.core.store_types import TraceOrder
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services import traces as trace_service
 from tunix_rt.services.filtering import build_filter
+from tunix_rt.services.home import opened_home
 
 TraceId = Annotated[UUID, typer.Argument(help="Id of a stored trace.")]
 
@@ -43,16 +44,18 @@ def list_traces(
         without_codes=without_code,
         query=query,
     )
-    with store() as opened:
-        page = trace_service.list_traces(opened.traces, criteria, limit=limit, offset=offset, order=order)
+    with opened_home() as opened:
+        page = trace_service.list_traces(
+            TraceRepository(opened.database), criteria, limit=limit, offset=offset, order=order
+        )
     print_json(page) if as_json else traces_view.print_list(page)
 
 
 def show(trace_id: TraceId, as_json: JsonFlag = False) -> None:
     """Show one trace with its steps and what the linter says of them."""
-    with store() as opened:
-        detail = trace_service.get_trace(opened.traces, trace_id)
-        report = opened.traces.get_report(trace_id)
+    with opened_home() as opened:
+        detail = trace_service.get_trace(TraceRepository(opened.database), trace_id)
+        report = TraceRepository(opened.database).get_report(trace_id)
     if as_json:
         print_json(
             detail.model_dump(mode="json") | {"report": report.model_dump(mode="json") if report else None}
@@ -63,13 +66,13 @@ def show(trace_id: TraceId, as_json: JsonFlag = False) -> None:
 
 def compare(base: TraceId, other: TraceId, as_json: JsonFlag = False) -> None:
     """Line up the steps of two traces."""
-    with store() as opened:
-        comparison = trace_service.compare_stored(opened.traces, base, other)
+    with opened_home() as opened:
+        comparison = trace_service.compare_stored(TraceRepository(opened.database), base, other)
     print_json(comparison) if as_json else traces_view.print_comparison(comparison)
 
 
 def delete(trace_id: TraceId, as_json: JsonFlag = False) -> None:
     """Remove one trace; datasets built from it keep their copy."""
-    with store() as opened:
-        opened.traces.delete(trace_id)
+    with opened_home() as opened:
+        TraceRepository(opened.database).delete(trace_id)
     print_json({"deleted": str(trace_id)}) if as_json else say(f"Deleted {trace_id}.")

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, counted, print_json, print_table, progress_bar, say
 from tunix_rt.core.trace import canonical_json
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.generating import generate_traces, list_generators
+from tunix_rt.services.home import opened_home
 
 CHUNK = 1_000
 
@@ -40,7 +41,7 @@ def generate(
             f"Wrote {count:,} to {output}."
         )
     else:
-        num_added = _store(task, count, seed)
+        num_added = _home(task, count, seed)
         num_present = count - num_added
         if as_json:
             print_json({"added": num_added, "already_there": num_present})
@@ -67,11 +68,11 @@ def _write(tasks: list[str], count: int, seed: int, output: Path) -> None:
             advance(1)
 
 
-def _store(tasks: list[str], count: int, seed: int) -> int:
+def _home(tasks: list[str], count: int, seed: int) -> int:
     made = generate_traces(tasks or None, count, seed)
     num_added = 0
-    with store() as opened, progress_bar("generating", count) as advance:
+    with opened_home() as opened, progress_bar("generating", count) as advance:
         while chunk := [(trace, canonical_json(trace)) for trace in islice(made, CHUNK)]:
-            num_added += opened.traces.add_many(chunk).num_added
+            num_added += TraceRepository(opened.database).add_many(chunk).num_added
             advance(len(chunk))
     return num_added

@@ -10,12 +10,13 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from tunix_rt.cli import filters, import_args
-from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, counted, err, note, print_json, say
 from tunix_rt.core.formats.columns import parse_column_map
 from tunix_rt.core.formats.export import EXPORT_FORMATS
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.exporting import export_file, export_lines, require_export_format, write_lines
 from tunix_rt.services.filtering import build_filter
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.import_file import ImportProgress, OnProgress
 from tunix_rt.services.importing import ImportReport, import_options, import_traces
 from tunix_rt.services.linting import score_unscored
@@ -51,8 +52,8 @@ def import_command(
         drop_extra_columns=drop_extra_columns,
         keep_annotations=keep_annotations,
     )
-    with store() as opened, _import_bar() as on_progress:
-        report = import_traces(opened.traces, file, options, on_progress=on_progress)
+    with opened_home() as opened, _import_bar() as on_progress:
+        report = import_traces(TraceRepository(opened.database), file, options, on_progress=on_progress)
     print_json(report) if as_json else _print_import(report)
 
 
@@ -81,10 +82,10 @@ def export_command(
         without_codes=without_code,
         query=query,
     )
-    with store() as opened:
+    with opened_home() as opened:
         if criteria.needs_lint:
-            score_unscored(opened.traces, criteria)
-        with closing(opened.traces.iter_selected(criteria)) as stored:
+            score_unscored(TraceRepository(opened.database), criteria)
+        with closing(TraceRepository(opened.database).iter_selected(criteria)) as stored:
             if output == "-":
                 write_lines(export_lines(stored, export_format), sys.stdout.buffer)
                 return

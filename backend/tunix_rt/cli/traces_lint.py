@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import typer
 
 from tunix_rt.cli import filters
-from tunix_rt.cli.context import store
 from tunix_rt.cli.output import (
     JsonFlag,
     counted,
@@ -23,8 +22,10 @@ from tunix_rt.cli.output import (
 )
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.linting import CODES, LINTER_VERSION
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.file_linting import LineReport, lint_file
 from tunix_rt.services.filtering import build_filter
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.linting import score_unscored
 
 MAX_SHOWN = 20
@@ -137,10 +138,10 @@ def _print_summary(summary: Summary) -> None:
 
 def _lint_stored(source: str | None, meta: list[str], as_json: bool) -> None:
     criteria = build_filter(source=source, meta=meta)
-    with store() as opened:
-        waiting = opened.traces.count_unscored(criteria, LINTER_VERSION)
+    with opened_home() as opened:
+        waiting = TraceRepository(opened.database).count_unscored(criteria, LINTER_VERSION)
         with progress_bar("linting", waiting) as advance:
-            num_judged = score_unscored(opened.traces, criteria, progress=advance)
+            num_judged = score_unscored(TraceRepository(opened.database), criteria, progress=advance)
     if as_json:
         print_json({"linted": num_judged, "linter_version": LINTER_VERSION})
     else:

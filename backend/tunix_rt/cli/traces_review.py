@@ -8,13 +8,14 @@ from uuid import UUID
 import typer
 from pydantic import ValidationError
 
-from tunix_rt.cli.context import store
 from tunix_rt.cli.output import JsonFlag, counted, print_json, say
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.revision import TraceReview
 from tunix_rt.core.trace import explain_validation_error
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.exporting import write_lines
+from tunix_rt.services.home import opened_home
 from tunix_rt.services.revisions import ReviewExport, add_revision, review_lines
 
 
@@ -35,8 +36,8 @@ def review(
         *({"i": i, "verdict": "rejected"} for i in reject),
     ]
     asked = _review(steps, answer)
-    with store() as opened:
-        receipt = add_revision(opened.traces, trace_id, asked)
+    with opened_home() as opened:
+        receipt = add_revision(TraceRepository(opened.database), trace_id, asked)
     print_json(receipt) if as_json else say(f"Stored as {receipt.id}, linter score {receipt.score:.0f}.")
 
 
@@ -46,8 +47,8 @@ def export_reviews(
     as_json: JsonFlag = False,
 ) -> None:
     """Write what reviews teach: preference pairs, or steps labelled right and wrong."""
-    with store() as opened:
-        lines = review_lines(opened.traces, kind)
+    with opened_home() as opened:
+        lines = review_lines(TraceRepository(opened.database), kind)
         if output == "-":
             write_lines(lines, sys.stdout.buffer)
             return

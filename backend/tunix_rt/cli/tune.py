@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.context import store as open_store
 from tunix_rt.cli.output import JsonFlag, note, print_json, say
 from tunix_rt.cli.tune_following import follow, has_worker
 from tunix_rt.cli.tune_view import print_best, print_sweep, print_sweeps
 from tunix_rt.config.sweep_spec import load_sweep
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.sweeps.sweep import SweepDetail
-from tunix_rt.services.store import Store
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.services.home import Home, opened_home
 from tunix_rt.services.sweeps import controlling
 from tunix_rt.services.sweeps.creating import create
 from tunix_rt.services.sweeps.promoting import promote_best, save_best_recipe
@@ -40,26 +40,26 @@ Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many sweeps to sh
 def run(sweep: SweepFile, detach: Detach = False, as_json: JsonFlag = False) -> None:
     """Search: every trial is a run in the queue. Ctrl-C ends the looking on, not the sweep."""
     spec = load_sweep(sweep)
-    with open_store() as store:
-        sweep_id = create(store, spec, allows_paths=True).sweep_id
-        _go_on(store, controlling.start(store, sweep_id), detach=detach, as_json=as_json)
+    with opened_home() as home:
+        sweep_id = create(home, spec, allows_paths=True).sweep_id
+        _go_on(home, controlling.start(home, sweep_id), detach=detach, as_json=as_json)
 
 
 def resume(sweep: Reference, detach: Detach = False, as_json: JsonFlag = False) -> None:
     """Go on with a sweep: look on again, or take up one that was cancelled or has failed."""
-    with open_store() as store:
-        found = find_sweep(store, sweep)
+    with opened_home() as home:
+        found = find_sweep(home, sweep)
         if found.status == "queued":
-            found = controlling.start(store, found.sweep_id)
+            found = controlling.start(home, found.sweep_id)
         elif found.status not in ("running", "cancelling"):
-            found = controlling.resume(store, found.sweep_id)
-        _go_on(store, found, detach=detach, as_json=as_json)
+            found = controlling.resume(home, found.sweep_id)
+        _go_on(home, found, detach=detach, as_json=as_json)
 
 
 def list_(limit: Limit = 20, as_json: JsonFlag = False) -> None:
     """List sweeps, newest first."""
-    with open_store() as store:
-        page = store.sweeps.list(limit=limit, offset=0)
+    with opened_home() as home:
+        page = SweepRepository(home.database).list(limit=limit, offset=0)
     if as_json:
         print_json({"data": [sweep.to_json() for sweep in page.data], "total": page.total})
     else:
@@ -68,9 +68,9 @@ def list_(limit: Limit = 20, as_json: JsonFlag = False) -> None:
 
 def show(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Show a sweep with its trials and how much each key mattered."""
-    with open_store() as store:
-        found = find_sweep(store, sweep)
-        shares = importances(store, found.sweep_id)
+    with opened_home() as home:
+        found = find_sweep(home, sweep)
+        shares = importances(home, found.sweep_id)
     if as_json:
         print_json(found.to_json() | {"importances": shares.importances})
     else:
@@ -79,8 +79,8 @@ def show(sweep: Reference, as_json: JsonFlag = False) -> None:
 
 def cancel(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Stop a sweep and its trials; `tune resume` goes on from their last checkpoints."""
-    with open_store() as store:
-        found = controlling.cancel(store, find_sweep(store, sweep).sweep_id)
+    with opened_home() as home:
+        found = controlling.cancel(home, find_sweep(home, sweep).sweep_id)
     print_json(found.to_json()) if as_json else say(f"{found.status}: {found.sweep_id}")
 
 
@@ -96,10 +96,10 @@ def best(
         raise InvalidInputError(
             "--alias is given, but no model is registered.", next_step="Add --register NAME."
         )
-    with open_store() as store:
-        found = find_sweep(store, sweep)
-        path = save_best_recipe(store, found, output)
-        version = None if register is None else promote_best(store, found, register, alias=alias)
+    with opened_home() as home:
+        found = find_sweep(home, sweep)
+        path = save_best_recipe(home, found, output)
+        version = None if register is None else promote_best(home, found, register, alias=alias)
     reference = None if version is None else version.reference
     if as_json:
         assert found.best is not None
@@ -113,32 +113,32 @@ def best(
 
 def remove(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Forget a sweep; its runs stay."""
-    with open_store() as store:
-        sweep_id = find_sweep(store, sweep).sweep_id
-        controlling.remove(store, sweep_id)
+    with opened_home() as home:
+        sweep_id = find_sweep(home, sweep).sweep_id
+        controlling.remove(home, sweep_id)
     print_json({"removed": sweep_id}) if as_json else say(f"Removed {sweep_id}; its runs stay.")
 
 
-def _followed(store: Store, sweep_id: str) -> SweepDetail:
+def _followed(home: Home, sweep_id: str) -> SweepDetail:
     try:
-        return follow(store, sweep_id)
+        return follow(home, sweep_id)
     except KeyboardInterrupt as error:
         note(f"the sweep goes on wherever a worker is; look again: tunix-rt tune resume {sweep_id}")
         raise typer.Exit(130) from error
 
 
-def _go_on(store: Store, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
+def _go_on(home: Home, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
     if not detach:
-        sweep = _followed(store, sweep.sweep_id)
-    elif not has_worker(store):
+        sweep = _followed(home, sweep.sweep_id)
+    elif not has_worker(home):
         note("no worker is there to go on with it; start one: tunix-rt worker")
-    path = save_best_recipe(store, sweep) if sweep.best is not None and not detach else None
+    path = save_best_recipe(home, sweep) if sweep.best is not None and not detach else None
     if as_json:
         print_json(sweep.to_json() | ({} if path is None else {"recipe_file": str(path)}))
     elif detach:
         say(f"{sweep.status}: {sweep.sweep_id}")
         say(f"next: tunix-rt tune resume {sweep.sweep_id}")
     else:
-        print_sweep(sweep, importances(store, sweep.sweep_id), path)
+        print_sweep(sweep, importances(home, sweep.sweep_id), path)
     if not detach and sweep.status != "succeeded":
         raise typer.Exit(1)

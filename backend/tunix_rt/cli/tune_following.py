@@ -12,19 +12,21 @@ from tunix_rt.cli.server_worker import worker_beside
 from tunix_rt.cli.tune_view import progress_table, trial_line
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.sweeps.sweep import SweepDetail
-from tunix_rt.services.store import Store
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 
 _LOOK_EVERY_S = 0.5
 # A worker says every couple of seconds that it lives.
 _SILENT_AFTER = timedelta(seconds=30)
 
 
-def follow(store: Store, sweep_id: str) -> SweepDetail:
+def follow(home: Home, sweep_id: str) -> SweepDetail:
     """Show how a sweep goes on until it has ended. Ctrl-C ends the looking on, not the sweep."""
     note(f"sweep {sweep_id}; stop it with: tunix-rt tune cancel {sweep_id}")
-    with _some_worker(store), _view(store, sweep_id) as view:
+    with _some_worker(home), _view(home, sweep_id) as view:
         while True:
-            sweep = store.sweeps.get(sweep_id)
+            sweep = SweepRepository(home.database).get(sweep_id)
             view.show(sweep)
             if sweep.status in TERMINAL:
                 return sweep
@@ -32,20 +34,23 @@ def follow(store: Store, sweep_id: str) -> SweepDetail:
 
 
 @contextmanager
-def _some_worker(store: Store) -> Iterator[None]:
-    needs_one = not has_worker(store)
+def _some_worker(home: Home) -> Iterator[None]:
+    needs_one = not has_worker(home)
     if needs_one:
         note("no worker is there: this command brings its own, until it ends")
     # Only its warnings: what it does is to be seen in the trials.
-    settings = store.settings.model_copy(update={"log_level": "warning"})
+    settings = home.settings.model_copy(update={"log_level": "warning"})
     with worker_beside(settings) if needs_one else nullcontext():
         yield
 
 
-def has_worker(store: Store) -> bool:
+def has_worker(home: Home) -> bool:
     """Whether somebody is there who takes runs and looks after sweeps."""
     since = datetime.now(UTC) - _SILENT_AFTER
-    return any(worker.status == "active" and worker.last_seen_at > since for worker in store.workers.list())
+    return any(
+        worker.status == "active" and worker.last_seen_at > since
+        for worker in WorkerRepository(home.database).list()
+    )
 
 
 class _Lines:
@@ -74,10 +79,10 @@ class _Table:
 
 
 @contextmanager
-def _view(store: Store, sweep_id: str) -> Iterator[_Lines | _Table]:
+def _view(home: Home, sweep_id: str) -> Iterator[_Lines | _Table]:
     if not err.is_terminal:
         yield _Lines()
         return
-    first = progress_table(store.sweeps.get(sweep_id))
+    first = progress_table(SweepRepository(home.database).get(sweep_id))
     with Live(first, console=err, auto_refresh=False, transient=True) as live:
         yield _Table(live)

@@ -9,6 +9,7 @@ from tunix_rt.config.logs import configure_logs
 from tunix_rt.config.settings import load_settings
 from tunix_rt.core.runs.request import ExecutorName
 from tunix_rt.core.runs.worker import parse_slot
+from tunix_rt.services.sweeps.advancing import advance_all
 
 # By name: the command line and the worker do not import each other.
 _LOOP = "tunix_rt.worker.loop"
@@ -44,4 +45,12 @@ def worker(
     configure_logs(settings)
     chosen = [parse_slot(text) for text in slots or ["auto"]]
     run_worker = import_module(_LOOP).run_worker
-    raise typer.Exit(run_worker(settings, chosen, executor_name=executor, is_on_lifeline=lifeline))
+    raise typer.Exit(
+        run_worker(
+            settings,
+            chosen,
+            executor_name=executor,
+            is_on_lifeline=lifeline,
+            chores={"moving sweeps on": advance_all},
+        )
+    )

@@ -113,7 +113,7 @@ class ParentDataset(_Frozen):
     content_hash: str
 
 
-class Lineage(_Frozen):
+class DatasetLineage(_Frozen):
     """Where the rows come from. The filters and the seed are in the spec."""
 
     parent: ParentDataset | None = None
@@ -137,7 +137,7 @@ class DatasetManifest(_Frozen):
     removed: tuple[Removal, ...]
     splits: tuple[SplitFile, ...]
     contamination: ContaminationReport
-    lineage: Lineage
+    lineage: DatasetLineage
     card_sha256: str
     warnings: tuple[str, ...] = ()
 

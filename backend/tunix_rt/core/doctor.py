@@ -16,7 +16,7 @@ class _Record(BaseModel):
         return self.model_dump(mode="json", exclude_none=True)
 
 
-class Problem(_Record):
+class DoctorProblem(_Record):
     """Something that is there and does not work."""
 
     detail: str
@@ -120,5 +120,5 @@ class Diagnosis(_Record):
     database: DatabaseReport | None = None
     service: ServiceReport | None = None
     hub_tokens: tuple[HubToken, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DoctorProblem, ...] = ()
     """What is installed and broken; a part that is not installed is none."""

@@ -19,6 +19,8 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from tunix_rt.core.errors import InvalidInputError, StorageError
 
+Database = Engine
+"""The name that other packages use, so that they need not import SQLAlchemy."""
 BUSY_TIMEOUT_MS = 30_000
 SUPPORTED = ("sqlite", "postgresql")
 _FRESH_S = 0.5

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, select
 
 from tunix_rt.core.models.reference import ModelReference
-from tunix_rt.core.models.version import Lineage, ModelVersion, RegisteredModel
+from tunix_rt.core.models.version import ModelLineage, ModelVersion, RegisteredModel
 from tunix_rt.core.record import Record
 from tunix_rt.core.rendering import MarkupStyle
 from tunix_rt.db.schema import model_aliases, model_tags, model_versions, models
@@ -16,7 +16,7 @@ class VersionRecord(Record):
     """What the column `record` holds: what no query asks for."""
 
     markup: MarkupStyle
-    lineage: Lineage
+    lineage: ModelLineage
 
 
 def select_versions() -> Select[Any]:

@@ -8,7 +8,7 @@ from typing import cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tunix_rt.core.doctor import DeviceReport, Platform, Problem
+from tunix_rt.core.doctor import DeviceReport, DoctorProblem, Platform
 from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.base import EngineName
 
@@ -23,7 +23,7 @@ class ProbeAnswer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     device: DeviceReport | None = None
-    problem: Problem | None = None
+    problem: DoctorProblem | None = None
 
 
 def probe(engine: EngineName, platform: Platform, *, timeout_s: float = PROBE_TIMEOUT_S) -> ProbeAnswer:
@@ -56,10 +56,10 @@ def answer_probe(open_device: Callable[[Platform], DeviceReport]) -> None:
     try:
         answer = ProbeAnswer(device=open_device(platform))
     except TunixRTError as error:
-        answer = ProbeAnswer(problem=Problem(detail=error.detail, next_step=error.next_step))
+        answer = ProbeAnswer(problem=DoctorProblem(detail=error.detail, next_step=error.next_step))
     sys.stdout.write(answer.model_dump_json(exclude_none=True) + "\n")
 
 
 def _broken(detail: str) -> ProbeAnswer:
     next_step = "Check the driver (nvidia-smi); then install the engine's extra again."
-    return ProbeAnswer(problem=Problem(detail=detail, next_step=next_step))
+    return ProbeAnswer(problem=DoctorProblem(detail=detail, next_step=next_step))

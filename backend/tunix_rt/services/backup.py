@@ -13,7 +13,7 @@ from tunix_rt.db.dump import DUMPED, dump_rows, snapshot
 from tunix_rt.db.schema import SCHEMA_HEAD
 from tunix_rt.files.archive import ArchiveWriter, file_entry, read_up_to, table_entry
 from tunix_rt.files.atomic import storage_errors, write_atomically
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 OnFile = Callable[[str], None]
 
@@ -24,7 +24,7 @@ _MADE_AGAIN = frozenset({"models/checkouts", "models/incoming", "hub"})
 
 
 def make_backup(
-    store: Store, target: Path, *, with_checkpoints: bool, on_file: OnFile = lambda _path: None
+    store: Home, target: Path, *, with_checkpoints: bool, on_file: OnFile = lambda _path: None
 ) -> BackupManifest:
     """Write everything that is kept into `target`, whole or not at all. Servers and workers may go on.
 
@@ -45,7 +45,7 @@ def make_backup(
             created_at=datetime.now(UTC),
             tunix_rt_version=__version__,
             schema_revision=SCHEMA_HEAD,
-            database=store.engine.dialect.name,
+            database=store.database.dialect.name,
             has_checkpoints=with_checkpoints,
             tables=_add_tables(archive, store),
             files=_add_files(archive, store.settings, with_checkpoints, on_file),
@@ -54,9 +54,9 @@ def make_backup(
     return manifest
 
 
-def _add_tables(archive: ArchiveWriter, store: Store) -> dict[str, ArchivedTable]:
+def _add_tables(archive: ArchiveWriter, store: Home) -> dict[str, ArchivedTable]:
     added = {}
-    with snapshot(store.engine) as connection:
+    with snapshot(store.database) as connection:
         for table in DUMPED:
             num_rows = 0
 

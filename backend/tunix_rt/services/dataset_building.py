@@ -10,8 +10,8 @@ from uuid import UUID
 import tunix_rt
 from tunix_rt.core.dataset import (
     BuildOutcome,
+    DatasetLineage,
     DatasetManifest,
-    Lineage,
     ParentDataset,
     SplitFile,
     content_hash,
@@ -23,6 +23,7 @@ from tunix_rt.core.dataset_statistics import split_statistics
 from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.core.linting import LINTER_VERSION
 from tunix_rt.core.store_types import StoredTrace
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_build import DatasetBuild, open_build
 from tunix_rt.files.dataset_dirs import dataset_exists, read_manifest
 from tunix_rt.services.contamination import (
@@ -32,14 +33,14 @@ from tunix_rt.services.contamination import (
     judge_contamination,
     load_evalsets,
 )
+from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_unscored
 from tunix_rt.services.row_scanning import Progress, RowScan, scan_rows
 from tunix_rt.services.row_selection import Selection, select_rows
-from tunix_rt.services.store import Store
 
 
 def build_from_store(
-    store: Store,
+    home: Home,
     spec: DatasetSpec,
     *,
     only: Collection[UUID] | None = None,
@@ -48,19 +49,19 @@ def build_from_store(
     """Build a dataset from the stored traces, judging first those that a filter needs judged.
 
     Args:
-        store: where the traces are.
+        home: where the traces are.
         spec: which of them make the dataset, and how.
         only: ids beyond which no trace is considered. None: no such bound.
         progress: told how many more rows were read.
     """
     if spec.filters.needs_lint:
-        score_unscored(store.traces, spec.filters)
-    with closing(store.traces.iter_selected(spec.filters)) as chosen:
+        score_unscored(TraceRepository(home.database), spec.filters)
+    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as chosen:
         return build_dataset(
             spec,
             chosen if only is None else (stored for stored in chosen if stored.id in only),
-            datasets_dir=store.settings.datasets_dir,
-            evalsets=load_evalsets(store.settings.evalsets_dir),
+            datasets_dir=home.settings.datasets_dir,
+            evalsets=load_evalsets(home.settings.evalsets_dir),
             progress=progress,
         )
 
@@ -105,12 +106,12 @@ def build_dataset(
         return _publish(build, manifest, datasets_dir)
 
 
-def _lineage(spec: DatasetSpec, datasets_dir: Path) -> Lineage:
+def _lineage(spec: DatasetSpec, datasets_dir: Path) -> DatasetLineage:
     linter_version = LINTER_VERSION if spec.filters.needs_lint else None
     if spec.parent_dataset_key is None:
-        return Lineage(linter_version=linter_version)
+        return DatasetLineage(linter_version=linter_version)
     parent = read_manifest(datasets_dir, spec.parent_dataset_key)
-    return Lineage(
+    return DatasetLineage(
         parent=ParentDataset(dataset_key=parent.dataset_key, content_hash=parent.content_hash),
         linter_version=linter_version,
     )

@@ -8,8 +8,9 @@ from pydantic_core import from_json
 
 from tunix_rt.core.dataset_rows import row_sizes
 from tunix_rt.core.histogram import Bin, histogram
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.datasets import chosen_split, get_dataset, iter_rows
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
 class DatasetHistograms(BaseModel):
@@ -29,9 +30,9 @@ class DatasetHistograms(BaseModel):
     """Rows whose trace was never judged or is not stored any more."""
 
 
-def dataset_histograms(store: Store, key: str, split: str | None) -> DatasetHistograms:
+def dataset_histograms(home: Home, key: str, split: str | None) -> DatasetHistograms:
     """The histograms of a split (the first one unless named), or NotFoundError."""
-    datasets_dir = store.settings.datasets_dir
+    datasets_dir = home.settings.datasets_dir
     chosen = chosen_split(get_dataset(datasets_dir, key), split)
     steps: Counter[float] = Counter()
     chars: Counter[float] = Counter()
@@ -41,7 +42,7 @@ def dataset_histograms(store: Store, key: str, split: str | None) -> DatasetHist
         steps[num_steps] += 1
         chars[num_chars] += 1
         ids.append(row.id)
-    scores = store.traces.scores(ids)
+    scores = TraceRepository(home.database).scores(ids)
     return DatasetHistograms(
         dataset_key=key,
         split=chosen.name,

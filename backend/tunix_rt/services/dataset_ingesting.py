@@ -14,10 +14,10 @@ from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.assets import shipped_dataset_names, shipped_dataset_path
 from tunix_rt.files.readers import source_name
 from tunix_rt.services.dataset_building import build_from_store
+from tunix_rt.services.home import Home
 from tunix_rt.services.import_file import OnProgress
 from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
 from tunix_rt.services.row_scanning import Progress
-from tunix_rt.services.store import Store
 
 MAX_IDS_REPORTED = 1_000
 
@@ -68,7 +68,7 @@ def default_name_and_version(file: str) -> tuple[str, str]:
 
 
 def ingest_file(
-    store: Store,
+    home: Home,
     file: str | Path,
     *,
     options: ImportOptions,
@@ -81,11 +81,11 @@ def ingest_file(
 
     The filters of `spec` hold within the file: traces stored before do not enter the dataset.
     """
-    target = _Remembering(store.traces)
+    target = _Remembering(TraceRepository(home.database))
     report = import_traces(target, file, options, on_progress=on_import, name=name)
     outcome = None
     if spec is not None:
-        outcome = build_from_store(store, spec, only=target.ids, progress=on_build)
+        outcome = build_from_store(home, spec, only=target.ids, progress=on_build)
     return IngestReport(
         ingested_count=len(target.ids),
         trace_ids=tuple(sorted(target.ids)[:MAX_IDS_REPORTED]),

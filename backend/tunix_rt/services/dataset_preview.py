@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.core.dataset import Removal
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.linting import LINTER_VERSION
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_build import RowSpool
 from tunix_rt.files.dataset_dirs import dataset_exists
 from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
+from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_unscored
 from tunix_rt.services.row_scanning import RowScan, scan_rows
 from tunix_rt.services.row_selection import Selection, select_rows
-from tunix_rt.services.store import Store
 
 MAX_TRACES = 5_000
 """A preview follows a person who types: it looks at so many traces and says when there are more."""
@@ -47,17 +48,17 @@ class DatasetPreview(BaseModel):
     """Rows that an eval set also asks: the build is refused unless they are removed or allowed."""
 
 
-def preview_dataset(store: Store, spec: DatasetSpec, *, max_traces: int = MAX_TRACES) -> DatasetPreview:
+def preview_dataset(home: Home, spec: DatasetSpec, *, max_traces: int = MAX_TRACES) -> DatasetPreview:
     """Select as a build of `spec` would, over the first `max_traces` traces."""
-    num_unscored = _judge_if_few(store, spec, max_traces)
-    page = store.traces.list(spec.filters, limit=1, offset=0)
+    num_unscored = _judge_if_few(home, spec, max_traces)
+    page = TraceRepository(home.database).list(spec.filters, limit=1, offset=0)
     with closing(RowSpool(Path(tempfile.gettempdir()))) as spool:
-        scan = _scan(store, spec, spool, max_traces)
+        scan = _scan(home, spec, spool, max_traces)
         selection = select_rows(spec, scan.rows, scan.matches, spool.__getitem__)
     in_split = Counter(scan.split_names[index] for index in selection.kept)
     return DatasetPreview(
         dataset_key=spec.dataset_key,
-        is_taken=dataset_exists(store.settings.datasets_dir, spec.dataset_key),
+        is_taken=dataset_exists(home.settings.datasets_dir, spec.dataset_key),
         num_matching=page.total,
         matching_is_exact=page.total_is_exact,
         num_unscored=num_unscored,
@@ -70,9 +71,9 @@ def preview_dataset(store: Store, spec: DatasetSpec, *, max_traces: int = MAX_TR
     )
 
 
-def _scan(store: Store, spec: DatasetSpec, spool: RowSpool, max_traces: int) -> RowScan:
-    checker = ContaminationChecker(load_evalsets(store.settings.evalsets_dir))
-    with closing(store.traces.iter_selected(spec.filters)) as chosen:
+def _scan(home: Home, spec: DatasetSpec, spool: RowSpool, max_traces: int) -> RowScan:
+    checker = ContaminationChecker(load_evalsets(home.settings.evalsets_dir))
+    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as chosen:
         return scan_rows(spec, islice(chosen, max_traces), spool, checker)
 
 
@@ -82,12 +83,12 @@ def _num_overlapping(spec: DatasetSpec, scan: RowScan, selection: Selection) -> 
     return sum(index in scan.matches for index in selection.kept)
 
 
-def _judge_if_few(store: Store, spec: DatasetSpec, max_traces: int) -> int:
+def _judge_if_few(home: Home, spec: DatasetSpec, max_traces: int) -> int:
     """Judge what a filter needs judged; how many are left because they are too many to wait for."""
     if not spec.filters.needs_lint:
         return 0
-    num_unscored = store.traces.count_unscored(spec.filters, LINTER_VERSION)
+    num_unscored = TraceRepository(home.database).count_unscored(spec.filters, LINTER_VERSION)
     if num_unscored > max_traces:
         return num_unscored
-    score_unscored(store.traces, spec.filters)
+    score_unscored(TraceRepository(home.database), spec.filters)
     return 0

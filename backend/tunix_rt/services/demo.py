@@ -17,14 +17,15 @@ from tunix_rt.core.statistics import Share, wilson_share
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import Trace
 from tunix_rt.core.xray import XrayReport
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.assets import shipped_dataset_path, shipped_recipe_path, shipped_traces
 from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
 from tunix_rt.services.dataset_xray import ModelChoice, xray_dataset
+from tunix_rt.services.home import Home
 from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
 from tunix_rt.services.linting import Progress, score_unscored
-from tunix_rt.services.store import Store
 from tunix_rt.services.xray import XrayOptions
 from tunix_rt.services.xray_html import xray_html
 
@@ -51,23 +52,25 @@ class DemoData(BaseModel):
 
 
 def build_demo_dataset(
-    store: Store, *, on_stage: Callable[[Stage], None], progress: Progress = lambda _: None
+    home: Home, *, on_stage: Callable[[Stage], None], progress: Progress = lambda _: None
 ) -> DemoData:
     """Collect, check, build, verify, X-ray. Running it again changes nothing and says the same."""
-    settings = store.settings
+    settings = home.settings
     on_stage("collect")
     options = ImportOptions(source=DEMO_DATASET)
-    imported = import_traces(store.traces, shipped_dataset_path(DEMO_DATASET), options, name=DEMO_DATASET)
+    imported = import_traces(
+        TraceRepository(home.database), shipped_dataset_path(DEMO_DATASET), options, name=DEMO_DATASET
+    )
     on_stage("check")
     of_the_demo = TraceFilter(source=DEMO_DATASET)
-    score_unscored(store.traces, of_the_demo, progress=progress)
-    with_errors = _traces_with_errors(store, of_the_demo)
+    score_unscored(TraceRepository(home.database), of_the_demo, progress=progress)
+    with_errors = _traces_with_errors(home, of_the_demo)
     on_stage("plant")
     planted_found = _planted_errors_found()
     on_stage("build")
     name, _, version = DEMO_DATASET.rpartition("-")
     spec = DatasetSpec(dataset_name=name, dataset_version=version, filters=of_the_demo, license="Apache-2.0")
-    dataset = build_from_store(store, spec, progress=progress)
+    dataset = build_from_store(home, spec, progress=progress)
     on_stage("verify")
     verdict = verify_dataset(settings.datasets_dir, spec.dataset_key)
     on_stage("xray")
@@ -88,11 +91,12 @@ def build_demo_dataset(
     )
 
 
-def _traces_with_errors(store: Store, criteria: TraceFilter) -> Share:
+def _traces_with_errors(home: Home, criteria: TraceFilter) -> Share:
     errors = {code for code, info in CODES.items() if info.severity == "error"}
     without_errors = criteria.model_copy(update={"without_codes": tuple(sorted(errors))})
     num_all, num_right = (
-        store.traces.list(chosen, limit=1, offset=0).total for chosen in (criteria, without_errors)
+        TraceRepository(home.database).list(chosen, limit=1, offset=0).total
+        for chosen in (criteria, without_errors)
     )
     return wilson_share(num_all - num_right, num_all)
 

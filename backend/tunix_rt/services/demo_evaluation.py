@@ -18,7 +18,7 @@ from tunix_rt.services.demo_training import DEMO_DEVICE
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_texts import EvaluationView
 from tunix_rt.services.evaluations import load_predictions
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 MIN_ACCURACY = 0.9
 """What the demo's recipe reaches with every seed that was tried, with room to spare."""
@@ -49,7 +49,7 @@ class DemoResult:
 
 
 def evaluate_random_weights(
-    store: Store, engine: GeneratingEngine, recipe: Recipe, view: EvaluationView
+    home: Home, engine: GeneratingEngine, recipe: Recipe, view: EvaluationView
 ) -> Evaluation:
     """The model as training finds it: the very weights that its first step starts from."""
     request = EvaluationRequest(
@@ -60,11 +60,11 @@ def evaluate_random_weights(
         decoding=_decoding(recipe),
         device=DeviceRequest(DEMO_DEVICE),
     )
-    return evaluate(store, engine, request, view)
+    return evaluate(home, engine, request, view)
 
 
 def evaluate_demo_run(
-    store: Store, engine: GeneratingEngine, recipe: Recipe, run_dir: RunDir, view: EvaluationView
+    home: Home, engine: GeneratingEngine, recipe: Recipe, run_dir: RunDir, view: EvaluationView
 ) -> Evaluation:
     """The model that the run exported."""
     request = EvaluationRequest(
@@ -73,14 +73,14 @@ def evaluate_demo_run(
         decoding=_decoding(recipe),
         device=DeviceRequest(DEMO_DEVICE),
     )
-    return evaluate(store, engine, request, view)
+    return evaluate(home, engine, request, view)
 
 
-def demo_result(store: Store, before: Evaluation, after: Evaluation) -> DemoResult:
+def demo_result(home: Home, before: Evaluation, after: Evaluation) -> DemoResult:
     """The two held against each other."""
-    difference = compare_evaluations(store, before, after).overall
+    difference = compare_evaluations(home, before, after).overall
     assert difference is not None  # both were asked the same questions
-    return DemoResult(before, after, difference, _first_right(load_predictions(store, after)))
+    return DemoResult(before, after, difference, _first_right(load_predictions(home, after)))
 
 
 def _decoding(recipe: Recipe) -> Decoding:

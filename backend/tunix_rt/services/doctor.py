@@ -14,10 +14,10 @@ from tunix_rt.core.doctor import (
     Ability,
     DatabaseReport,
     Diagnosis,
+    DoctorProblem,
     EngineReport,
     ExtraReport,
     Platform,
-    Problem,
     ServiceReport,
 )
 from tunix_rt.core.errors import MissingExtraError, StorageError
@@ -29,7 +29,7 @@ from tunix_rt.engines.probing import PROBE_TIMEOUT_S, ProbeAnswer, probe
 from tunix_rt.files.host import available_memory_bytes, usable_cores
 from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
 from tunix_rt.services.health import check_health
-from tunix_rt.services.store import open_store
+from tunix_rt.services.home import open_home
 
 ENGINES: tuple[EngineName, ...] = ("jax", "torch")
 _JAX_ABILITIES = {
@@ -49,7 +49,7 @@ class _StoreReport:
     database: DatabaseReport | None
     free_disk_bytes: int | None
     service: ServiceReport | None
-    problems: tuple[Problem, ...]
+    problems: tuple[DoctorProblem, ...]
 
 
 def examine(settings: Settings, *, timeout_s: float = PROBE_TIMEOUT_S) -> Diagnosis:
@@ -138,13 +138,13 @@ def _auto_engine(machine: Machine) -> str:
 
 def _examine_store(settings: Settings) -> _StoreReport:
     try:
-        store = open_store(settings)
+        store = open_home(settings)
     except StorageError as error:
-        problem = Problem(detail=error.detail, next_step=error.next_step)
+        problem = DoctorProblem(detail=error.detail, next_step=error.next_step)
         return _StoreReport(None, None, None, (problem,))
     try:
         health = check_health(store)
-        address = store.engine.url.render_as_string(hide_password=True)
+        address = store.database.url.render_as_string(hide_password=True)
         database = DatabaseReport(
             kind=health.database, address=address, latency_ms=health.database_latency_ms
         )

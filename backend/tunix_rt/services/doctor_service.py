@@ -6,10 +6,13 @@ from datetime import datetime
 from pathlib import Path
 
 from tunix_rt.config.settings import Settings
-from tunix_rt.core.doctor import HubToken, Problem, ServiceReport, WorkerReport
+from tunix_rt.core.doctor import DoctorProblem, HubToken, ServiceReport, WorkerReport
 from tunix_rt.core.runs.worker import Worker
+from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.queue_figures import queue_figures
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 
 _MIN_FREE_BYTES = 2**30
 _GONE = ("stopped", "lost")
@@ -21,32 +24,36 @@ _VARIABLES = {
 _FILES = {"Hugging Face": "~/.cache/huggingface/token", "Kaggle": "~/.kaggle/kaggle.json"}
 
 
-def home_problems(settings: Settings, free_bytes: int) -> Iterator[Problem]:
+def home_problems(settings: Settings, free_bytes: int) -> Iterator[DoctorProblem]:
     """What keeps runs from writing into the home."""
     if free_bytes < _MIN_FREE_BYTES:
-        yield Problem(
+        yield DoctorProblem(
             detail=f"Only {free_bytes / 2**20:.0f} MiB are free on the disk of {settings.home_dir}.",
             next_step="Free space: a checkpoint that finds a full disk ends its run.",
         )
     for directory in (settings.home_dir, settings.runs_dir, settings.jobs_dir):
         if directory.exists() and not os.access(directory, os.W_OK | os.X_OK):
-            yield Problem(
+            yield DoctorProblem(
                 detail=f"Nothing can be written into {directory}.",
                 next_step="Give it to the user that runs the server and the workers: chown -R USER DIR",
             )
 
 
-def examine_service(store: Store, now: datetime) -> tuple[ServiceReport, tuple[Problem, ...]]:
+def examine_service(home: Home, now: datetime) -> tuple[ServiceReport, tuple[DoctorProblem, ...]]:
     """The queue at this moment, and what is wrong with it."""
-    queue = queue_figures(store.engine, now)
-    workers = [_report(worker, now) for worker in store.workers.list() if worker.status not in _GONE]
+    queue = queue_figures(home.database, now)
+    workers = [
+        _report(worker, now)
+        for worker in WorkerRepository(home.database).list()
+        if worker.status not in _GONE
+    ]
     report = ServiceReport(
-        is_queue_paused=store.flags.is_queue_paused(),
+        is_queue_paused=FlagRepository(home.database).is_queue_paused(),
         num_waiting=queue.num_waiting,
         num_running=len(queue.running),
         workers=tuple(workers),
     )
-    return report, tuple(_problems(store, report))
+    return report, tuple(_problems(home, report))
 
 
 def _report(worker: Worker, now: datetime) -> WorkerReport:
@@ -59,17 +66,19 @@ def _report(worker: Worker, now: datetime) -> WorkerReport:
     )
 
 
-def _problems(store: Store, report: ServiceReport) -> Iterator[Problem]:
-    lease_s = store.settings.worker_lease_s
+def _problems(home: Home, report: ServiceReport) -> Iterator[DoctorProblem]:
+    lease_s = home.settings.worker_lease_s
     alive = {worker.worker_id for worker in report.workers if worker.last_seen_s_ago < lease_s}
     if report.num_waiting and not report.is_queue_paused and not alive:
-        yield Problem(
+        yield DoctorProblem(
             detail=f"Runs wait ({report.num_waiting}), and no worker is alive.",
             next_step="Start one: tunix-rt worker, or tunix-rt up, which has one of its own.",
         )
-    orphans = sorted(lease.run_id for lease in store.runs.leases() if lease.worker_id not in alive)
+    orphans = sorted(
+        lease.run_id for lease in RunRepository(home.database).leases() if lease.worker_id not in alive
+    )
     if orphans:
-        yield Problem(
+        yield DoctorProblem(
             detail=f"The worker of {', '.join(orphans)} has not been seen for over {lease_s:.0f} s.",
             next_step="Start a worker: it notices, and goes on from the last checkpoint: tunix-rt worker",
         )

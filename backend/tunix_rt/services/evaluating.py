@@ -19,6 +19,7 @@ from tunix_rt.core.evaluation.protocol import Decoding, Protocol, default_extrac
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart
 from tunix_rt.core.rendering import MarkupStyle
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratingEngine, GeneratorRequest
 from tunix_rt.evals.checkers import require_checkers
@@ -30,7 +31,7 @@ from tunix_rt.services.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 from tunix_rt.services.evaluation_texts import EvaluationView, ModelAccess, write_missing_texts
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class EvaluationRequest:
 
 
 def evaluate(
-    store: Store, engine: GeneratingEngine, request: EvaluationRequest, view: EvaluationView
+    home: Home, engine: GeneratingEngine, request: EvaluationRequest, view: EvaluationView
 ) -> Evaluation:
     """Evaluate, or go on with the same evaluation where an earlier process stopped.
 
@@ -73,10 +74,10 @@ def evaluate(
         ConflictError: The output directory holds something else, or another process writes it; or the model
             can only be had with another engine.
     """
-    evalset = open_evalset(store.settings, request.evalset).first(request.limit)
+    evalset = open_evalset(home.settings, request.evalset).first(request.limit)
     require_checkers(evalset.items)
     found = find_model(
-        store.settings,
+        home.settings,
         request.model,
         weights=request.weights,
         seed=request.weights_seed,
@@ -84,14 +85,14 @@ def evaluate(
     )
     found.require_engine(engine.name)
     start = _start(found, evalset, request, view)
-    directory = _directory(store, start, request.output)
+    directory = _directory(home, start, request.output)
     access = ModelAccess(engine, _generator_request(found, request, start.protocol), request.batch_size)
     with directory.held():
         try:
             _complete(directory, _same_start(directory, start), evalset.items, access, view)
         finally:
             directory.remove_if_unused()
-        return publish_evaluation(store, directory, _run_that_takes_a_copy(found, view))
+        return publish_evaluation(home, directory, _run_that_takes_a_copy(found, view))
 
 
 def evaluation_dir(settings: Settings, evaluation: Evaluation, output: Path | None = None) -> EvaluationDir:
@@ -122,15 +123,15 @@ def _start(
     )
 
 
-def _directory(store: Store, start: EvaluationStart, output: Path | None) -> EvaluationDir:
+def _directory(home: Home, start: EvaluationStart, output: Path | None) -> EvaluationDir:
     """The directory asked for; else that of the same evaluation if it is unfinished, else a new one."""
     if output is not None:
         return EvaluationDir(output.absolute())
-    parent = store.settings.evaluations_dir
+    parent = home.settings.evaluations_dir
     unfinished = (
         directory
         for directory in map(EvaluationDir, sorted(parent.glob("*")))
-        if _is_same(directory, start) and not _is_stored(store, directory)
+        if _is_same(directory, start) and not _is_stored(home, directory)
     )
     return next(unfinished, EvaluationDir(parent / str(start.evaluation_id)))
 
@@ -143,9 +144,9 @@ def _is_same(directory: EvaluationDir, start: EvaluationStart) -> bool:
     return there is not None and not there.differences(start)
 
 
-def _is_stored(store: Store, directory: EvaluationDir) -> bool:
+def _is_stored(home: Home, directory: EvaluationDir) -> bool:
     evaluation = directory.read_evaluation()
-    return evaluation is not None and store.evaluations.has(evaluation.evaluation_id)
+    return evaluation is not None and EvaluationRepository(home.database).has(evaluation.evaluation_id)
 
 
 def _same_start(directory: EvaluationDir, start: EvaluationStart) -> EvaluationStart:

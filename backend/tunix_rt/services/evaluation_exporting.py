@@ -16,34 +16,35 @@ from typing import Any
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.files.atomic import write_atomically, write_json_atomically
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 METRIC = "exact_match"
 FILTER = "extracted"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def export_evaluation(store: Store, evaluation: Evaluation, directory: Path) -> tuple[Path, Path]:
+def export_evaluation(home: Home, evaluation: Evaluation, directory: Path) -> tuple[Path, Path]:
     """Write both files; their paths, samples first."""
     task = _NOT_IN_A_NAME.sub("-", evaluation.evalset)
     moment = evaluation.created_at.replace(tzinfo=None).isoformat().replace(":", "-")
     samples = directory / f"samples_{task}_{moment}.jsonl"
     results = directory / f"results_{moment}.json"
-    lines = list(_samples(store, evaluation))
+    lines = list(_samples(home, evaluation))
     with write_atomically(samples, what="exporting the samples") as file:
         file.writelines(f"{_dumped(line)}\n".encode() for line in lines)
     write_json_atomically(results, results_json(evaluation, task, lines), what="exporting the results")
     return samples, results
 
 
-def iter_samples(store: Store, evaluation: Evaluation) -> Iterator[str]:
+def iter_samples(home: Home, evaluation: Evaluation) -> Iterator[str]:
     """The lines of the samples file, in the order of the eval set."""
-    return map(_dumped, _samples(store, evaluation))
+    return map(_dumped, _samples(home, evaluation))
 
 
-def _samples(store: Store, evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    predictions = store.evaluations.iter_predictions(evaluation.evaluation_id)
+def _samples(home: Home, evaluation: Evaluation) -> Iterator[dict[str, Any]]:
+    predictions = EvaluationRepository(home.database).iter_predictions(evaluation.evaluation_id)
     by_item = groupby(predictions, key=lambda prediction: prediction.item_id)
     for number, (_, samples) in enumerate(by_item):
         yield sample_json(number, list(samples), evaluation.protocol.decoding)

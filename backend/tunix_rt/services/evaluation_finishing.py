@@ -15,9 +15,9 @@ from tunix_rt.evals.scores import score
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluations import add_directory
+from tunix_rt.services.home import Home
 from tunix_rt.services.parallel import in_this_process, worker_processes
 from tunix_rt.services.run_manifests import add_run_files, read_manifest
-from tunix_rt.services.store import Store
 
 MIN_FOR_WORKERS = 500
 """Fewer predictions are judged before worker processes would have started."""
@@ -54,7 +54,7 @@ def finish_evaluation(
     return evaluation
 
 
-def publish_evaluation(store: Store, directory: EvaluationDir, run_dir: RunDir | None) -> Evaluation:
+def publish_evaluation(home: Home, directory: EvaluationDir, run_dir: RunDir | None) -> Evaluation:
     """Copy a complete evaluation into its run, if there is one, and store it; both only where missing.
 
     Last of all comes the database: an evaluation that is in it is whole everywhere.
@@ -62,14 +62,14 @@ def publish_evaluation(store: Store, directory: EvaluationDir, run_dir: RunDir |
     if run_dir is not None:
         files = {path.name: path for path in (directory.predictions, directory.evaluation)}
         add_run_files(run_dir, files)
-    return add_directory(store, directory.path)
+    return add_directory(home, directory.path)
 
 
-def run_of(store: Store, evaluation: Evaluation) -> RunDir | None:
+def run_of(home: Home, evaluation: Evaluation) -> RunDir | None:
     """The finished run that an evaluation is of, if it lies in the home directory."""
     if evaluation.model.run_id is None:
         return None
-    run_dir = RunDir(store.settings.runs_dir / evaluation.model.run_id)
+    run_dir = RunDir(home.settings.runs_dir / evaluation.model.run_id)
     return run_dir if run_dir.recipe.is_file() and read_manifest(run_dir) is not None else None
 
 

@@ -23,7 +23,7 @@ from tunix_rt.services.evalsets import open_evalset
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation, run_of
 from tunix_rt.services.evaluations import load_predictions
 from tunix_rt.services.foreign_texts import read_foreign_texts
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,18 @@ class ForeignTexts:
     """Of the model. None: the file's own."""
 
 
-def rescore(store: Store, evaluation: Evaluation, *, directory: Path | None = None) -> Evaluation:
+def rescore(home: Home, evaluation: Evaluation, *, directory: Path | None = None) -> Evaluation:
     """A new evaluation of the same texts, by the extractor and the checkers of today.
 
     Args:
-        store: where the texts are and the new evaluation goes.
+        home: where the texts are and the new evaluation goes.
         evaluation: as it is stored.
         directory: where its files are, if not in the home directory.
 
     Raises:
         ConflictError: The items that were asked are nowhere to be found.
     """
-    items = items_of(store.settings, evaluation, directory)
+    items = items_of(home.settings, evaluation, directory)
     require_checkers(items)
     today = {"max_answer_chars": MAX_ANSWER_CHARS, "versions": protocol_versions(items)}
     start = EvaluationStart(
@@ -61,11 +61,11 @@ def rescore(store: Store, evaluation: Evaluation, *, directory: Path | None = No
         protocol=evaluation.protocol.model_copy(update=today),
         rescored_from=evaluation.evaluation_id,
     )
-    texts = [prediction.generation for prediction in load_predictions(store, evaluation)]
-    return _scored(store, start, items, texts, evaluation.generation)
+    texts = [prediction.generation for prediction in load_predictions(home, evaluation)]
+    return _scored(home, start, items, texts, evaluation.generation)
 
 
-def score_texts(store: Store, texts: ForeignTexts) -> Evaluation:
+def score_texts(home: Home, texts: ForeignTexts) -> Evaluation:
     """Judge texts from elsewhere: exactly one for every item of the eval set.
 
     How they were made is not known: the template hash is empty, so that they are comparable with other texts
@@ -74,7 +74,7 @@ def score_texts(store: Store, texts: ForeignTexts) -> Evaluation:
     Raises:
         DataError: A line cannot be read, or an item has no text or several.
     """
-    evalset = open_evalset(store.settings, texts.evalset)
+    evalset = open_evalset(home.settings, texts.evalset)
     require_checkers(evalset.items)
     written = read_foreign_texts(texts.file)
     _require_one_each(written, evalset.items, texts.file)
@@ -93,29 +93,29 @@ def score_texts(store: Store, texts: ForeignTexts) -> Evaluation:
         evalset=evalset.name,
         protocol=protocol,
     )
-    return _scored(store, start, evalset.items, written, None)
+    return _scored(home, start, evalset.items, written, None)
 
 
-def num_changed_verdicts(store: Store, before: Evaluation, after: Evaluation) -> int:
+def num_changed_verdicts(home: Home, before: Evaluation, after: Evaluation) -> int:
     """How many texts are judged otherwise than before."""
-    old, new = load_predictions(store, before), load_predictions(store, after)
+    old, new = load_predictions(home, before), load_predictions(home, after)
     return sum(a.judgement.verdict != b.judgement.verdict for a, b in zip(old, new, strict=True))
 
 
 def _scored(
-    store: Store,
+    home: Home,
     start: EvaluationStart,
     items: Sequence[EvalItem],
     texts: Sequence[Generation],
     figures: GenerationFigures | None,
 ) -> Evaluation:
-    path = store.settings.evaluations_dir / str(start.evaluation_id)
+    path = home.settings.evaluations_dir / str(start.evaluation_id)
     with write_directory_atomically(path, what="writing the evaluation") as place:
         directory = EvaluationDir(place)
         directory.begin(start, items)
         directory.write_generations(texts)
         evaluation = finish_evaluation(directory, start, figures)
-    return publish_evaluation(store, EvaluationDir(path), run_of(store, evaluation))
+    return publish_evaluation(home, EvaluationDir(path), run_of(home, evaluation))
 
 
 def items_of(

@@ -13,13 +13,14 @@ from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, EvaluationOrder, PredictionFilter
 from tunix_rt.core.models.reference import is_reference, parse_reference
-from tunix_rt.db.evaluations import MIN_PREFIX_CHARS
+from tunix_rt.db.evaluations import MIN_PREFIX_CHARS, EvaluationRepository
 from tunix_rt.db.model_uses import evaluations_of
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.dataset_dirs import file_sha256
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.pages import Pagination, pagination
-from tunix_rt.services.store import Store
 
 _NUM_ID_DIGITS = 32
 _ID_DIGITS = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX_CHARS},{_NUM_ID_DIGITS}}}")
@@ -51,11 +52,11 @@ class EvaluatedItem(BaseModel):
     samples: tuple[Prediction, ...]
 
 
-def find_evaluation(store: Store, reference: str) -> Evaluation:
+def find_evaluation(home: Home, reference: str) -> Evaluation:
     """The evaluation that a person means.
 
     Args:
-        store: where it is looked up, and where one that is only on disk is added.
+        home: where it is looked up, and where one that is only on disk is added.
         reference: its id, the first 6 or more characters of it, the id of a run or a registered model as
             `name@alias` or `name:version` (its newest evaluation), or the path of an evaluation directory or
             of its `evaluation.json`.
@@ -65,44 +66,44 @@ def find_evaluation(store: Store, reference: str) -> Evaluation:
         InvalidInputError: several ids begin like that.
         DataError: the files of the directory do not belong together.
     """
-    evaluation_id = _by_id(store, reference)
+    evaluation_id = _by_id(home, reference)
     if evaluation_id is not None:
-        return get_evaluation(store, evaluation_id)
+        return get_evaluation(home, evaluation_id)
     # os.path, not Path: a reference too long for a path is no path, and no error.
     if os.path.basename(reference) == EVALUATION_FILE and os.path.isfile(reference):
-        return add_directory(store, Path(reference).parent)
+        return add_directory(home, Path(reference).parent)
     if os.path.isdir(reference):
-        return add_directory(store, Path(reference))
+        return add_directory(home, Path(reference))
     if is_reference(reference):
-        return _newest_of_version(store, reference)
-    raise _nothing_called(store, reference)
+        return _newest_of_version(home, reference)
+    raise _nothing_called(home, reference)
 
 
-def _newest_of_version(store: Store, reference: str) -> Evaluation:
-    version = store.models.find(parse_reference(reference))
-    found = evaluations_of(store.engine, version)
+def _newest_of_version(home: Home, reference: str) -> Evaluation:
+    version = ModelRepository(home.database).find(parse_reference(reference))
+    found = evaluations_of(home.database, version)
     if not found:
         raise NotFoundError(
             f"{version.reference} has not been evaluated.",
             next_step=f"Evaluate it: tunix-rt eval {version.reference} --eval-set eval_v2",
         )
-    return get_evaluation(store, found[0].evaluation_id)
+    return get_evaluation(home, found[0].evaluation_id)
 
 
-def get_evaluation(store: Store, evaluation_id: UUID) -> Evaluation:
+def get_evaluation(home: Home, evaluation_id: UUID) -> Evaluation:
     """The evaluation with this id, or NotFoundError. One whose process died before storing it is added."""
-    directory = EvaluationDir(store.settings.evaluations_dir / str(evaluation_id))
-    if not store.evaluations.has(evaluation_id) and directory.evaluation.is_file():
-        return add_directory(store, directory.path)
-    return store.evaluations.get(evaluation_id)
+    directory = EvaluationDir(home.settings.evaluations_dir / str(evaluation_id))
+    if not EvaluationRepository(home.database).has(evaluation_id) and directory.evaluation.is_file():
+        return add_directory(home, directory.path)
+    return EvaluationRepository(home.database).get(evaluation_id)
 
 
-def load_predictions(store: Store, evaluation: Evaluation) -> tuple[Prediction, ...]:
+def load_predictions(home: Home, evaluation: Evaluation) -> tuple[Prediction, ...]:
     """Every prediction of a found evaluation, in the order of the eval set."""
-    return tuple(store.evaluations.iter_predictions(evaluation.evaluation_id))
+    return tuple(EvaluationRepository(home.database).iter_predictions(evaluation.evaluation_id))
 
 
-def add_directory(store: Store, path: Path) -> Evaluation:
+def add_directory(home: Home, path: Path) -> Evaluation:
     """Store the evaluation of a complete directory, unless it is stored already.
 
     Raises:
@@ -117,7 +118,7 @@ def add_directory(store: Store, path: Path) -> Evaluation:
             f"There is no complete evaluation in {path}.",
             next_step="Give the command that began it once more: it goes on where it stopped.",
         )
-    store.evaluations.add(evaluation, _predictions_of(directory, evaluation))
+    EvaluationRepository(home.database).add(evaluation, _predictions_of(directory, evaluation))
     return evaluation
 
 
@@ -136,7 +137,7 @@ def _edited(detail: str) -> DataError:
 
 
 def list_evaluations(
-    store: Store,
+    home: Home,
     criteria: EvaluationFilter,
     *,
     limit: int,
@@ -144,42 +145,44 @@ def list_evaluations(
     order: EvaluationOrder = "newest",
 ) -> EvaluationList:
     """A page of the stored evaluations."""
-    page = store.evaluations.list(criteria, limit=limit, offset=offset, order=order)
+    page = EvaluationRepository(home.database).list(criteria, limit=limit, offset=offset, order=order)
     return EvaluationList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
 
 
 def list_predictions(
-    store: Store, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
+    home: Home, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
 ) -> PredictionList:
     """A page of an evaluation's predictions, or NotFoundError."""
-    page = store.evaluations.predictions(evaluation_id, criteria, limit=limit, offset=offset)
+    page = EvaluationRepository(home.database).predictions(
+        evaluation_id, criteria, limit=limit, offset=offset
+    )
     return PredictionList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
 
 
-def get_item(store: Store, evaluation_id: UUID, item_id: str) -> EvaluatedItem:
+def get_item(home: Home, evaluation_id: UUID, item_id: str) -> EvaluatedItem:
     """One item of an evaluation, or NotFoundError."""
-    samples = store.evaluations.prediction(evaluation_id, item_id)
+    samples = EvaluationRepository(home.database).prediction(evaluation_id, item_id)
     return EvaluatedItem(evaluation_id=evaluation_id, item_id=item_id, samples=samples)
 
 
-def delete_evaluation(store: Store, evaluation_id: UUID) -> None:
+def delete_evaluation(home: Home, evaluation_id: UUID) -> None:
     """Remove an evaluation from the database and from the home directory; a run keeps its own copy.
 
     Raises:
         NotFoundError: there is none with this id.
         ConflictError: a baseline names it.
     """
-    store.evaluations.delete(evaluation_id)
-    directory = store.settings.evaluations_dir / str(evaluation_id)
+    EvaluationRepository(home.database).delete(evaluation_id)
+    directory = home.settings.evaluations_dir / str(evaluation_id)
     with storage_errors("removing the evaluation's directory"):
         if directory.is_dir():
             shutil.rmtree(directory)
 
 
-def _by_id(store: Store, reference: str) -> UUID | None:
+def _by_id(home: Home, reference: str) -> UUID | None:
     if not reference.isprintable():
         return None
-    of_run = store.evaluations.newest_of_run(reference)
+    of_run = EvaluationRepository(home.database).newest_of_run(reference)
     if of_run is not None:
         return of_run.evaluation_id
     digits = reference.replace("-", "")
@@ -187,7 +190,7 @@ def _by_id(store: Store, reference: str) -> UUID | None:
         return None
     if len(digits) == _NUM_ID_DIGITS:
         return UUID(hex=digits)
-    found = store.evaluations.find_ids(digits)
+    found = EvaluationRepository(home.database).find_ids(digits)
     if len(found) > 1:
         raise InvalidInputError(
             f"{len(found)} evaluations begin with {reference!r}: {_shown([str(one) for one in found])}.",
@@ -196,8 +199,8 @@ def _by_id(store: Store, reference: str) -> UUID | None:
     return found[0] if found else None
 
 
-def _nothing_called(store: Store, reference: str) -> NotFoundError:
-    newest = store.evaluations.list(EvaluationFilter(), limit=_MAX_SHOWN, offset=0)
+def _nothing_called(home: Home, reference: str) -> NotFoundError:
+    newest = EvaluationRepository(home.database).list(EvaluationFilter(), limit=_MAX_SHOWN, offset=0)
     if not newest.data:
         next_step = "Make one: tunix-rt eval MODEL --eval-set eval_v2"
     else:

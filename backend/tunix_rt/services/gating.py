@@ -10,11 +10,14 @@ from tunix_rt.core.errors import InvalidInputError, NotFoundError
 from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule, GateVerdict
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.evals.comparing import compare
 from tunix_rt.evals.gating import RuleChanges, changed_rule, gate, require_known_names
 from tunix_rt.services.comparing import load_scored
 from tunix_rt.services.evaluations import find_evaluation, get_evaluation, load_predictions
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
 @dataclass(frozen=True)
@@ -28,15 +31,15 @@ class ChosenBaseline:
     """False: the evaluation of a directory, which has no history."""
 
 
-def set_baseline(store: Store, name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
+def set_baseline(home: Home, name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
     """Name a stored evaluation, with the rule that its successors must pass; a name in use moves to it.
 
     Raises:
         InvalidInputError: The name is not one, or the rule protects what the evaluation does not have.
     """
-    require_known_names(rule, load_predictions(store, evaluation))
+    require_known_names(rule, load_predictions(home, evaluation))
     baseline = _baseline(name, evaluation, rule)
-    store.baselines.put(baseline)
+    BaselineRepository(home.database).put(baseline)
     return baseline
 
 
@@ -52,32 +55,32 @@ def _baseline(name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
         ) from error
 
 
-def find_baseline(store: Store, reference: str) -> ChosenBaseline:
+def find_baseline(home: Home, reference: str) -> ChosenBaseline:
     """A baseline by its name, or the evaluation of a directory with the rule that holds where none is set.
 
     Raises:
         NotFoundError: There is neither.
     """
     # A stored name begins with a letter or digit, so `./main` always means the directory.
-    known = {baseline.name for baseline in store.baselines.list()}
+    known = {baseline.name for baseline in BaselineRepository(home.database).list()}
     if reference not in known and os.path.exists(reference):
-        return ChosenBaseline(reference, find_evaluation(store, reference), GateRule(), is_stored=False)
-    return named_baseline(store, reference)
+        return ChosenBaseline(reference, find_evaluation(home, reference), GateRule(), is_stored=False)
+    return named_baseline(home, reference)
 
 
-def named_baseline(store: Store, name: str) -> ChosenBaseline:
+def named_baseline(home: Home, name: str) -> ChosenBaseline:
     """A stored baseline with its evaluation, or NotFoundError."""
-    baseline = store.baselines.get(name)
-    return ChosenBaseline(baseline.name, get_evaluation(store, baseline.evaluation_id), baseline.rule)
+    baseline = BaselineRepository(home.database).get(name)
+    return ChosenBaseline(baseline.name, get_evaluation(home, baseline.evaluation_id), baseline.rule)
 
 
-def newest_successor(store: Store, baseline: Evaluation) -> Evaluation:
+def newest_successor(home: Home, baseline: Evaluation) -> Evaluation:
     """The newest evaluation of the same eval set; NotFoundError when none is newer than the baseline.
 
     An older one is never taken: a CI whose evaluation did not happen must not pass on last week's.
     """
     same_evalset = EvaluationFilter(evalset=baseline.evalset, date_from=baseline.created_at)
-    newest = store.evaluations.list(same_evalset, limit=2, offset=0).data
+    newest = EvaluationRepository(home.database).list(same_evalset, limit=2, offset=0).data
     others = [found for found in newest if found.evaluation_id != baseline.evaluation_id]
     if not others:
         raise NotFoundError(
@@ -85,16 +88,16 @@ def newest_successor(store: Store, baseline: Evaluation) -> Evaluation:
             next_step=f"Evaluate the new model: tunix-rt eval MODEL --eval-set {baseline.evalset}; "
             "or name an evaluation.",
         )
-    return get_evaluation(store, others[0].evaluation_id)
+    return get_evaluation(home, others[0].evaluation_id)
 
 
 def check_gate(
-    store: Store, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
+    home: Home, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
 ) -> GateVerdict:
     """The verdict of `gate_evaluation`, kept in the history of a stored baseline."""
-    verdict = gate_evaluation(store, evaluation, baseline, changes)
+    verdict = gate_evaluation(home, evaluation, baseline, changes)
     if baseline.is_stored:
-        store.gate_checks.add(_history_entry(evaluation, baseline, verdict))
+        GateCheckRepository(home.database).add(_history_entry(evaluation, baseline, verdict))
     return verdict
 
 
@@ -115,7 +118,7 @@ def _history_entry(evaluation: Evaluation, baseline: ChosenBaseline, verdict: Ga
 
 
 def gate_evaluation(
-    store: Store, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
+    home: Home, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
 ) -> GateVerdict:
     """Whether the evaluation may take the place of the baseline.
 
@@ -128,7 +131,7 @@ def gate_evaluation(
             f"The evaluation {evaluation.evaluation_id} is the baseline itself: it would always pass.",
             next_step="Name the evaluation of the new model.",
         )
-    base = load_scored(store, baseline.evaluation)
+    base = load_scored(home, baseline.evaluation)
     rule = changed_rule(baseline.rule, changes or RuleChanges())
     require_known_names(rule, base.predictions)
-    return gate(baseline.name, rule, compare(base, load_scored(store, evaluation)))
+    return gate(baseline.name, rule, compare(base, load_scored(home, evaluation)))

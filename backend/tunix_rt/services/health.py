@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt import __version__
 from tunix_rt.db.ping import ping
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
 class Health(BaseModel):
@@ -20,13 +20,13 @@ class Health(BaseModel):
     database_latency_ms: float
 
 
-def check_health(store: Store) -> Health:
+def check_health(home: Home) -> Health:
     """Query the database and time it. StorageError when it does not answer."""
     started = time.perf_counter()
-    ping(store.engine)
+    ping(home.database)
     latency_ms = (time.perf_counter() - started) * 1000
     database: Literal["sqlite", "postgresql"] = (
-        "sqlite" if store.engine.dialect.name == "sqlite" else "postgresql"
+        "sqlite" if home.database.dialect.name == "sqlite" else "postgresql"
     )
     return Health(
         status="healthy", version=__version__, database=database, database_latency_ms=round(latency_ms, 3)

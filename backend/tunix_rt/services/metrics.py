@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tunix_rt.db.queue_figures import QueueFigures, queue_figures
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 FRESH_FOR_S = 1.0
 _TAIL_BYTES = 16 * 1024
@@ -29,8 +29,8 @@ class ServiceFigures:
 class FiguresReader:
     """Reads the figures of a store; whoever asks again within a second gets the same ones."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store = store
+    def __init__(self, home: Home, clock: Callable[[], float] = time.monotonic) -> None:
+        self._home = home
         self._clock = clock
         self._lock = threading.Lock()
         self._read_at_s = -FRESH_FOR_S
@@ -41,16 +41,15 @@ class FiguresReader:
         with self._lock:
             now_s = self._clock()
             if self._figures is None or now_s - self._read_at_s >= FRESH_FOR_S:
-                self._figures, self._read_at_s = read_figures(self._store), now_s
+                self._figures, self._read_at_s = read_figures(self._home), now_s
             return self._figures
 
 
-def read_figures(store: Store) -> ServiceFigures:
+def read_figures(home: Home) -> ServiceFigures:
     """The figures at this moment."""
-    queue = queue_figures(store.engine, datetime.now(UTC))
+    queue = queue_figures(home.database, datetime.now(UTC))
     speeds = {
-        run_id: last_tokens_per_s(RunDir(store.settings.runs_dir / run_id).metrics)
-        for run_id in queue.running
+        run_id: last_tokens_per_s(RunDir(home.settings.runs_dir / run_id).metrics) for run_id in queue.running
     }
     return ServiceFigures(queue, {run_id: speed for run_id, speed in speeds.items() if speed is not None})
 

@@ -12,10 +12,13 @@ from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import Word
 from tunix_rt.core.record import Record
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
+from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.services import gating
 from tunix_rt.services.evaluations import get_evaluation
+from tunix_rt.services.home import Home
 from tunix_rt.services.pages import Pagination, pagination
-from tunix_rt.services.store import Store
 
 BASELINE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 Metric = Literal["primary_score"]
@@ -107,7 +110,7 @@ class GateCheckList(BaseModel):
     pagination: Pagination
 
 
-def set_baseline(store: Store, request: NewBaseline) -> StoredBaseline:
+def set_baseline(home: Home, request: NewBaseline) -> StoredBaseline:
     """Name an evaluation, in place of the one that had the name.
 
     Raises:
@@ -115,41 +118,43 @@ def set_baseline(store: Store, request: NewBaseline) -> StoredBaseline:
         ConflictError: it is of another eval set or dataset than the request says.
         InvalidInputError: the rule protects what the evaluation does not have.
     """
-    evaluation = _chosen(store, request, evalset=request.eval_set)
+    evaluation = _chosen(home, request, evalset=request.eval_set)
     _require_same("eval set", request.eval_set, evaluation.evalset)
     _require_same("dataset", request.dataset_key, evaluation.model.dataset)
-    return _stored(gating.set_baseline(store, request.name, evaluation, request.rule), evaluation)
+    return _stored(gating.set_baseline(home, request.name, evaluation, request.rule), evaluation)
 
 
-def get_baseline(store: Store, name: str) -> StoredBaseline:
+def get_baseline(home: Home, name: str) -> StoredBaseline:
     """The baseline of this name, or NotFoundError."""
-    baseline = store.baselines.get(name)
-    return _stored(baseline, store.evaluations.get(baseline.evaluation_id))
+    baseline = BaselineRepository(home.database).get(name)
+    return _stored(baseline, EvaluationRepository(home.database).get(baseline.evaluation_id))
 
 
-def list_baselines(store: Store) -> BaselineList:
+def list_baselines(home: Home) -> BaselineList:
     """Every baseline, by name."""
-    found = store.baselines.list()
-    return BaselineList(data=tuple(_stored(one, store.evaluations.get(one.evaluation_id)) for one in found))
+    found = BaselineRepository(home.database).list()
+    return BaselineList(
+        data=tuple(_stored(one, EvaluationRepository(home.database).get(one.evaluation_id)) for one in found)
+    )
 
 
-def check_regression(store: Store, request: RegressionRequest) -> RegressionCheck:
+def check_regression(home: Home, request: RegressionRequest) -> RegressionCheck:
     """Hold an evaluation against a baseline, and keep the verdict.
 
     Raises:
         NotFoundError: there is no such evaluation or baseline.
         ConflictError: the two were evaluated in different ways, so that they say nothing about each other.
     """
-    baseline = store.baselines.get(request.baseline_name)
-    before = store.evaluations.get(baseline.evaluation_id)
-    after = _chosen(store, request, evalset=before.evalset)
+    baseline = BaselineRepository(home.database).get(request.baseline_name)
+    before = EvaluationRepository(home.database).get(baseline.evaluation_id)
+    after = _chosen(home, request, evalset=before.evalset)
     chosen = gating.ChosenBaseline(baseline.name, before, baseline.rule)
-    return _check(before, after, gating.check_gate(store, after, chosen))
+    return _check(before, after, gating.check_gate(home, after, chosen))
 
 
-def list_checks(store: Store, baseline: str | None, *, limit: int, offset: int) -> GateCheckList:
+def list_checks(home: Home, baseline: str | None, *, limit: int, offset: int) -> GateCheckList:
     """A page of the verdicts, of one baseline or of all."""
-    page = store.gate_checks.list(baseline, limit=limit, offset=offset)
+    page = GateCheckRepository(home.database).list(baseline, limit=limit, offset=offset)
     return GateCheckList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
 
 
@@ -172,11 +177,11 @@ def _check(before: Evaluation, after: Evaluation, verdict: GateVerdict) -> Regre
     )
 
 
-def _chosen(store: Store, choice: EvaluationChoice, *, evalset: str | None) -> Evaluation:
+def _chosen(home: Home, choice: EvaluationChoice, *, evalset: str | None) -> Evaluation:
     if choice.evaluation_id is not None:
-        return get_evaluation(store, choice.evaluation_id)
+        return get_evaluation(home, choice.evaluation_id)
     assert choice.run_id is not None
-    found = store.evaluations.newest_of_run(choice.run_id, evalset=evalset)
+    found = EvaluationRepository(home.database).newest_of_run(choice.run_id, evalset=evalset)
     if found is None:
         on = "" if evalset is None else f" on {evalset!r}"
         raise NotFoundError(

@@ -26,7 +26,7 @@ from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
 from tunix_rt.files.judge_cache import JudgeCache
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluations import find_evaluation, load_predictions
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 from tunix_rt.services.waiting_threads import in_threads
 
 MAX_FAILURES_IN_A_ROW = 10
@@ -46,7 +46,7 @@ class JudgingOptions:
 
 
 def judge_evaluation(
-    store: Store,
+    home: Home,
     reference: str,
     chat: Chat,
     judge: JudgeModel,
@@ -62,9 +62,9 @@ def judge_evaluation(
         NotFoundError: There is no such evaluation.
         JudgeError: The endpoint cannot judge anything.
     """
-    evaluation = find_evaluation(store, reference)
-    asked = drawn_items(load_predictions(store, evaluation), options)
-    grader = Grader(chat, judge, rubric, JudgeCache(store.settings.judge_cache_dir), options.prices)
+    evaluation = find_evaluation(home, reference)
+    asked = drawn_items(load_predictions(home, evaluation), options)
+    grader = Grader(chat, judge, rubric, JudgeCache(home.settings.judge_cache_dir), options.prices)
     grades: list[Grade] = []
     with in_threads(grader.grade, asked, num_threads=options.concurrency) as results:
         for grade in results:
@@ -72,7 +72,7 @@ def judge_evaluation(
             on_graded(len(grades), len(asked))
             _require_hope(grades)
     report = _report(evaluation, grader, asked, grades)
-    path = _report_path(store.settings, reference, report)
+    path = _report_path(home.settings, reference, report)
     write_json_atomically(path, report.to_json(), what="writing the grades")
     return report, path
 

@@ -15,13 +15,14 @@ from tunix_rt.core.evaluation.run_evaluation import (
 )
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, Word
 from tunix_rt.core.run_record import RunManifest
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluation_rescoring import rescore
 from tunix_rt.services.evaluations import add_directory
+from tunix_rt.services.home import Home
 from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.run_manifests import JOIN_WAIT_S, read_manifest
-from tunix_rt.services.store import Store
 
 
 class EvaluateRun(BaseModel):
@@ -55,16 +56,16 @@ class ModelScoreList(BaseModel):
     filters: ScoreFilters
 
 
-def evaluate_run(store: Store, run_id: str, request: EvaluateRun) -> RunEvaluation:
+def evaluate_run(home: Home, run_id: str, request: EvaluateRun) -> RunEvaluation:
     """Judge the texts that a run's model has written with the present extractor and checkers.
 
     Raises:
         NotFoundError: there is no such run.
         ConflictError: the run did not succeed, or its model has not written anything yet.
     """
-    run_dir = RunDir(store.settings.runs_dir / run_id)
-    _require_success(store, run_dir)
-    written = _with_texts(store, run_dir, request.eval_set)
+    run_dir = RunDir(home.settings.runs_dir / run_id)
+    _require_success(home, run_dir)
+    written = _with_texts(home, run_dir, request.eval_set)
     if written is None:
         evalset = request.eval_set or "eval_v2"
         raise ConflictError(
@@ -72,12 +73,12 @@ def evaluate_run(store: Store, run_id: str, request: EvaluateRun) -> RunEvaluati
             + (f" to the eval set {request.eval_set!r}." if request.eval_set else "."),
             next_step=f"Let it answer: tunix-rt eval {run_id} --eval-set {evalset}",
         )
-    return run_evaluation(rescore(store, written))
+    return run_evaluation(rescore(home, written))
 
 
-def newest_evaluation(store: Store, run_id: str) -> RunEvaluation:
+def newest_evaluation(home: Home, run_id: str) -> RunEvaluation:
     """The newest stored evaluation of a run, or NotFoundError."""
-    found = store.evaluations.newest_of_run(run_id)
+    found = EvaluationRepository(home.database).newest_of_run(run_id)
     if found is None:
         raise NotFoundError(
             f"There is no evaluation of a run {run_id!r}.",
@@ -86,9 +87,9 @@ def newest_evaluation(store: Store, run_id: str) -> RunEvaluation:
     return run_evaluation(found)
 
 
-def list_scores(store: Store, criteria: EvaluationFilter, *, limit: int, offset: int) -> ModelScoreList:
+def list_scores(home: Home, criteria: EvaluationFilter, *, limit: int, offset: int) -> ModelScoreList:
     """A page of the scores of every model, best first; those without a score last."""
-    page = store.evaluations.list(criteria, limit=limit, offset=offset, order="best")
+    page = EvaluationRepository(home.database).list(criteria, limit=limit, offset=offset, order="best")
     return ModelScoreList(
         data=tuple(map(model_score, page.data)),
         pagination=pagination(limit, offset, len(page.data), page.total),
@@ -103,10 +104,10 @@ def list_scores(store: Store, criteria: EvaluationFilter, *, limit: int, offset:
     )
 
 
-def _require_success(store: Store, run_dir: RunDir) -> None:
+def _require_success(home: Home, run_dir: RunDir) -> None:
     """A run whose directory lies elsewhere is known by its evaluations."""
     if not run_dir.path.is_dir():
-        if store.evaluations.newest_of_run(run_dir.run_id) is None:
+        if EvaluationRepository(home.database).newest_of_run(run_dir.run_id) is None:
             raise NotFoundError(
                 f"There is no run {run_dir.run_id!r}.", next_step="Train one: tunix-rt train RECIPE"
             )
@@ -123,13 +124,13 @@ def _state(manifest: RunManifest | None) -> str:
     return "is not finished" if manifest is None else f"is {manifest.status}"
 
 
-def _with_texts(store: Store, run_dir: RunDir, evalset: str | None) -> Evaluation | None:
+def _with_texts(home: Home, run_dir: RunDir, evalset: str | None) -> Evaluation | None:
     """The run's newest evaluation; one that only its directory knows is stored."""
-    found = store.evaluations.newest_of_run(run_dir.run_id, evalset=evalset)
+    found = EvaluationRepository(home.database).newest_of_run(run_dir.run_id, evalset=evalset)
     if found is not None or not EvaluationDir(run_dir.path).evaluation.is_file():
         return found
     # Another evaluation may be about to take the place of this one.
     with run_dir.held(wait_s=JOIN_WAIT_S):
-        kept = add_directory(store, run_dir.path)
+        kept = add_directory(home, run_dir.path)
     is_meant = kept.model.run_id == run_dir.run_id and evalset in (None, kept.evalset)
     return kept if is_meant else None

@@ -10,10 +10,11 @@ from tunix_rt.core.run_record import RunFailure, RunManifest
 from tunix_rt.core.runs.run import Claim, Lease, ServiceEventKind
 from tunix_rt.core.runs.store_types import BeatAnswer
 from tunix_rt.core.runs.worker import Slot
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.directory_locks import is_held
 from tunix_rt.files.job_dirs import AttemptRecord
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 from tunix_rt.worker.children import evaluation_command, training_job
 from tunix_rt.worker.diary import Diary
 from tunix_rt.worker.executors.base import ChildExit, Executor, Job
@@ -46,7 +47,7 @@ _STOPPING: dict[StopReason, str] = {
 class Workplace:
     """What the attempts of a worker share."""
 
-    store: Store
+    home: Home
     executor: Executor
     evaluator: Executor
     """Evaluates what was trained. Its results go into the database, so that it is always this machine."""
@@ -62,9 +63,9 @@ class Attempt:
 
     def __init__(self, workplace: Workplace, claim: Claim, slot: Slot) -> None:
         self._workplace = workplace
-        self._settings = workplace.store.settings
+        self._settings = workplace.home.settings
         self._claim = claim
-        self._diary = Diary(workplace.store.runs, claim.lease)
+        self._diary = Diary(RunRepository(workplace.home.database), claim.lease)
         self.slot = slot
         self._steering = Steering(workplace.heartbeat, lease_s=self._settings.worker_lease_s)
 

@@ -10,7 +10,10 @@ from tunix_rt.core.errors import StorageError
 from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.runs.store_types import BeatAnswer
 from tunix_rt.core.runs.worker import Worker
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.tasks import TaskRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +41,8 @@ class Heartbeat:
     The database is asked from here only: while it is away, or a connection hangs, nobody but this waits.
     """
 
-    def __init__(self, store: Store, worker: Worker, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store = store
+    def __init__(self, home: Home, worker: Worker, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._home = home
         self._worker = worker
         self._clock = clock
         self._attempts: dict[str, Beating] = {}
@@ -92,9 +95,12 @@ class Heartbeat:
         try:
             leases = [attempt.lease for attempt in attempts]
             # A token is of a run or of a task: the other queue does not know it.
-            answers = (*self._store.runs.beat(leases), *self._store.tasks.beat(leases))
-            if not self._store.workers.beat(self._worker.worker_id):
-                self._store.workers.register(self._worker)
+            answers = (
+                *RunRepository(self._home.database).beat(leases),
+                *TaskRepository(self._home.database).beat(leases),
+            )
+            if not WorkerRepository(self._home.database).beat(self._worker.worker_id):
+                WorkerRepository(self._home.database).register(self._worker)
             self._last_answer_s = began_s
             self._tell(attempts, answers)
             for attempt in attempts:

@@ -6,9 +6,10 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from types import FrameType
 
 from tunix_rt import __version__
@@ -17,8 +18,11 @@ from tunix_rt.core.errors import StorageError
 from tunix_rt.core.runs.request import ExecutorName
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Slot, Worker, WorkerStatus
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.tasks import TaskRepository
+from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.engines.interrupts import stop_signals
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.worker.attempt import Attempt, Workplace
 from tunix_rt.worker.executors.base import Executor
 from tunix_rt.worker.executors.local import LocalExecutor
@@ -28,6 +32,9 @@ from tunix_rt.worker.processes import process_start, wait_until
 from tunix_rt.worker.task_attempt import TaskAttempt
 
 logger = logging.getLogger(__name__)
+
+Chore = Callable[[Home, str], None]
+"""What a worker does from time to time for all; it is given the home and the id of the worker."""
 
 _LIFELINE = 0
 _SIGNAL_EXIT_BASE = 128
@@ -39,17 +46,24 @@ class WorkerLoop:
     """One worker: free slots, attempts under way, and the wish to stop."""
 
     def __init__(
-        self, store: Store, slots: Sequence[Slot], executor: Executor, *, evaluator: Executor | None = None
+        self,
+        home: Home,
+        slots: Sequence[Slot],
+        executor: Executor,
+        *,
+        evaluator: Executor | None = None,
+        chores: Mapping[str, Chore] = {},
     ) -> None:
-        self._store = store
-        self._settings = store.settings
+        self._home = home
+        self._settings = home.settings
         self.worker = this_worker(slots)
+        self._chores = {what: partial(chore, home, self.worker.worker_id) for what, chore in chores.items()}
         self._executor_name: ExecutorName = "ray" if executor.name == "ray" else "local"
-        self._heartbeat = Heartbeat(store, self.worker)
+        self._heartbeat = Heartbeat(home, self.worker)
         self._must_leave = threading.Event()
         local = LocalExecutor(grace_s=self._settings.cancel_grace_s)
         self._workplace = Workplace(
-            store, executor, evaluator or local, local, self._heartbeat, self._must_leave
+            home, executor, evaluator or local, local, self._heartbeat, self._must_leave
         )
         # A slot for one device is used before one for any.
         self._free = sorted(slots, key=lambda slot: slot.device == "auto")
@@ -67,9 +81,9 @@ class WorkerLoop:
 
     def run(self) -> int:
         """Work until told to stop; the exit code."""
-        self._store.workers.register(self.worker)
+        WorkerRepository(self._home.database).register(self.worker)
         logger.info("worker %s takes runs on %s", self.worker.worker_id, ", ".join(map(str, self._free)))
-        maintenance = Maintenance(self._store, self.worker.worker_id, self._leases)
+        maintenance = Maintenance(self._home, self.worker.worker_id, self._leases, chores=self._chores)
         beat_s, is_over = self._settings.worker_beat_s, threading.Event()
         beating = _started(self._heartbeat.run, beat_s)
         looking_around = _started(maintenance.run, beat_s, is_over)
@@ -112,13 +126,15 @@ class WorkerLoop:
         return attempt
 
     def _claimed_task(self) -> TaskAttempt | None:
-        claim = self._store.tasks.claim(self.worker.worker_id, self._free)
+        claim = TaskRepository(self._home.database).claim(self.worker.worker_id, self._free)
         if claim is None:
             return None
         return TaskAttempt(self._workplace, claim, self._taken_slot(claim.task.request.device))
 
     def _claimed_run(self) -> Attempt | None:
-        claim = self._store.runs.claim(self.worker.worker_id, self._free, self._executor_name)
+        claim = RunRepository(self._home.database).claim(
+            self.worker.worker_id, self._free, self._executor_name
+        )
         return None if claim is None else Attempt(self._workplace, claim, self._taken_slot(claim.run.device))
 
     def _taken_slot(self, device: str) -> Slot:
@@ -141,7 +157,10 @@ class WorkerLoop:
     def _leases(self) -> tuple[tuple[LeaseBeat, ...], frozenset[str]]:
         """Every lease there is, and which of them are kept here."""
         with self._claiming:
-            leases = (*self._store.runs.leases(), *self._store.tasks.leases())
+            leases = (
+                *RunRepository(self._home.database).leases(),
+                *TaskRepository(self._home.database).leases(),
+            )
             return leases, self._heartbeat.tokens()
 
     def _drain(self) -> None:
@@ -164,17 +183,22 @@ class WorkerLoop:
 
     def _say(self, status: WorkerStatus) -> None:
         try:
-            self._store.workers.set_status(self.worker.worker_id, status)
+            WorkerRepository(self._home.database).set_status(self.worker.worker_id, status)
         except StorageError as error:
             logger.warning("the worker could not say that it is %s: %s", status, error)
 
 
 def run_worker(
-    settings: Settings, slots: Sequence[Slot], *, executor_name: ExecutorName, is_on_lifeline: bool = False
+    settings: Settings,
+    slots: Sequence[Slot],
+    *,
+    executor_name: ExecutorName,
+    is_on_lifeline: bool = False,
+    chores: Mapping[str, Chore] = {},
 ) -> int:
     """Work for the queue of `settings` until a signal or the end of the lifeline; the exit code."""
-    with closing(open_store(settings)) as store, closing(_executor(settings, executor_name)) as executor:
-        return work(WorkerLoop(store, slots, executor), is_on_lifeline=is_on_lifeline)
+    with closing(open_home(settings)) as home, closing(_executor(settings, executor_name)) as executor:
+        return work(WorkerLoop(home, slots, executor, chores=chores), is_on_lifeline=is_on_lifeline)
 
 
 def work(loop: WorkerLoop, *, is_on_lifeline: bool = False) -> int:

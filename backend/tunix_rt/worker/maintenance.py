@@ -1,9 +1,9 @@
-"""What every worker does for all: it notices the workers that are gone, and moves sweeps on."""
+"""What every worker does for all: it notices lost workers, and runs the periodic chores it was given."""
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from tunix_rt.core.errors import StorageError
@@ -11,8 +11,10 @@ from tunix_rt.core.runs.backoff import backoff_s
 from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Worker
-from tunix_rt.services.store import Store
-from tunix_rt.services.sweeps.advancing import advance_all
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.tasks import TaskRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 from tunix_rt.worker.processes import is_gone
 
 logger = logging.getLogger(__name__)
@@ -44,16 +46,18 @@ class Maintenance:
 
     def __init__(
         self,
-        store: Store,
+        home: Home,
         worker_id: str,
         own_leases: Callable[[], tuple[tuple[LeaseBeat, ...], frozenset[str]]],
         *,
+        chores: Mapping[str, Callable[[], None]] = {},
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        settings = store.settings
-        self._store = store
+        settings = home.settings
+        self._home = home
         self._worker_id = worker_id
         self._own_leases = own_leases
+        self._chores = chores
         # By then a worker that is cut off from the database has stopped its children.
         patience_s = settings.worker_lease_s + settings.cancel_grace_s + settings.worker_beat_s
         self._lease_watch = StandstillWatch(patience_s, clock)
@@ -63,7 +67,8 @@ class Maintenance:
         """Look after everything until told to end."""
         while not must_end.wait(every_s):
             self._tried("looking for lost runs", self.look_around)
-            self._tried("moving sweeps on", lambda: advance_all(self._store, self._worker_id))
+            for what, chore in self._chores.items():
+                self._tried(what, chore)
 
     def _tried(self, what: str, chore: Callable[[], None]) -> None:
         try:
@@ -76,7 +81,7 @@ class Maintenance:
 
     def look_around(self) -> None:
         """Take runs from workers that are gone."""
-        workers = {worker.worker_id: worker for worker in self._store.workers.list()}
+        workers = {worker.worker_id: worker for worker in WorkerRepository(self._home.database).list()}
         leases, kept = self._own_leases()
         silent = self._lease_watch.stale({lease.token: lease.beats for lease in leases})
         for lease in leases:
@@ -100,9 +105,9 @@ class Maintenance:
         num_failures = lease.num_failures + 1
         not_before = datetime.now(UTC) + timedelta(seconds=backoff_s(num_failures))
         # A token is of a run or of a task: the other queue does not know it.
-        if self._store.runs.lose(
+        if RunRepository(self._home.database).lose(
             lease.run_id, lease.token, reason, not_before=not_before, num_failures=num_failures
-        ) or self._store.tasks.requeue(
+        ) or TaskRepository(self._home.database).requeue(
             Lease(run_id=lease.run_id, token=lease.token), not_before=not_before, num_failures=num_failures
         ):
             logger.warning("%s goes back into the queue: %s", lease.run_id, reason)
@@ -112,10 +117,10 @@ class Maintenance:
         silent = self._worker_watch.stale({worker.worker_id: worker.beats for worker in working})
         for worker in working:
             if worker.worker_id in silent or is_gone(worker.pid, worker.process_start):
-                self._store.workers.set_status(worker.worker_id, "lost")
+                WorkerRepository(self._home.database).set_status(worker.worker_id, "lost")
         if any(worker.worker_id == self._worker_id and worker.status == "lost" for worker in workers):
-            self._store.workers.set_status(self._worker_id, "active")
+            WorkerRepository(self._home.database).set_status(self._worker_id, "active")
         oldest = datetime.now(UTC) - _FORGOTTEN_AFTER
         for worker in workers:
             if worker.status in ("stopped", "lost") and worker.last_seen_at < oldest:
-                self._store.workers.forget(worker.worker_id)
+                WorkerRepository(self._home.database).forget(worker.worker_id)

@@ -8,6 +8,7 @@ from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.runs.store_types import BeatAnswer
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.core.tasks.task import TaskClaim
+from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.worker.attempt import Workplace
 from tunix_rt.worker.children import task_job
@@ -23,7 +24,7 @@ class TaskAttempt:
 
     def __init__(self, workplace: Workplace, claim: TaskClaim, slot: Slot) -> None:
         self._workplace = workplace
-        self._settings = workplace.store.settings
+        self._settings = workplace.home.settings
         self._claim = claim
         self._dir = TaskDir(self._settings.tasks_dir / claim.lease.run_id)
         self.slot = slot
@@ -96,7 +97,7 @@ class TaskAttempt:
                 return
 
     def _write(self, end: FinishedTask | RequeuedTask) -> None:
-        tasks = self._workplace.store.tasks
+        tasks = TaskRepository(self._workplace.home.database)
         if isinstance(end, FinishedTask):
             if end.status != "succeeded":
                 self._dir.clear()

@@ -2704,6 +2704,16 @@ export interface components {
             manifest: components["schemas"]["DatasetManifest"];
         };
         /**
+         * BundleProblem
+         * @description Something that is wrong, and what to do about it.
+         */
+        BundleProblem: {
+            /** Detail */
+            detail: string;
+            /** Next Step */
+            next_step?: string | null;
+        };
+        /**
          * Candidate
          * @description One of the two answers.
          */
@@ -2733,7 +2743,7 @@ export interface components {
             /** Model */
             model: string;
             /** Choices */
-            choices: components["schemas"]["tunix_rt__core__chat__completion__Choice"][];
+            choices: components["schemas"]["CompletionChoice"][];
             usage: components["schemas"]["Usage"];
         };
         /**
@@ -2829,7 +2839,7 @@ export interface components {
              * Problems
              * @default []
              */
-            problems?: components["schemas"]["tunix_rt__core__evidence__verdict__Problem"][];
+            problems?: components["schemas"]["BundleProblem"][];
             /**
              * Num Problems
              * @default 0
@@ -2876,10 +2886,10 @@ export interface components {
             verdict: "confirmed" | "broken" | "unchecked";
         };
         /**
-         * Choice
+         * ChoiceSpace
          * @description One of these values: numbers, words, lists.
          */
-        "Choice-Input": {
+        ChoiceSpace: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2936,6 +2946,20 @@ export interface components {
             };
             /** Flips */
             flips: components["schemas"]["Flip"][];
+        };
+        /**
+         * CompletionChoice
+         * @description One completion.
+         */
+        CompletionChoice: {
+            /** Index */
+            index: number;
+            message: components["schemas"]["AnswerMessage"];
+            /**
+             * Finish Reason
+             * @enum {string}
+             */
+            finish_reason: "stop" | "length";
         };
         /**
          * ContaminationReport
@@ -3055,6 +3079,15 @@ export interface components {
             num_unscored: number;
         };
         /**
+         * DatasetLineage
+         * @description Where the rows come from. The filters and the seed are in the spec.
+         */
+        DatasetLineage: {
+            parent?: components["schemas"]["ParentDataset"] | null;
+            /** Linter Version */
+            linter_version?: string | null;
+        };
+        /**
          * DatasetList
          * @description A page of datasets by key.
          */
@@ -3097,7 +3130,7 @@ export interface components {
             /** Splits */
             splits: components["schemas"]["SplitFile"][];
             contamination: components["schemas"]["ContaminationReport"];
-            lineage: components["schemas"]["tunix_rt__core__dataset__Lineage"];
+            lineage: components["schemas"]["DatasetLineage"];
             /** Card Sha256 */
             card_sha256: string;
             /**
@@ -3395,7 +3428,7 @@ export interface components {
              * Problems
              * @default []
              */
-            problems?: components["schemas"]["tunix_rt__core__doctor__Problem"][];
+            problems?: components["schemas"]["DoctorProblem"][];
         };
         /**
          * DiffRow
@@ -3427,6 +3460,16 @@ export interface components {
             p95: number;
             /** Max */
             max: number;
+        };
+        /**
+         * DoctorProblem
+         * @description Something that is there and does not work.
+         */
+        DoctorProblem: {
+            /** Detail */
+            detail: string;
+            /** Next Step */
+            next_step: string;
         };
         /**
          * EngineReport
@@ -4835,6 +4878,43 @@ export interface components {
             sha256: string;
         };
         /**
+         * ModelLineage
+         * @description Where a version comes from. What is not known is left out.
+         */
+        ModelLineage: {
+            /** Run Id */
+            run_id?: string | null;
+            /** Step */
+            step?: number | null;
+            /**
+             * Is Checkpoint
+             * @default false
+             */
+            is_checkpoint?: boolean;
+            /** Recipe */
+            recipe?: string | null;
+            /** Mode */
+            mode?: string | null;
+            /** Engine */
+            engine?: string | null;
+            /** Tunix Rt Version */
+            tunix_rt_version?: string | null;
+            /** Commit */
+            commit?: string | null;
+            /** Is Dirty */
+            is_dirty?: boolean | null;
+            /** Dataset */
+            dataset?: string | null;
+            /** Dataset Hash */
+            dataset_hash?: string | null;
+            base?: components["schemas"]["BaseReference"] | null;
+            /** Parent */
+            parent?: string | null;
+            figures?: components["schemas"]["RunFigures"] | null;
+            /** Trained At */
+            trained_at?: string | null;
+        };
+        /**
          * ModelList
          * @description A page of registered models by name.
          */
@@ -4931,7 +5011,7 @@ export interface components {
              * @enum {string}
              */
             markup?: "reasoning" | "counted" | "think" | "boxed" | "hash";
-            lineage: components["schemas"]["tunix_rt__core__models__version__Lineage"];
+            lineage: components["schemas"]["ModelLineage"];
             /**
              * Id
              * Format: uuid
@@ -5086,7 +5166,7 @@ export interface components {
              * @description Dotted key of the recipe to what may be tried for it.
              */
             search_space: {
-                [key: string]: components["schemas"]["Choice-Input"] | components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["RandInt"] | components["schemas"]["LogRandInt"];
+                [key: string]: components["schemas"]["ChoiceSpace"] | components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["RandInt"] | components["schemas"]["LogRandInt"];
             };
             /**
              * Metric Name
@@ -6773,7 +6853,7 @@ export interface components {
              * @description Dotted key of the recipe to what may be tried for it.
              */
             search_space: {
-                [key: string]: components["schemas"]["tunix_rt__core__sweeps__search_space__Choice"] | components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["RandInt"] | components["schemas"]["LogRandInt"];
+                [key: string]: components["schemas"]["ChoiceSpace"] | components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["RandInt"] | components["schemas"]["LogRandInt"];
             };
             /**
              * Sampler
@@ -7545,7 +7625,7 @@ export interface components {
              * @enum {string}
              */
             markup?: "reasoning" | "counted" | "think" | "boxed" | "hash";
-            lineage: components["schemas"]["tunix_rt__core__models__version__Lineage"];
+            lineage: components["schemas"]["ModelLineage"];
             /**
              * Id
              * Format: uuid
@@ -7763,99 +7843,6 @@ export interface components {
              */
             part: "prompt" | "markup" | "reasoning" | "answer" | "end_of_turn" | "padding";
         };
-        /**
-         * Choice
-         * @description One completion.
-         */
-        tunix_rt__core__chat__completion__Choice: {
-            /** Index */
-            index: number;
-            message: components["schemas"]["AnswerMessage"];
-            /**
-             * Finish Reason
-             * @enum {string}
-             */
-            finish_reason: "stop" | "length";
-        };
-        /**
-         * Lineage
-         * @description Where the rows come from. The filters and the seed are in the spec.
-         */
-        tunix_rt__core__dataset__Lineage: {
-            parent?: components["schemas"]["ParentDataset"] | null;
-            /** Linter Version */
-            linter_version?: string | null;
-        };
-        /**
-         * Problem
-         * @description Something that is there and does not work.
-         */
-        tunix_rt__core__doctor__Problem: {
-            /** Detail */
-            detail: string;
-            /** Next Step */
-            next_step: string;
-        };
-        /**
-         * Problem
-         * @description Something that is wrong, and what to do about it.
-         */
-        tunix_rt__core__evidence__verdict__Problem: {
-            /** Detail */
-            detail: string;
-            /** Next Step */
-            next_step?: string | null;
-        };
-        /**
-         * Lineage
-         * @description Where a version comes from. What is not known is left out.
-         */
-        tunix_rt__core__models__version__Lineage: {
-            /** Run Id */
-            run_id?: string | null;
-            /** Step */
-            step?: number | null;
-            /**
-             * Is Checkpoint
-             * @default false
-             */
-            is_checkpoint?: boolean;
-            /** Recipe */
-            recipe?: string | null;
-            /** Mode */
-            mode?: string | null;
-            /** Engine */
-            engine?: string | null;
-            /** Tunix Rt Version */
-            tunix_rt_version?: string | null;
-            /** Commit */
-            commit?: string | null;
-            /** Is Dirty */
-            is_dirty?: boolean | null;
-            /** Dataset */
-            dataset?: string | null;
-            /** Dataset Hash */
-            dataset_hash?: string | null;
-            base?: components["schemas"]["BaseReference"] | null;
-            /** Parent */
-            parent?: string | null;
-            figures?: components["schemas"]["RunFigures"] | null;
-            /** Trained At */
-            trained_at?: string | null;
-        };
-        /**
-         * Choice
-         * @description One of these values: numbers, words, lists.
-         */
-        tunix_rt__core__sweeps__search_space__Choice: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "choice";
-            /** Values */
-            values: components["schemas"]["JsonValue"][];
-        };
     };
     responses: never;
     parameters: never;
@@ -7879,6 +7866,7 @@ export type Bin = components['schemas']['Bin'];
 export type BodyIngestApiDatasetsIngestPost = components['schemas']['Body_ingest_api_datasets_ingest_post'];
 export type Budget = components['schemas']['Budget'];
 export type BuildOutcome = components['schemas']['BuildOutcome'];
+export type BundleProblem = components['schemas']['BundleProblem'];
 export type Candidate = components['schemas']['Candidate'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatMessage = components['schemas']['ChatMessage'];
@@ -7887,14 +7875,16 @@ export type Check = components['schemas']['Check'];
 export type CheckScores = components['schemas']['CheckScores'];
 export type CheckedEvalSet = components['schemas']['CheckedEvalSet'];
 export type CheckedStep = components['schemas']['CheckedStep'];
-export type ChoiceInput = components['schemas']['Choice-Input'];
+export type ChoiceSpace = components['schemas']['ChoiceSpace'];
 export type CodeList = components['schemas']['CodeList'];
 export type Comparison = components['schemas']['Comparison'];
+export type CompletionChoice = components['schemas']['CompletionChoice'];
 export type ContaminationReport = components['schemas']['ContaminationReport'];
 export type Continuation = components['schemas']['Continuation'];
 export type DatabaseReport = components['schemas']['DatabaseReport'];
 export type DatasetDiff = components['schemas']['DatasetDiff'];
 export type DatasetHistograms = components['schemas']['DatasetHistograms'];
+export type DatasetLineage = components['schemas']['DatasetLineage'];
 export type DatasetList = components['schemas']['DatasetList'];
 export type DatasetManifest = components['schemas']['DatasetManifest'];
 export type DatasetPreview = components['schemas']['DatasetPreview'];
@@ -7910,6 +7900,7 @@ export type DeviceReport = components['schemas']['DeviceReport'];
 export type Diagnosis = components['schemas']['Diagnosis'];
 export type DiffRow = components['schemas']['DiffRow'];
 export type Distribution = components['schemas']['Distribution'];
+export type DoctorProblem = components['schemas']['DoctorProblem'];
 export type EngineReport = components['schemas']['EngineReport'];
 export type ErrorBody = components['schemas']['ErrorBody'];
 export type ErrorScores = components['schemas']['ErrorScores'];
@@ -7974,6 +7965,7 @@ export type LogUniform = components['schemas']['LogUniform'];
 export type MetricsLine = components['schemas']['MetricsLine'];
 export type ModelDetail = components['schemas']['ModelDetail'];
 export type ModelFile = components['schemas']['ModelFile'];
+export type ModelLineage = components['schemas']['ModelLineage'];
 export type ModelList = components['schemas']['ModelList'];
 export type ModelScore = components['schemas']['ModelScore'];
 export type ModelScoreList = components['schemas']['ModelScoreList'];
@@ -8098,12 +8090,6 @@ export type XrayReport = components['schemas']['XrayReport'];
 export type XrayRow = components['schemas']['XrayRow'];
 export type XraySegment = components['schemas']['XraySegment'];
 export type XrayToken = components['schemas']['XrayToken'];
-export type TunixRtCoreChatCompletionChoice = components['schemas']['tunix_rt__core__chat__completion__Choice'];
-export type TunixRtCoreDatasetLineage = components['schemas']['tunix_rt__core__dataset__Lineage'];
-export type TunixRtCoreDoctorProblem = components['schemas']['tunix_rt__core__doctor__Problem'];
-export type TunixRtCoreEvidenceVerdictProblem = components['schemas']['tunix_rt__core__evidence__verdict__Problem'];
-export type TunixRtCoreModelsVersionLineage = components['schemas']['tunix_rt__core__models__version__Lineage'];
-export type TunixRtCoreSweepsSearchSpaceChoice = components['schemas']['tunix_rt__core__sweeps__search_space__Choice'];
 export type $defs = Record<string, never>;
 export interface operations {
     health_api_health_get: {

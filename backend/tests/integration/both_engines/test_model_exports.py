@@ -18,9 +18,9 @@ from tunix_rt.engines.base import DeviceRequest, TrainingJob
 from tunix_rt.engines.exporting import AskedFormat, ExportingEngine
 from tunix_rt.engines.generation import Generator, GeneratorRequest
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.registry.exporting import REPORT_FILE, ExportRequest, export_directory
 from tunix_rt.services.registry.registering import register_directory, register_run_dir
-from tunix_rt.services.store import Store, open_store
 from tunix_rt.services.training import dataset_rows
 
 LORA = (
@@ -43,14 +43,14 @@ def runs(workshop: Workshop) -> Workshop:
 
 
 @pytest.fixture(scope="module")
-def store(runs: Workshop) -> Iterator[Store]:
-    opened = open_store(runs.settings)
+def store(runs: Workshop) -> Iterator[Home]:
+    opened = open_home(runs.settings)
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def version(runs: Workshop, store: Store) -> ModelVersion:
+def version(runs: Workshop, store: Home) -> ModelVersion:
     return register_run_dir(store, "tuned", RunDir(runs.root / "run-3")).version
 
 
@@ -85,7 +85,7 @@ def engine_of(workshop: Workshop, **faults: Any) -> ExportingEngine:
     return chosen
 
 
-def export(store: Store, engine: ExportingEngine, request: ExportRequest) -> ExportReport:
+def export(store: Home, engine: ExportingEngine, request: ExportRequest) -> ExportReport:
     return export_directory(store, engine, request, lambda _: None)
 
 
@@ -115,7 +115,7 @@ def test_a_step_without_a_checkpoint_is_an_error(runs: Workshop, tmp_path: Path)
 
 
 def test_an_adapter_is_merged_with_equal_tokens(
-    runs: Workshop, store: Store, version: ModelVersion, tmp_path: Path
+    runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     output = tmp_path / "merged"
     report = export(store, engine_of(runs), ExportRequest(version, "merged", output, device=CPU))
@@ -132,7 +132,7 @@ def test_an_adapter_is_merged_with_equal_tokens(
 
 
 def test_an_adapter_is_copied_bit_for_bit(
-    runs: Workshop, store: Store, version: ModelVersion, tmp_path: Path
+    runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     request = ExportRequest(version, "adapter", tmp_path / "adapter", device=CPU)
     report = export(store, engine_of(runs), request)
@@ -140,7 +140,7 @@ def test_an_adapter_is_copied_bit_for_bit(
 
 
 def test_an_export_that_writes_other_tokens_does_not_pass(
-    runs: Workshop, store: Store, version: ModelVersion, tmp_path: Path
+    runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     careless = engine_of(runs, noise=1.0)
     report = export(store, careless, ExportRequest(version, "merged", tmp_path / "merged", device=CPU))
@@ -150,7 +150,7 @@ def test_an_export_that_writes_other_tokens_does_not_pass(
 
 
 def test_only_the_engine_that_drew_the_base_exports_its_adapter(
-    runs: Workshop, store: Store, version: ModelVersion, tmp_path: Path
+    runs: Workshop, store: Home, version: ModelVersion, tmp_path: Path
 ) -> None:
     another = engine_of(runs, name="another")
     with pytest.raises(ConflictError, match=f"--engine {runs.engine}"):

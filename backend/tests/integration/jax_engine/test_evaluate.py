@@ -26,6 +26,7 @@ from tunix_rt.cli.main import app
 from tunix_rt.config.recipe import LoraSection, ModelSection
 from tunix_rt.core.errors import ConflictError, DataError, DeviceError, NotFoundError
 from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.jax.adapter_files import save_adapters
@@ -103,8 +104,8 @@ def test_the_database_holds_the_evaluation_item_by_item(exam: Exam, run: Path) -
     evaluation = exam.evaluate(run, "stored")
     store = exam.store()
     try:
-        assert store.evaluations.get(evaluation.evaluation_id) == evaluation
-        stored = list(store.evaluations.iter_predictions(evaluation.evaluation_id))
+        assert EvaluationRepository(store.database).get(evaluation.evaluation_id) == evaluation
+        stored = list(EvaluationRepository(store.database).iter_predictions(evaluation.evaluation_id))
     finally:
         store.close()
     assert stored == list(exam.directory("stored").read_predictions())
@@ -147,7 +148,7 @@ def test_a_complete_directory_that_a_crash_kept_from_the_database_is_stored(exam
     same = {**RANDOM, "weights_seed": 12}
     evaluation = exam.evaluate("tiny-llama", **same)
     store = exam.store()
-    store.evaluations.delete(evaluation.evaluation_id)
+    EvaluationRepository(store.database).delete(evaluation.evaluation_id)
     store.close()
     engine = CountingEngine()
     assert exam.evaluate("tiny-llama", engine=engine, **same) == evaluation

@@ -22,7 +22,11 @@ from support.sweeps import (
 
 from tunix_rt.core.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.core.runs.store_types import RunFilter
-from tunix_rt.services.store import Store
+from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.advancing import advance, advance_all
 from tunix_rt.services.sweeps.controlling import cancel, remove, resume
 from tunix_rt.services.sweeps.creating import create
@@ -41,33 +45,33 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def num_runs(store: Store, sweep_id: str) -> int:
-    return store.runs.list(RunFilter(sweep_id=sweep_id), limit=1, offset=0).total
+def num_runs(store: Home, sweep_id: str) -> int:
+    return RunRepository(store.database).list(RunFilter(sweep_id=sweep_id), limit=1, offset=0).total
 
 
-def write_losses(store: Store, run_id: str, losses: list[float]) -> None:
+def write_losses(store: Home, run_id: str, losses: list[float]) -> None:
     run_dir = store.settings.runs_dir / run_id
     run_dir.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps({"step": step, "loss": loss}) + "\n" for step, loss in enumerate(losses, start=1)]
     (run_dir / "metrics.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
-def test_a_sweep_tries_its_budget_and_names_the_best(store: Store) -> None:
+def test_a_sweep_tries_its_budget_and_names_the_best(store: Home) -> None:
     sweep_id = started(store)
     rates = []
     while advance(store, sweep_id):
         rates.append(rate_of(train_next(store, rate_of)))
-    sweep = store.sweeps.get(sweep_id)
+    sweep = SweepRepository(store.database).get(sweep_id)
     assert sweep.status == "succeeded"
     assert [trial.value for trial in sweep.trials] == rates
     assert len(set(rates)) == 3
     assert sweep.best is not None
     assert sweep.best.value == min(rates)
     assert sweep.best_run_id == sweep.best.run_id
-    assert store.runs.get(sweep.best_run_id).sweep_id == sweep_id
+    assert RunRepository(store.database).get(sweep.best_run_id).sweep_id == sweep_id
 
 
-def test_nothing_happens_twice_however_often_it_is_looked_at(store: Store) -> None:
+def test_nothing_happens_twice_however_often_it_is_looked_at(store: Home) -> None:
     sweep_id = started(store, max_concurrent=2)
     for _ in range(3):
         assert advance(store, sweep_id)
@@ -79,7 +83,7 @@ def test_nothing_happens_twice_however_often_it_is_looked_at(store: Store) -> No
     assert num_runs(store, sweep_id) == 3
 
 
-def test_a_grid_runs_every_combination(store: Store) -> None:
+def test_a_grid_runs_every_combination(store: Home) -> None:
     sweep_id = started(store, search_space=FOUR, sampler="grid", budget={}, max_concurrent=3)
     sizes: list[Any] = []
     while advance(store, sweep_id):
@@ -89,24 +93,24 @@ def test_a_grid_runs_every_combination(store: Store) -> None:
     assert sorted(sizes) == [1, 2, 4, 8]
 
 
-def test_a_failed_run_is_a_failed_trial_and_the_search_goes_on(store: Store) -> None:
+def test_a_failed_run_is_a_failed_trial_and_the_search_goes_on(store: Home) -> None:
     sweep_id = started(store)
     advance(store, sweep_id)
     fail_next(store)
     while advance(store, sweep_id):
         train_next(store, rate_of)
-    sweep = store.sweeps.get(sweep_id)
+    sweep = SweepRepository(store.database).get(sweep_id)
     assert [trial.status for trial in sweep.trials] == ["failed", "succeeded", "succeeded"]
     assert sweep.trials[0].error == "It is config."
     assert sweep.trials[0].value is None
     assert sweep.status == "succeeded"
 
 
-def test_a_sweep_of_which_everything_fails_stops_and_says_why(store: Store) -> None:
+def test_a_sweep_of_which_everything_fails_stops_and_says_why(store: Home) -> None:
     sweep_id = started(store, budget={"num_trials": 50})
     while advance(store, sweep_id):
         fail_next(store, "diverged")
-    sweep = store.sweeps.get(sweep_id)
+    sweep = SweepRepository(store.database).get(sweep_id)
     assert sweep.status == "failed"
     assert len(sweep.trials) == 5
     assert sweep.failure is not None
@@ -114,7 +118,7 @@ def test_a_sweep_of_which_everything_fails_stops_and_says_why(store: Store) -> N
     assert "It is diverged." in sweep.failure.detail
 
 
-def test_a_combination_that_the_recipe_refuses_is_a_failed_trial(store: Store) -> None:
+def test_a_combination_that_the_recipe_refuses_is_a_failed_trial(store: Home) -> None:
     space = {
         "training.batch_size": {"type": "choice", "values": [2, 4]},
         "training.gradient_accumulation_steps": {"type": "choice", "values": [1, 4]},
@@ -123,52 +127,54 @@ def test_a_combination_that_the_recipe_refuses_is_a_failed_trial(store: Store) -
     sweep_id = started(store, recipe=recipe, search_space=space, sampler="grid", budget={}, max_concurrent=4)
     while advance(store, sweep_id):
         train_next(store, lambda run: 1.0)
-    trials = store.sweeps.get(sweep_id).trials
+    trials = SweepRepository(store.database).get(sweep_id).trials
     assert sorted(trial.status for trial in trials) == ["failed", "succeeded", "succeeded", "succeeded"]
     refused = next(trial for trial in trials if trial.status == "failed")
     assert refused.params == {"training.batch_size": 2, "training.gradient_accumulation_steps": 4}
     assert "cannot be split" in (refused.error or "")
 
 
-def test_a_hopeless_trial_is_pruned_while_it_runs(store: Store) -> None:
+def test_a_hopeless_trial_is_pruned_while_it_runs(store: Home) -> None:
     sweep_id = started(store, pruner="median", prune_after_trials=1, budget={"num_trials": 2})
     advance(store, sweep_id)
-    write_losses(store, store.sweeps.get(sweep_id).trials[0].run_id, [4.0, 3.0, 2.0, 1.0])
+    write_losses(store, SweepRepository(store.database).get(sweep_id).trials[0].run_id, [4.0, 3.0, 2.0, 1.0])
     claim = claim_next(store)
     advance(store, sweep_id)
-    store.runs.finish(claim.lease, "succeeded", "Done.", figures=figures_of(1.0))
+    RunRepository(store.database).finish(claim.lease, "succeeded", "Done.", figures=figures_of(1.0))
     advance(store, sweep_id)
     hopeless = claim_next(store)
     write_losses(store, hopeless.run.run_id, [9.0, 9.0])
     assert advance(store, sweep_id)
-    trial = store.sweeps.get(sweep_id).trials[1]
+    trial = SweepRepository(store.database).get(sweep_id).trials[1]
     assert (trial.status, trial.value) == ("pruned", 9.0)
     assert trial.error == "Stopped at 25 % of its training."
-    assert store.runs.get(hopeless.run.run_id).status == "cancelling"
-    assert store.sweeps.get(sweep_id).best_run_id == claim.run.run_id
+    assert RunRepository(store.database).get(hopeless.run.run_id).status == "cancelling"
+    assert SweepRepository(store.database).get(sweep_id).best_run_id == claim.run.run_id
     assert advance(store, sweep_id), "it is not over while a run of it still stops"
-    store.runs.finish(hopeless.lease, "cancelled", "Stopped.")
+    RunRepository(store.database).finish(hopeless.lease, "cancelled", "Stopped.")
     assert not advance(store, sweep_id)
 
 
-def test_the_score_of_a_trial_is_that_of_its_evaluation(store: Store) -> None:
+def test_the_score_of_a_trial_is_that_of_its_evaluation(store: Home) -> None:
     keys = {"metric": "score", "eval_set": "eval_v2", "budget": {"num_trials": 2}}
     sweep_id = started(store, **keys)
     advance(store, sweep_id)
     run = train_next(store, rate_of)
     made = make_predictions("1110")
     model = make_model("run-0", run_id=run.run_id)
-    store.evaluations.add(make_evaluation(made, name="run-0", model=model, evalset="eval_v2"), made)
+    EvaluationRepository(store.database).add(
+        make_evaluation(made, name="run-0", model=model, evalset="eval_v2"), made
+    )
     advance(store, sweep_id)
     train_next(store, rate_of)
     advance(store, sweep_id)
-    measured, unmeasured = store.sweeps.get(sweep_id).trials
+    measured, unmeasured = SweepRepository(store.database).get(sweep_id).trials
     assert (measured.status, measured.value) == ("succeeded", 0.75)
     assert (unmeasured.status, unmeasured.error) == ("failed", "Its run succeeded, but has no score.")
-    assert store.runs.get(run.run_id).request.eval_set == "eval_v2"
+    assert RunRepository(store.database).get(run.run_id).request.eval_set == "eval_v2"
 
 
-def test_device_minutes_are_a_budget_too(store: Store) -> None:
+def test_device_minutes_are_a_budget_too(store: Home) -> None:
     sweep_id = started(store, budget={"device_minutes": 30}, max_concurrent=2)
     advance(store, sweep_id)
     train_next(store, rate_of)
@@ -177,31 +183,34 @@ def test_device_minutes_are_a_budget_too(store: Store) -> None:
     assert advance(store, sweep_id, now=datetime.now(UTC) + timedelta(minutes=29))
     assert statuses(store, sweep_id) == ["succeeded", "running", "queued"]
     assert advance(store, sweep_id, now=later)
-    runs = {run.run_id[-1]: run.status for run in store.runs.list(RunFilter(), limit=9, offset=0).data}
+    runs = {
+        run.run_id[-1]: run.status
+        for run in RunRepository(store.database).list(RunFilter(), limit=9, offset=0).data
+    }
     assert runs == {"0": "succeeded", "1": "cancelling", "2": "cancelled"}
 
 
-def test_a_cancelled_sweep_cancels_its_trials_and_resumes_with_them(store: Store) -> None:
+def test_a_cancelled_sweep_cancels_its_trials_and_resumes_with_them(store: Home) -> None:
     sweep_id = started(store, max_concurrent=2)
     advance(store, sweep_id)
     claim = claim_next(store)
     assert cancel(store, sweep_id).status == "cancelling"
     assert advance(store, sweep_id)
-    assert store.runs.finish(claim.lease, "cancelled", "Stopped.", exit_code=143)
+    assert RunRepository(store.database).finish(claim.lease, "cancelled", "Stopped.", exit_code=143)
     assert not advance(store, sweep_id)
-    assert store.sweeps.get(sweep_id).status == "cancelled"
+    assert SweepRepository(store.database).get(sweep_id).status == "cancelled"
     assert statuses(store, sweep_id) == ["cancelled", "cancelled"]
 
     assert resume(store, sweep_id).status == "running"
     assert statuses(store, sweep_id) == ["queued", "queued"]
     while advance(store, sweep_id):
         train_next(store, rate_of)
-    assert store.sweeps.get(sweep_id).status == "succeeded"
+    assert SweepRepository(store.database).get(sweep_id).status == "succeeded"
     assert statuses(store, sweep_id) == ["succeeded"] * 3
     assert num_runs(store, sweep_id) == 3
 
 
-def test_a_sweep_that_goes_on_cannot_be_removed(store: Store) -> None:
+def test_a_sweep_that_goes_on_cannot_be_removed(store: Home) -> None:
     sweep_id = started(store)
     advance(store, sweep_id)
     with pytest.raises(ConflictError, match="is running"):
@@ -210,26 +219,26 @@ def test_a_sweep_that_goes_on_cannot_be_removed(store: Store) -> None:
     advance(store, sweep_id)
     remove(store, sweep_id)
     with pytest.raises(NotFoundError, match="There is no sweep"):
-        store.sweeps.get(sweep_id)
+        SweepRepository(store.database).get(sweep_id)
     assert num_runs(store, sweep_id) == 1
 
 
-def test_one_worker_looks_after_a_sweep_and_another_takes_over(store: Store) -> None:
+def test_one_worker_looks_after_a_sweep_and_another_takes_over(store: Home) -> None:
     sweep_id = started(store)
-    store.workers.register(make_worker("worker-a"))
-    store.workers.register(make_worker("worker-b"))
+    WorkerRepository(store.database).register(make_worker("worker-a"))
+    WorkerRepository(store.database).register(make_worker("worker-b"))
     advance_all(store, "worker-a")
     advance_all(store, "worker-b")
-    assert store.sweeps.get(sweep_id).worker_id == "worker-a"
-    store.workers.set_status("worker-a", "lost")
+    assert SweepRepository(store.database).get(sweep_id).worker_id == "worker-a"
+    WorkerRepository(store.database).set_status("worker-a", "lost")
     advance_all(store, "worker-b")
-    assert store.sweeps.get(sweep_id).worker_id == "worker-b"
+    assert SweepRepository(store.database).get(sweep_id).worker_id == "worker-b"
     assert num_runs(store, sweep_id) == 1
 
 
-def test_what_could_never_run_is_refused_before_it_begins(store: Store) -> None:
+def test_what_could_never_run_is_refused_before_it_begins(store: Home) -> None:
     with_rows(store)
     for keys, message in REFUSED:
         with pytest.raises(InvalidInputError, match=message):
             create(store, make_spec(**keys))
-    assert store.sweeps.list(limit=9, offset=0).total == 0
+    assert SweepRepository(store.database).list(limit=9, offset=0).total == 0

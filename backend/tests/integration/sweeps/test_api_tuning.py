@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from support.sweeps import LEARNING_RATE, RECIPE, rate_of, train_next, with_rows
 
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.advancing import advance
 
 JOBS = "/api/tuning/jobs"
@@ -41,19 +41,19 @@ def body(**keys: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def job(client: TestClient, store: Store) -> str:
+def job(client: TestClient, store: Home) -> str:
     with_rows(store)
     created = client.post(JOBS, json=body())
     assert created.status_code == 201, created.text
     return str(created.json()["id"])
 
 
-def run_to_the_end(store: Store, job: str) -> None:
+def run_to_the_end(store: Home, job: str) -> None:
     while advance(store, job):
         train_next(store, rate_of)
 
 
-def test_a_job_is_created_started_and_ends_with_its_best(client: TestClient, store: Store, job: str) -> None:
+def test_a_job_is_created_started_and_ends_with_its_best(client: TestClient, store: Home, job: str) -> None:
     waiting = client.get(f"{JOBS}/{job}").json()
     assert waiting["status"] == "queued"
     assert waiting["trials"] == []
@@ -89,7 +89,7 @@ def test_jobs_are_listed_in_pages_and_need_only_model_and_dataset(client: TestCl
     assert client.get(JOBS, params={"limit": -1}).status_code == 422
 
 
-def test_a_job_is_cancelled_resumed_and_deleted(client: TestClient, store: Store, job: str) -> None:
+def test_a_job_is_cancelled_resumed_and_deleted(client: TestClient, store: Home, job: str) -> None:
     client.post(f"{JOBS}/{job}/start")
     advance(store, job)
     assert client.delete(f"{JOBS}/{job}").status_code == 409
@@ -104,7 +104,7 @@ def test_a_job_is_cancelled_resumed_and_deleted(client: TestClient, store: Store
     assert client.get(f"{JOBS}/{job}").status_code == 404
 
 
-def test_jobs_that_are_unknown_or_could_never_run_are_refused(client: TestClient, store: Store) -> None:
+def test_jobs_that_are_unknown_or_could_never_run_are_refused(client: TestClient, store: Home) -> None:
     with_rows(store)
     for change, status, detail in REFUSED:
         refused = client.post(JOBS, json=body(**change))

@@ -14,7 +14,8 @@ from tunix_rt.cli.tune_view import progress_table, trial_line, trials_text
 from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.config.sweep_spec import load_sweep
 from tunix_rt.core.errors import MissingExtraError, TunixRTError
-from tunix_rt.services.store import Store
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.advancing import advance, advance_all
 from tunix_rt.services.sweeps.creating import create
 
@@ -32,14 +33,14 @@ def run(*arguments: str | Path, exit_code: int = 0) -> str:
     return result.stdout
 
 
-def ended(store: Store, num_trials: int = 4) -> str:
+def ended(store: Home, num_trials: int = 4) -> str:
     sweep_id = started(store, budget={"num_trials": num_trials})
     while advance(store, sweep_id):
         train_next(store, rate_of)
     return sweep_id
 
 
-def sweep_file(tmp_path: Path, store: Store) -> Path:
+def sweep_file(tmp_path: Path, store: Home) -> Path:
     with_rows(store)
     values = {
         "name": "sizes",
@@ -55,18 +56,18 @@ def sweep_file(tmp_path: Path, store: Store) -> Path:
     return path
 
 
-def test_a_sweep_is_started_and_left_to_the_workers(store: Store, tmp_path: Path) -> None:
+def test_a_sweep_is_started_and_left_to_the_workers(store: Home, tmp_path: Path) -> None:
     printed = json.loads(run(sweep_file(tmp_path, store), "--detach", "--json"))
     assert printed["status"] == "running"
-    assert store.sweeps.active() == (printed["sweep_id"],)
-    assert store.sweeps.get(printed["sweep_id"]).spec.max_trials == 2
+    assert SweepRepository(store.database).active() == (printed["sweep_id"],)
+    assert SweepRepository(store.database).get(printed["sweep_id"]).spec.max_trials == 2
     assert "sizes" in run("list")
 
 
-def test_a_sweep_is_shown_with_its_best_and_what_mattered(store: Store) -> None:
+def test_a_sweep_is_shown_with_its_best_and_what_mattered(store: Home) -> None:
     sweep_id = ended(store)
     shown = run("show", sweep_id)
-    best = store.sweeps.get(sweep_id).best
+    best = SweepRepository(store.database).get(sweep_id).best
     assert best is not None
     assert f"succeeded: {sweep_id}, 4 of 4 trials by loss" in shown
     assert "training.learning_rate  100%" in shown
@@ -74,18 +75,18 @@ def test_a_sweep_is_shown_with_its_best_and_what_mattered(store: Store) -> None:
     assert json.loads(run("show", "rates", "--json"))["importances"]
 
 
-def test_the_best_recipe_is_written_to_a_file(store: Store, tmp_path: Path) -> None:
+def test_the_best_recipe_is_written_to_a_file(store: Home, tmp_path: Path) -> None:
     sweep_id = ended(store, num_trials=2)
     path = tmp_path / "best.yaml"
     assert str(path) in run("best", sweep_id, "--output", path)
-    best = store.sweeps.get(sweep_id).best
+    best = SweepRepository(store.database).get(sweep_id).best
     assert best is not None
     assert load_recipe(path).recipe.training.learning_rate == best.params["training.learning_rate"]
     assert f"the sweep {sweep_id}" in path.read_text(encoding="utf-8").splitlines()[0]
     assert "--register NAME" in run("best", sweep_id, "--alias", "champion", exit_code=2)
 
 
-def test_a_sweep_is_cancelled_resumed_and_removed(store: Store) -> None:
+def test_a_sweep_is_cancelled_resumed_and_removed(store: Home) -> None:
     sweep_id = started(store)
     advance(store, sweep_id)
     assert run("rm", sweep_id, exit_code=2).startswith(f"The sweep {sweep_id} is running")
@@ -99,34 +100,34 @@ def test_a_sweep_is_cancelled_resumed_and_removed(store: Store) -> None:
     assert "There are no sweeps yet" in run("list")
 
 
-def test_a_sweep_without_a_success_has_no_best(store: Store) -> None:
+def test_a_sweep_without_a_success_has_no_best(store: Home) -> None:
     sweep_id = started(store)
     assert "No trial of the sweep" in run("best", sweep_id, exit_code=2)
 
 
-def test_what_fits_no_sweep_or_several_is_said(store: Store) -> None:
+def test_what_fits_no_sweep_or_several_is_said(store: Home) -> None:
     first, second = started(store), started(store)
     assert f"'rates' fits 2 sweeps: {second}, {first}." in run("show", "rates", exit_code=2)
     assert "There is no sweep 'nowhere'" in run("show", "nowhere", exit_code=2)
 
 
-def test_progress_is_told_in_a_table_and_in_lines(store: Store) -> None:
-    sweep = store.sweeps.get(ended(store, num_trials=2))
+def test_progress_is_told_in_a_table_and_in_lines(store: Home) -> None:
+    sweep = SweepRepository(store.database).get(ended(store, num_trials=2))
     assert trials_text(sweep) == "2 of 2"
     assert trial_line(sweep, sweep.trials[0]).startswith("trial 0 succeeded: loss ")
     assert progress_table(sweep).row_count == 2
 
 
 @pytest.mark.parametrize("path", sorted(SWEEPS.glob("*.yaml")), ids=lambda path: path.name)
-def test_every_shipped_sweep_can_be_created(store: Store, path: Path) -> None:
+def test_every_shipped_sweep_can_be_created(store: Home, path: Path) -> None:
     assert create(store, load_sweep(path)).status == "queued"
 
 
-def test_without_optuna_it_is_said_what_to_install(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna_it_is_said_what_to_install(store: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep_id = started(store)
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'tunix-rt\[tune\]'"):
-        create(store, store.sweeps.get(sweep_id).spec)
+        create(store, SweepRepository(store.database).get(sweep_id).spec)
     assert "tunix-rt[tune]" in run("show", sweep_id, exit_code=2)
     advance_all(store, "worker-a")
     assert statuses(store, sweep_id) == []

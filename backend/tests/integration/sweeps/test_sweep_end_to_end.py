@@ -10,8 +10,10 @@ from typer.testing import CliRunner
 
 from tunix_rt.cli.main import app
 from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.resolving import resolve
-from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.promoting import promote_best
 
 pytestmark = pytest.mark.slow
@@ -35,7 +37,7 @@ SHARED_PROGRAMS = {
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-def test_a_sweep_trains_finds_the_best_and_registers_it(store: Store, tmp_path: Path) -> None:
+def test_a_sweep_trains_finds_the_best_and_registers_it(store: Home, tmp_path: Path) -> None:
     with_rows(store)
     path = tmp_path / "sweep.yaml"
     path.write_text(yaml.safe_dump(SWEEP), encoding="utf-8")
@@ -44,11 +46,11 @@ def test_a_sweep_trains_finds_the_best_and_registers_it(store: Store, tmp_path: 
     assert ended.exit_code == 0, ended.output
     printed = json.loads(ended.stdout)
 
-    sweep = store.sweeps.get(printed["sweep_id"])
+    sweep = SweepRepository(store.database).get(printed["sweep_id"])
     assert sweep.status == "succeeded"
     assert [trial.status for trial in sweep.trials] == ["succeeded"] * 2
     for trial in sweep.trials:
-        run = store.runs.get(trial.run_id)
+        run = RunRepository(store.database).get(trial.run_id)
         assert run.figures is not None
         assert run.figures.final_loss == trial.value
         assert run.num_attempts == 1

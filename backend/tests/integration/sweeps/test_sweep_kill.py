@@ -12,7 +12,9 @@ from support.sweeps import rate_of, started, statuses, train_next
 
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.runs.store_types import RunFilter
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.advancing import advance
 from tunix_rt.services.sweeps.study import SweepStudy
 
@@ -25,14 +27,14 @@ def start_child(settings: Settings, mode: str, sweep_id: str) -> "subprocess.Pop
     return subprocess.Popen(program, env=environment(settings), stdin=subprocess.PIPE, text=True)
 
 
-def num_runs(store: Store, sweep_id: str) -> int:
-    return store.runs.list(RunFilter(sweep_id=sweep_id), limit=1, offset=0).total
+def num_runs(store: Home, sweep_id: str) -> int:
+    return RunRepository(store.database).list(RunFilter(sweep_id=sweep_id), limit=1, offset=0).total
 
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("mode", "num_submitted"), [("die-after-deciding", 0), ("die-after-submitting", 1)])
 def test_no_trial_is_lost_or_doubled_by_a_kill(
-    store: Store, settings: Settings, mode: str, num_submitted: int
+    store: Home, settings: Settings, mode: str, num_submitted: int
 ) -> None:
     sweep_id = started(store)
     with start_child(settings, mode, sweep_id) as child:
@@ -45,7 +47,7 @@ def test_no_trial_is_lost_or_doubled_by_a_kill(
     assert num_runs(store, sweep_id) == 3
 
 
-def test_two_processes_that_decide_at_once_never_decide_the_same(store: Store, settings: Settings) -> None:
+def test_two_processes_that_decide_at_once_never_decide_the_same(store: Home, settings: Settings) -> None:
     sweep_id = started(store, budget={"num_trials": NUM_TRIALS}, max_concurrent=NUM_TRIALS)
     children = [start_child(settings, "decide", sweep_id) for _ in range(2)]
     for child in children:
@@ -55,8 +57,8 @@ def test_two_processes_that_decide_at_once_never_decide_the_same(store: Store, s
     for child in children:
         with child:
             assert child.wait(timeout=60) == 0
-    sweep = store.sweeps.get(sweep_id)
+    sweep = SweepRepository(store.database).get(sweep_id)
     assert [trial.number for trial in sweep.trials] == list(range(NUM_TRIALS))
     alone = SweepStudy(sweep_id, sweep.spec, [])
     assert [trial.params for trial in sweep.trials] == [alone.ask().params for _ in range(NUM_TRIALS)]
-    assert len(store.sweeps.journal(sweep_id)) == len(alone.journal.take_new())
+    assert len(SweepRepository(store.database).journal(sweep_id)) == len(alone.journal.take_new())

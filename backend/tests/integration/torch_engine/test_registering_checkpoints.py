@@ -4,9 +4,9 @@ import pytest
 from support.training import Workshop
 
 from tunix_rt.core.errors import NotFoundError
+from tunix_rt.services.home import open_home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.registering import register_run
-from tunix_rt.services.store import open_store
 
 SHORT = ("eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=1")
 
@@ -15,7 +15,7 @@ def test_a_checkpoint_of_a_run_is_registered_with_its_step(workshop: Workshop) -
     run, ended = "home/runs/three", "home/runs/two"
     workshop.train(run, *SHORT, "training.num_steps=3")
     workshop.train(ended, *SHORT, "training.num_steps=2")
-    store = open_store(workshop.settings)
+    store = open_home(workshop.settings)
     whole = register_run(store, "demo", "three").version
     assert register_run(store, "demo", "three", step=3).version == whole
     version = register_run(store, "demo", "three", step=2).version

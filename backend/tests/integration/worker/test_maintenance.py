@@ -6,7 +6,9 @@ import pytest
 from support.queued_runs import claimed, kinds, make_worker
 
 from tunix_rt.core.runs.worker import Worker
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 from tunix_rt.worker.maintenance import Maintenance
 from tunix_rt.worker.processes import machine, process_start
 
@@ -25,76 +27,82 @@ class Clock:
         return self.now_s
 
 
-def observer(store: Store, clock: Clock) -> Maintenance:
-    return Maintenance(store, "observer", lambda: (store.runs.leases(), frozenset()), clock=clock)
+def observer(store: Home, clock: Clock) -> Maintenance:
+    return Maintenance(
+        store, "observer", lambda: (RunRepository(store.database).leases(), frozenset()), clock=clock
+    )
 
 
-def known(store: Store, worker_id: str) -> Worker:
-    worker = store.workers.get(worker_id)
+def known(store: Home, worker_id: str) -> Worker:
+    worker = WorkerRepository(store.database).get(worker_id)
     assert worker is not None
     return worker
 
 
-def test_a_silent_worker_elsewhere_loses_its_run_when_patience_ends(store: Store) -> None:
+def test_a_silent_worker_elsewhere_loses_its_run_when_patience_ends(store: Home) -> None:
     clock = Clock()
-    store.workers.register(make_worker("worker-a", process_start=ELSEWHERE))
+    WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claimed(store)
     maintenance = observer(store, clock)
     maintenance.look_around()
     settings = store.settings
     clock.now_s += settings.worker_lease_s + settings.cancel_grace_s
     maintenance.look_around()
-    assert store.runs.get("run-1").status == "running"
+    assert RunRepository(store.database).get("run-1").status == "running"
     clock.now_s += settings.worker_beat_s + 1
     maintenance.look_around()
-    run = store.runs.get("run-1")
+    run = RunRepository(store.database).get("run-1")
     assert (run.status, run.num_failures) == ("queued", 1)
     assert run.not_before is not None
     assert kinds(store)[-1] == "lease-lost"
     assert known(store, "worker-a").status == "lost"
 
 
-def test_a_worker_that_beats_keeps_its_run_whatever_the_clocks_say(store: Store) -> None:
+def test_a_worker_that_beats_keeps_its_run_whatever_the_clocks_say(store: Home) -> None:
     clock = Clock()
-    store.workers.register(make_worker("worker-a", process_start=ELSEWHERE))
+    WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claim = claimed(store)
     maintenance = observer(store, clock)
     for _ in range(5):
         maintenance.look_around()
         clock.now_s += 80
-        assert store.runs.beat([claim.lease])
-        assert store.workers.beat("worker-a")
+        assert RunRepository(store.database).beat([claim.lease])
+        assert WorkerRepository(store.database).beat("worker-a")
     maintenance.look_around()
-    assert store.runs.get("run-1").status == "running"
+    assert RunRepository(store.database).get("run-1").status == "running"
     assert known(store, "worker-a").status == "active"
 
 
-def test_a_dead_process_of_this_machine_loses_its_run_at_once(store: Store) -> None:
-    store.workers.register(make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0"))
+def test_a_dead_process_of_this_machine_loses_its_run_at_once(store: Home) -> None:
+    WorkerRepository(store.database).register(
+        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
+    )
     claimed(store)
     observer(store, Clock()).look_around()
-    assert store.runs.get("run-1").status == "queued"
-    assert "has died" in store.runs.events("run-1")[-1].message
+    assert RunRepository(store.database).get("run-1").status == "queued"
+    assert "has died" in RunRepository(store.database).events("run-1")[-1].message
 
 
-def test_a_living_process_of_this_machine_keeps_it(store: Store) -> None:
+def test_a_living_process_of_this_machine_keeps_it(store: Home) -> None:
     start = process_start(os.getpid())
     assert start is not None
-    store.workers.register(make_worker("worker-a", pid=os.getpid(), process_start=start))
+    WorkerRepository(store.database).register(make_worker("worker-a", pid=os.getpid(), process_start=start))
     claimed(store)
     observer(store, Clock()).look_around()
-    assert store.runs.get("run-1").status == "running"
+    assert RunRepository(store.database).get("run-1").status == "running"
 
 
-def test_a_claim_whose_answer_was_lost_is_given_back(store: Store) -> None:
+def test_a_claim_whose_answer_was_lost_is_given_back(store: Home) -> None:
     claimed(store, worker_id="observer")
     observer(store, Clock()).look_around()
-    assert store.runs.get("run-1").status == "queued"
+    assert RunRepository(store.database).get("run-1").status == "queued"
 
 
-def test_a_cancelled_run_of_a_dead_worker_is_cancelled(store: Store) -> None:
-    store.workers.register(make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0"))
+def test_a_cancelled_run_of_a_dead_worker_is_cancelled(store: Home) -> None:
+    WorkerRepository(store.database).register(
+        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
+    )
     claimed(store)
-    store.runs.cancel("run-1")
+    RunRepository(store.database).cancel("run-1")
     observer(store, Clock()).look_around()
-    assert store.runs.get("run-1").status == "cancelled"
+    assert RunRepository(store.database).get("run-1").status == "cancelled"

@@ -16,22 +16,27 @@ from support.workers import ended_as
 from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.core.runs.request import RunRequest
+from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir, read_json_lines
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.runs.submitting import submit
-from tunix_rt.services.store import Store, open_store
 from tunix_rt.worker.processes import HAS_PROC, descendants
 
 QUICK = {"TUNIX_RT_WORKER_BEAT_S": "0.2", "TUNIX_RT_WORKER_POLL_S": "0.2"}
 
 
-def submitted(store: Store, workshop: Workshop) -> str:
+def submitted(store: Home, workshop: Workshop) -> str:
     recipe = load_recipe(workshop.recipe, sets=["eval={}"]).recipe.model_dump(mode="json")
     return submit(store, RunRequest(recipe=recipe, engine="jax", device="cpu")).run_id
 
 
-def active_worker(store: Store) -> tuple[str, int] | None:
-    found = [(worker.worker_id, worker.pid) for worker in store.workers.list() if worker.status == "active"]
+def active_worker(store: Home) -> tuple[str, int] | None:
+    found = [
+        (worker.worker_id, worker.pid)
+        for worker in WorkerRepository(store.database).list()
+        if worker.status == "active"
+    ]
     return found[0] if found else None
 
 
@@ -39,7 +44,7 @@ def active_worker(store: Store) -> tuple[str, int] | None:
 @pytest.mark.skipif(not HAS_PROC, reason="the engine is found through /proc")
 def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path, tmp_path / "compiled")
-    with closing(open_store(workshop.settings)) as store:
+    with closing(open_home(workshop.settings)) as store:
         run_id = submitted(store, workshop)
         run_dir, job_dir = RunDir(store.settings.runs_dir / run_id), JobDir(store.settings.jobs_dir / run_id)
         with start_program("worker", "--slot", "cpu", environ=workshop.environment(**QUICK)) as worker:
@@ -67,7 +72,7 @@ def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
 def test_the_worker_beside_a_server_is_replaced_when_it_dies_and_leaves_with_it(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path, tmp_path / "compiled")
     environ = environment(workshop.settings, **QUICK)
-    with closing(open_store(workshop.settings)) as store:
+    with closing(open_home(workshop.settings)) as store:
         run_id = submitted(store, workshop)
         shutil.rmtree(store.settings.datasets_dir)
         with start_program("up", "--port", str(free_port()), environ=environ) as server:
@@ -84,11 +89,11 @@ def test_the_worker_beside_a_server_is_replaced_when_it_dies_and_leaves_with_it(
     assert run.num_attempts == 1
 
 
-def _another(store: Store, first: tuple[str, int]) -> tuple[str, int] | None:
+def _another(store: Home, first: tuple[str, int]) -> tuple[str, int] | None:
     found = active_worker(store)
     return None if found == first else found
 
 
-def _status(store: Store, worker_id: str) -> str | None:
-    worker = store.workers.get(worker_id)
+def _status(store: Home, worker_id: str) -> str | None:
+    worker = WorkerRepository(store.database).get(worker_id)
     return None if worker is None else worker.status

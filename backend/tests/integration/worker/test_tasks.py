@@ -12,8 +12,10 @@ from support.workers import SUCCEEDING, working
 
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.tasks.task import Task
+from tunix_rt.db.tasks import TaskRepository
+from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.files.task_dirs import TaskDir
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 from tunix_rt.worker import task_attempt
 from tunix_rt.worker.children import task_job
 from tunix_rt.worker.maintenance import Maintenance
@@ -26,12 +28,12 @@ pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 ENDLESS = "import time; print('begun', flush=True); time.sleep(600)"
 
 
-def ended_as(store: Store, task: Task, status: RunStatus) -> Task:
-    wait_for(lambda: store.tasks.get(task.task_id).status == status)
-    return store.tasks.get(task.task_id)
+def ended_as(store: Home, task: Task, status: RunStatus) -> Task:
+    wait_for(lambda: TaskRepository(store.database).get(task.task_id).status == status)
+    return TaskRepository(store.database).get(task.task_id)
 
 
-def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Store) -> None:
+def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Home) -> None:
     version = registered(store)
     done = queued_task(store, EXPORT, model=version.reference)
     gone = queued_task(store, EXPORT, model="gone:1")
@@ -49,7 +51,7 @@ def test_a_worker_carries_a_task_out_and_says_why_another_cannot_be(store: Store
 
 
 def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     version = registered(store)
     task = queued_task(store, EVALUATE, model=version.reference)
@@ -60,16 +62,20 @@ def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(
     )
     with working(store, SUCCEEDING):
         wait_for(lambda: "begun" in job_dir.output_tail())
-        store.tasks.cancel(task.task_id)
+        TaskRepository(store.database).cancel(task.task_id)
         cancelled = ended_as(store, task, "cancelled")
     assert cancelled.result is None
     assert not job_dir.is_output_held()
 
 
-def test_a_task_of_a_worker_that_has_died_goes_back_into_the_queue(store: Store) -> None:
-    store.workers.register(make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0"))
+def test_a_task_of_a_worker_that_has_died_goes_back_into_the_queue(store: Home) -> None:
+    WorkerRepository(store.database).register(
+        make_worker("worker-a", pid=os.getpid(), process_start=f"{machine()}:0")
+    )
     claim = claimed_task(store)
-    Maintenance(store, "observer", lambda: (store.tasks.leases(), frozenset())).look_around()
-    task = store.tasks.get(claim.task.task_id)
+    Maintenance(
+        store, "observer", lambda: (TaskRepository(store.database).leases(), frozenset())
+    ).look_around()
+    task = TaskRepository(store.database).get(claim.task.task_id)
     assert (task.status, task.num_failures) == ("queued", 1)
     assert task.not_before is not None

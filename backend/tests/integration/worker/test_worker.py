@@ -9,7 +9,8 @@ from support.queued_runs import kinds, queued
 from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, working
 
 from tunix_rt.core.runs.worker import Slot
-from tunix_rt.services.store import Store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.services.home import Home
 
 TWO = (Slot(device="cpu"), Slot(device="cpu"))
 
@@ -17,7 +18,7 @@ TWO = (Slot(device="cpu"), Slot(device="cpu"))
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
-def test_a_run_is_taken_trained_and_recorded(store: Store) -> None:
+def test_a_run_is_taken_trained_and_recorded(store: Home) -> None:
     queued(store)
     with working(store, "save(7); print('hello'); " + SUCCEEDING):
         run = ended_as(store, "succeeded")
@@ -28,7 +29,7 @@ def test_a_run_is_taken_trained_and_recorded(store: Store) -> None:
     assert (store.settings.jobs_dir / "run-1" / "output.log").read_text() == "hello\n"
 
 
-def test_an_exit_without_a_manifest_is_no_success(store: Store) -> None:
+def test_an_exit_without_a_manifest_is_no_success(store: Home) -> None:
     queued(store)
     with working(store, "sys.exit(0)"):
         run = ended_as(store, "failed")
@@ -36,7 +37,7 @@ def test_an_exit_without_a_manifest_is_no_success(store: Store) -> None:
     assert run.failure.code == "no-manifest"
 
 
-def test_what_is_wrong_with_the_request_is_never_tried_again(store: Store) -> None:
+def test_what_is_wrong_with_the_request_is_never_tried_again(store: Home) -> None:
     for code in range(2, 7):
         queued(store, f"run-{code}")
     program = "print(f'error: It is wrong.\\nnext:  Do it right.'); sys.exit(int(run.name[-1]))"
@@ -48,13 +49,13 @@ def test_what_is_wrong_with_the_request_is_never_tried_again(store: Store) -> No
     assert {run.failure and run.failure.next_step for run in ends} == {"Do it right."}
 
 
-def test_a_breakdown_is_tried_again_after_a_while_and_then_given_up(store: Store) -> None:
+def test_a_breakdown_is_tried_again_after_a_while_and_then_given_up(store: Home) -> None:
     queued(store)
     failure = {"code": "storage", "detail": "The disk is full.", "next_step": "Free space."}
     with working(store, f"end(1, failure={failure})", run_max_failures=2):
         run = ended_as(store, "failed")
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "failed"]
-    retry = store.runs.events("run-1")[3].message
+    retry = RunRepository(store.database).events("run-1")[3].message
     assert retry == "The disk is full. Failure 1 of 2; tried again in 2 s."
     assert run.failure is not None
     assert run.failure.code == "storage"
@@ -63,18 +64,18 @@ def test_a_breakdown_is_tried_again_after_a_while_and_then_given_up(store: Store
     assert "tunix-rt runs resume run-1" in run.failure.next_step
 
 
-def test_a_killed_engine_goes_on_from_its_checkpoint(store: Store) -> None:
+def test_a_killed_engine_goes_on_from_its_checkpoint(store: Home) -> None:
     queued(store)
     program = "if newest(): end(0, 'succeeded')\nsave(5)\nos.kill(os.getpid(), signal.SIGKILL)"
     with working(store, program):
         ended_as(store, "succeeded")
-    events = store.runs.events("run-1")
+    events = RunRepository(store.database).events("run-1")
     assert [event.details["step"] for event in events if event.kind == "started"] == [0, 5]
     (retry,) = [event for event in events if event.kind == "retry"]
     assert "SIGKILL, which nobody here sent" in retry.message
 
 
-def test_a_checkpoint_between_two_breakdowns_starts_the_count_again(store: Store) -> None:
+def test_a_checkpoint_between_two_breakdowns_starts_the_count_again(store: Home) -> None:
     queued(store)
     program = "if newest() == 2: end(0, 'succeeded')\nsave(newest() + 1)\nsys.exit(1)"
     with working(store, program, run_max_failures=2):
@@ -82,46 +83,46 @@ def test_a_checkpoint_between_two_breakdowns_starts_the_count_again(store: Store
     assert (run.num_attempts, run.num_failures) == (3, 1)
 
 
-def test_a_cancelled_run_saves_and_ends(store: Store) -> None:
+def test_a_cancelled_run_saves_and_ends(store: Home) -> None:
     queued(store)
     with working(store, WAITING):
         wait_for(run_path(store, "ready").exists)
-        store.runs.cancel("run-1")
+        RunRepository(store.database).cancel("run-1")
         run = ended_as(store, "cancelled")
     assert run.exit_code == 143
     assert kinds(store)[-3:] == ["cancel-asked", "stopping", "cancelled"]
 
 
-def test_a_run_that_does_not_stop_is_killed(store: Store) -> None:
+def test_a_run_that_does_not_stop_is_killed(store: Home) -> None:
     queued(store)
     with working(store, STUBBORN, cancel_grace_s=0.1):
         wait_for(run_path(store, "ready").exists)
-        store.runs.cancel("run-1")
+        RunRepository(store.database).cancel("run-1")
         ended_as(store, "cancelled")
     assert kinds(store)[-3:] == ["stopping", "killed", "cancelled"]
 
 
-def test_a_run_that_ends_before_it_hears_of_the_cancel_has_succeeded(store: Store) -> None:
+def test_a_run_that_ends_before_it_hears_of_the_cancel_has_succeeded(store: Home) -> None:
     queued(store)
     program = "signal.signal(signal.SIGTERM, lambda *_: end(0, 'succeeded')); announce(); time.sleep(600)"
     with working(store, program):
         wait_for(run_path(store, "ready").exists)
-        store.runs.cancel("run-1")
+        RunRepository(store.database).cancel("run-1")
         ended_as(store, "succeeded")
 
 
-def test_a_paused_run_waits_and_goes_on_where_it_was(store: Store) -> None:
+def test_a_paused_run_waits_and_goes_on_where_it_was(store: Home) -> None:
     queued(store)
     with working(store, RESUMING):
         wait_for(run_path(store, "ready").exists)
-        store.runs.pause("run-1")
+        RunRepository(store.database).pause("run-1")
         held = ended_as(store, "queued")
         assert (held.is_held, held.num_failures) == (True, 0)
-        store.runs.resume("run-1")
+        RunRepository(store.database).resume("run-1")
         ended_as(store, "succeeded")
 
 
-def test_the_evaluation_follows_the_training(store: Store) -> None:
+def test_the_evaluation_follows_the_training(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     with working(store, SUCCEEDING, evaluation="(run / 'asked').write_text(os.environ['ASKED'])"):
         ended_as(store, "succeeded")
@@ -130,16 +131,16 @@ def test_the_evaluation_follows_the_training(store: Store) -> None:
     assert asked == "-m tunix_rt.cli eval run run-1 --eval-set eval-v2 --engine auto --device auto"
 
 
-def test_a_failed_evaluation_does_not_undo_the_training(store: Store) -> None:
+def test_a_failed_evaluation_does_not_undo_the_training(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     with working(store, SUCCEEDING, evaluation="sys.exit(3)"):
         ended_as(store, "succeeded")
-    warning = store.runs.events("run-1")[-2]
+    warning = RunRepository(store.database).events("run-1")[-2]
     assert warning.kind == "warning"
     assert "tunix-rt eval run-1 --eval-set eval-v2" in warning.message
 
 
-def test_an_evaluation_that_is_killed_again_and_again_does_not_undo_it_either(store: Store) -> None:
+def test_an_evaluation_that_is_killed_again_and_again_does_not_undo_it_either(store: Home) -> None:
     queued(store, eval_set="eval-v2")
     evaluation = "os.kill(os.getpid(), signal.SIGKILL)"
     with working(store, SUCCEEDING, evaluation=evaluation, run_max_failures=2):
@@ -156,30 +157,30 @@ def test_an_evaluation_that_is_killed_again_and_again_does_not_undo_it_either(st
     ]
 
 
-def test_a_run_whose_worker_died_after_its_last_step_is_not_trained_again(store: Store) -> None:
+def test_a_run_whose_worker_died_after_its_last_step_is_not_trained_again(store: Home) -> None:
     queued(store)
     with working(store, "announce('trained'); " + SUCCEEDING):
         ended_as(store, "succeeded")
     manifest = run_path(store, "run_manifest.json").read_bytes()
-    store.runs.remove("run-1")
+    RunRepository(store.database).remove("run-1")
     queued(store)
     with working(store, "end(1)"):
         ended_as(store, "succeeded")
     assert run_path(store, "run_manifest.json").read_bytes() == manifest
 
 
-def test_a_stolen_lease_ends_the_child_and_writes_nothing(store: Store) -> None:
+def test_a_stolen_lease_ends_the_child_and_writes_nothing(store: Home) -> None:
     queued(store)
     with working(store, STUBBORN, worker_poll_s=1_000.0):
         engine = wait_for(lambda: number_in(run_path(store, "ready")))
-        (lease,) = store.runs.leases()
-        store.runs.lose("run-1", lease.token, "Taken away.")
+        (lease,) = RunRepository(store.database).leases()
+        RunRepository(store.database).lose("run-1", lease.token, "Taken away.")
         wait_for(lambda: json.loads(_exit(store)).get("signal") == signal.SIGKILL)
     assert engine
     assert kinds(store) == ["submitted", "claimed", "started", "lease-lost"]
-    assert store.runs.get("run-1").status == "queued"
+    assert RunRepository(store.database).get("run-1").status == "queued"
 
 
-def _exit(store: Store) -> str:
+def _exit(store: Home) -> str:
     path = store.settings.jobs_dir / "run-1" / "exit.json"
     return path.read_text() if path.exists() else "{}"

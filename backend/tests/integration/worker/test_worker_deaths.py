@@ -19,7 +19,9 @@ from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, r
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db.engine import writing
-from tunix_rt.services.store import Store, open_store
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.worker.processes import is_gone, process_start
 
 TWO = (Slot(device="cpu"), Slot(device="cpu"))
@@ -45,7 +47,7 @@ def worker_process(settings: Settings, program: str) -> Iterator["subprocess.Pop
             process.kill()
 
 
-def engine_of(store: Store) -> tuple[int, str]:
+def engine_of(store: Home) -> tuple[int, str]:
     """The toy engine, once it has announced itself: its pid and its start."""
     pid = wait_for(lambda: number_in(run_path(store, "ready")))
     start = process_start(pid)
@@ -53,7 +55,7 @@ def engine_of(store: Store) -> tuple[int, str]:
     return pid, start
 
 
-def test_two_workers_share_the_queue_and_never_a_run(store: Store) -> None:
+def test_two_workers_share_the_queue_and_never_a_run(store: Home) -> None:
     names = [f"run-{number}" for number in range(8)]
     for name in names:
         queued(store, name)
@@ -62,12 +64,12 @@ def test_two_workers_share_the_queue_and_never_a_run(store: Store) -> None:
         for name in names:
             ended_as(store, "succeeded", name)
     for name in names:
-        assert store.runs.get(name).num_attempts == 1
+        assert RunRepository(store.database).get(name).num_attempts == 1
         assert len(list((store.settings.runs_dir / name).glob("attempt-*"))) == 1
 
 
 @sqlite_only
-def test_the_run_of_a_killed_worker_goes_on_elsewhere(store: Store, settings: Settings) -> None:
+def test_the_run_of_a_killed_worker_goes_on_elsewhere(store: Home, settings: Settings) -> None:
     queued(store)
     with worker_process(settings, RESUMING) as worker:
         engine = engine_of(store)
@@ -78,27 +80,30 @@ def test_the_run_of_a_killed_worker_goes_on_elsewhere(store: Store, settings: Se
         run = ended_as(store, "succeeded")
     assert run.num_attempts == 2
     assert kinds(store)[2:] == ["started", "lease-lost", "claimed", "started", "succeeded"]
-    lost, resumed = store.runs.events("run-1")[3], store.runs.events("run-1")[5]
+    lost, resumed = (
+        RunRepository(store.database).events("run-1")[3],
+        RunRepository(store.database).events("run-1")[5],
+    )
     assert "has died" in lost.message
     assert resumed.details["step"] == 5
-    assert sorted(worker.status for worker in store.workers.list()) == ["lost", "stopped"]
+    assert sorted(worker.status for worker in WorkerRepository(store.database).list()) == ["lost", "stopped"]
 
 
 @sqlite_only
-def test_a_worker_that_is_told_to_stop_gives_its_runs_back(store: Store) -> None:
+def test_a_worker_that_is_told_to_stop_gives_its_runs_back(store: Home) -> None:
     queued(store)
     with working(store, WAITING) as loop:
         engine = engine_of(store)
         loop.stop()
         run = ended_as(store, "queued")
-        wait_for(lambda: [worker.status for worker in store.workers.list()] == ["stopped"])
+        wait_for(lambda: [worker.status for worker in WorkerRepository(store.database).list()] == ["stopped"])
     assert is_gone(*engine)
     assert (run.num_failures, run.not_before) == (0, None)
     assert kinds(store)[-2:] == ["stopping", "requeued"]
 
 
 @sqlite_only
-def test_a_worker_that_is_told_twice_stops_at_once(store: Store) -> None:
+def test_a_worker_that_is_told_twice_stops_at_once(store: Home) -> None:
     queued(store)
     with working(store, STUBBORN) as loop:
         engine = engine_of(store)
@@ -110,7 +115,7 @@ def test_a_worker_that_is_told_twice_stops_at_once(store: Store) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere an engine outlives its supervisor")
 @sqlite_only
-def test_a_killed_supervisor_costs_one_retry(store: Store) -> None:
+def test_a_killed_supervisor_costs_one_retry(store: Home) -> None:
     queued(store)
     with working(store, RESUMING):
         engine = engine_of(store)
@@ -119,15 +124,15 @@ def test_a_killed_supervisor_costs_one_retry(store: Store) -> None:
         ended_as(store, "succeeded")
     assert is_gone(*engine)
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "succeeded"]
-    assert "supervisor was killed" in store.runs.events("run-1")[3].message
+    assert "supervisor was killed" in RunRepository(store.database).events("run-1")[3].message
 
 
 @sqlite_only
-def test_a_locked_database_does_not_disturb_the_child(store: Store) -> None:
+def test_a_locked_database_does_not_disturb_the_child(store: Home) -> None:
     queued(store)
     with working(store, UNTIL_TOLD):
         wait_for(lambda: kinds(store)[-1] == "started" and run_path(store, "ready").exists())
-        with writing(store.engine):
+        with writing(store.database):
             run_path(store, "go").touch()
             wait_for(run_path(store, "run_manifest.json").exists)
         ended_as(store, "succeeded")
@@ -137,7 +142,7 @@ def test_a_database_that_is_away_costs_nothing(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with restartable_postgres() as server:
         settings = Settings(home=home, database_url=f"{server.url}/postgres")
-        with closing(open_store(settings)) as store:
+        with closing(open_home(settings)) as store:
             queued(store)
             with working(store, UNTIL_TOLD):
                 wait_for(lambda: kinds(store)[-1] == "started" and run_path(store, "ready").exists())
@@ -151,7 +156,7 @@ def test_a_database_that_is_away_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
-def test_a_worker_that_is_cut_off_for_long_saves_and_gives_back(store: Store) -> None:
+def test_a_worker_that_is_cut_off_for_long_saves_and_gives_back(store: Home) -> None:
     queued(store)
     with working(store, RESUMING, worker_lease_s=1.0):
         wait_for(run_path(store, "ready").exists)
@@ -165,9 +170,9 @@ def test_a_worker_that_is_cut_off_for_long_saves_and_gives_back(store: Store) ->
 
 
 @contextmanager
-def connections_refused(store: Store) -> Iterator[None]:
+def connections_refused(store: Home) -> Iterator[None]:
     """The database of this store alone answers nobody."""
-    url = store.engine.url
+    url = store.database.url
     admin = create_engine(url.set(database="postgres"), isolation_level="AUTOCOMMIT")
     allow = f'ALTER DATABASE "{url.database}" ALLOW_CONNECTIONS'
     end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{url.database}'"
@@ -184,7 +189,7 @@ def connections_refused(store: Store) -> Iterator[None]:
 def test_a_full_disk_is_tried_again_and_then_told(tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=2) as disk:
         settings = Settings(home=disk / "home", database_url=f"sqlite:///{tmp_path / 'tunix_rt.db'}")
-        with closing(open_store(settings)) as store:
+        with closing(open_home(settings)) as store:
             queued(store)
             with working(store, FILLING, run_max_failures=2):
                 run = ended_as(store, "failed")
@@ -202,7 +207,7 @@ def fill(path: Path) -> None:
 def test_a_disk_without_room_for_a_word_is_told_too(tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=1) as disk:
         settings = Settings(home=disk / "home", database_url=f"sqlite:///{tmp_path / 'tunix_rt.db'}")
-        with closing(open_store(settings)) as store:
+        with closing(open_home(settings)) as store:
             queued(store)
             fill(disk / "big")
             with working(store, SUCCEEDING, run_max_failures=1):

@@ -8,7 +8,7 @@ from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.settings import Settings
-from tunix_rt.core.doctor import DeviceReport, Platform, Problem
+from tunix_rt.core.doctor import DeviceReport, DoctorProblem, Platform
 from tunix_rt.core.preflight import Preflight
 from tunix_rt.core.targets import GIB
 from tunix_rt.engines.base import EngineName
@@ -23,7 +23,7 @@ def tpus(count: int, kind: str = "TPU v5 lite", memory_gib: float = 15.75) -> Pr
     return ProbeAnswer(device=report)
 
 
-NO_TPU = ProbeAnswer(problem=Problem(detail="JAX sees no TPU.", next_step="Get one."))
+NO_TPU = ProbeAnswer(problem=DoctorProblem(detail="JAX sees no TPU.", next_step="Get one."))
 
 
 def answering(answer: ProbeAnswer) -> Callable[[EngineName, Platform], ProbeAnswer]:

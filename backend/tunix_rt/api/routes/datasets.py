@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile, status
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import Limit, Offset, Word
@@ -36,27 +36,27 @@ Split = Annotated[str | None, Query(pattern=SPLIT_PATTERN)]
     responses=error_responses(400, 404, 409) | {200: {"model": BuildOutcome}},
     response_model_exclude_none=True,
 )
-def build_dataset(spec: DatasetSpec, store: OpenStore, response: Response) -> BuildOutcome:
+def build_dataset(spec: DatasetSpec, home: OpenHome, response: Response) -> BuildOutcome:
     """Build a dataset from stored traces. 201 when it is new, 200 when it is there with the same content.
 
     409 if the key exists with other content, 404 if the parent is unknown, 422 if nothing matches or a row
     repeats a question of an eval set.
     """
-    outcome = build_from_store(store, spec)
+    outcome = build_from_store(home, spec)
     response.status_code = status.HTTP_201_CREATED if outcome.status == "created" else status.HTTP_200_OK
     return outcome
 
 
 @router.post("/preview", responses=error_responses(400))
-def preview(spec: DatasetSpec, store: OpenStore) -> DatasetPreview:
+def preview(spec: DatasetSpec, home: OpenHome) -> DatasetPreview:
     """How many rows a build of this spec would take, and why the others go. Nothing is built."""
-    return preview_dataset(store, spec)
+    return preview_dataset(home, spec)
 
 
 @router.post("/ingest", status_code=status.HTTP_201_CREATED, responses=error_responses(400, 409, 501))
 def ingest(
     file: Annotated[UploadFile, File(description="JSONL, CSV, TSV or Parquet; see docs/importing.md")],
-    store: OpenStore,
+    home: OpenHome,
     source_name: Annotated[str | None, Form(min_length=1, max_length=200)] = None,
     dataset_name: Annotated[str | None, Form(pattern=NAME_PATTERN)] = None,
     dataset_version: Annotated[str, Form(pattern=VERSION_PATTERN)] = "v1",
@@ -68,24 +68,24 @@ def ingest(
     spec = DatasetSpec(dataset_name=dataset_name, dataset_version=dataset_version) if dataset_name else None
     options = ImportOptions(source=source_name)
     with saved_upload(file) as path:
-        return ingest_file(store, path, options=options, spec=spec, name=file.filename or "upload")
+        return ingest_file(home, path, options=options, spec=spec, name=file.filename or "upload")
 
 
 @router.get("")
 def list_datasets(
-    store: OpenStore,
+    home: OpenHome,
     limit: Limit = 20,
     offset: Offset = 0,
     text: Annotated[Word, Query(description="stands in the key")] = None,
 ) -> dataset_service.DatasetList:
     """A page of datasets by key, with the total."""
-    return dataset_service.list_datasets(store.settings.datasets_dir, limit=limit, offset=offset, text=text)
+    return dataset_service.list_datasets(home.settings.datasets_dir, limit=limit, offset=offset, text=text)
 
 
 @router.get("/{dataset_key}", responses=error_responses(404), response_model_exclude_none=True)
-def get_dataset(dataset_key: str, store: OpenStore) -> DatasetManifest:
+def get_dataset(dataset_key: str, home: OpenHome) -> DatasetManifest:
     """What a dataset holds and where it comes from. 404 if unknown."""
-    return dataset_service.get_dataset(store.settings.datasets_dir, dataset_key)
+    return dataset_service.get_dataset(home.settings.datasets_dir, dataset_key)
 
 
 @router.get(
@@ -93,44 +93,44 @@ def get_dataset(dataset_key: str, store: OpenStore) -> DatasetManifest:
     response_class=Response,
     responses=error_responses(404) | text_answer("text/markdown"),
 )
-def get_card(dataset_key: str, store: OpenStore) -> PlainTextResponse:
+def get_card(dataset_key: str, home: OpenHome) -> PlainTextResponse:
     """The dataset card as Markdown, ready for the Hugging Face hub. 404 if unknown."""
-    card = dataset_service.get_card(store.settings.datasets_dir, dataset_key)
+    card = dataset_service.get_card(home.settings.datasets_dir, dataset_key)
     return PlainTextResponse(card, media_type="text/markdown")
 
 
 @router.get("/{dataset_key}/rows", responses=error_responses(404))
 def read_rows(
-    dataset_key: str, store: OpenStore, split: Split = None, limit: Limit = 20, offset: Offset = 0
+    dataset_key: str, home: OpenHome, split: Split = None, limit: Limit = 20, offset: Offset = 0
 ) -> dataset_service.RowPage:
     """A page of the rows of a split (the first one unless named). 404 if dataset or split is unknown."""
     return dataset_service.read_rows(
-        store.settings.datasets_dir, dataset_key, split=split, limit=limit, offset=offset
+        home.settings.datasets_dir, dataset_key, split=split, limit=limit, offset=offset
     )
 
 
 @router.get("/{dataset_key}/histograms", responses=error_responses(404))
-def histograms(dataset_key: str, store: OpenStore, split: Split = None) -> DatasetHistograms:
+def histograms(dataset_key: str, home: OpenHome, split: Split = None) -> DatasetHistograms:
     """Steps, lengths and scores of a split (the first one unless named) in bins. 404 if either is unknown."""
-    return dataset_histograms(store, dataset_key, split)
+    return dataset_histograms(home, dataset_key, split)
 
 
 @router.get("/{dataset_key}/diff", responses=error_responses(404))
 def diff(
     dataset_key: str,
     other: Annotated[str, Query(description="the dataset that came after")],
-    store: OpenStore,
+    home: OpenHome,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> DatasetDiff:
     """What `other` changed against this dataset. 404 if either is unknown."""
-    return diff_datasets(store.settings.datasets_dir, dataset_key, other, limit=limit, offset=offset)
+    return diff_datasets(home.settings.datasets_dir, dataset_key, other, limit=limit, offset=offset)
 
 
 @router.post("/{dataset_key}/verify", responses=error_responses(404))
-def verify(dataset_key: str, store: OpenStore) -> DatasetVerdict:
+def verify(dataset_key: str, home: OpenHome) -> DatasetVerdict:
     """Hash and read everything again and compare with the manifest. 404 if unknown."""
-    return verify_dataset(store.settings.datasets_dir, dataset_key)
+    return verify_dataset(home.settings.datasets_dir, dataset_key)
 
 
 @router.get(
@@ -140,13 +140,13 @@ def verify(dataset_key: str, store: OpenStore) -> DatasetVerdict:
 )
 def export_jsonl(
     dataset_key: str,
-    store: OpenStore,
+    home: OpenHome,
     export_format: Annotated[ExportFormat, Query(alias="format")] = "trace",
     split: Split = None,
 ) -> StreamingResponse:
     """The rows, one JSON object a line. 404 if unknown, 422 if a row does not fit the format."""
     file = open_export(
-        store.settings.datasets_dir,
+        home.settings.datasets_dir,
         dataset_key,
         split=split,
         export_format=export_format,
@@ -162,13 +162,13 @@ def export_jsonl(
 )
 def export_parquet(
     dataset_key: str,
-    store: OpenStore,
+    home: OpenHome,
     export_format: Annotated[ExportFormat, Query(alias="format")] = "trace",
     split: Split = None,
 ) -> StreamingResponse:
     """The rows as Parquet. 404 if unknown, 422 if a row does not fit the format, 501 without the extra."""
     file = open_export(
-        store.settings.datasets_dir,
+        home.settings.datasets_dir,
         dataset_key,
         split=split,
         export_format=export_format,
@@ -178,6 +178,6 @@ def export_parquet(
 
 
 @router.delete("/{dataset_key}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
-def delete_dataset(dataset_key: str, store: OpenStore) -> None:
+def delete_dataset(dataset_key: str, home: OpenHome) -> None:
     """Remove a dataset; its traces stay. 404 if unknown, 409 while a run uses it."""
-    dataset_service.delete_dataset(store.settings, dataset_key)
+    dataset_service.delete_dataset(home.settings, dataset_key)

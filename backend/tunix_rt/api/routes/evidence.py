@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query, status
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import Limit, Offset
@@ -40,8 +40,8 @@ _AS_TEXT_ONLY = {
 RunId = Annotated[str, Field(pattern=RUN_ID_PATTERN)]
 
 
-def _opened(evidence_id: EvidenceId, path: FilePath, store: OpenStore) -> Iterator[IO[bytes]]:
-    with listing.open_file(store.settings, evidence_id, path) as file:
+def _opened(evidence_id: EvidenceId, path: FilePath, home: OpenHome) -> Iterator[IO[bytes]]:
+    with listing.open_file(home.settings, evidence_id, path) as file:
         yield file
 
 
@@ -60,13 +60,13 @@ class PackBody(BaseModel):
 
 @router.get("", response_model_exclude_none=True)
 def list_evidence(
-    store: OpenStore,
+    home: OpenHome,
     run_id: Annotated[str | None, Query(pattern=RUN_ID_PATTERN)] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> listing.EvidenceList:
     """A page of the bundles in the home directory, newest first; of one run when its id is given."""
-    return listing.list_evidence(store.settings, run_id=run_id, limit=limit, offset=offset)
+    return listing.list_evidence(home.settings, run_id=run_id, limit=limit, offset=offset)
 
 
 @router.post(
@@ -75,26 +75,26 @@ def list_evidence(
     responses=error_responses(400, 404, 409),
     response_model_exclude_none=True,
 )
-def pack(body: PackBody, store: OpenStore) -> EvidenceManifest:
+def pack(body: PackBody, home: OpenHome) -> EvidenceManifest:
     """Pack a run, in place of its earlier bundle. 404 if unknown, 409 while it runs, 422 without proof."""
     request = PackRequest(
-        run_dir=run_in_home(store.settings, body.run_id),
+        run_dir=run_in_home(home.settings, body.run_id),
         is_failure_report=body.is_failure_report,
         wanted=Wanted(has_model=body.has_model, has_dataset=body.has_dataset),
     )
-    return pack_evidence(store.settings, request).manifest
+    return pack_evidence(home.settings, request).manifest
 
 
 @router.get("/{evidence_id}", responses=error_responses(404), response_model_exclude_none=True)
-def get_evidence(evidence_id: EvidenceId, store: OpenStore) -> EvidenceManifest:
+def get_evidence(evidence_id: EvidenceId, home: OpenHome) -> EvidenceManifest:
     """A bundle: every file and what it proves. 404 if unknown, 422 if the list was changed."""
-    return listing.get_evidence(store.settings, evidence_id)
+    return listing.get_evidence(home.settings, evidence_id)
 
 
 @router.post("/{evidence_id}/verify", responses=error_responses(404), response_model_exclude_none=True)
-def verify(evidence_id: EvidenceId, store: OpenStore) -> EvidenceVerdict:
+def verify(evidence_id: EvidenceId, home: OpenHome) -> EvidenceVerdict:
     """Hash, read, recompute and score all of it again. 404 if unknown; a bundle that fails is a 200."""
-    return listing.verify_known(store.settings, evidence_id)
+    return listing.verify_known(home.settings, evidence_id)
 
 
 @router.post(
@@ -102,9 +102,9 @@ def verify(evidence_id: EvidenceId, store: OpenStore) -> EvidenceVerdict:
     responses={**error_responses(404), 200: {"content": {"application/x-ndjson": {}}}},
     response_class=StreamingResponse,
 )
-def verify_live(evidence_id: EvidenceId, store: OpenStore) -> StreamingResponse:
+def verify_live(evidence_id: EvidenceId, home: OpenHome) -> StreamingResponse:
     """The same line by line: how far it is after every file and check, then the verdict. 404 if unknown."""
-    steps = listing.iter_verification_of(store.settings, evidence_id)
+    steps = listing.iter_verification_of(home.settings, evidence_id)
     lines = (f"{step.model_dump_json(exclude_none=True)}\n".encode() for step in steps)
     return StreamingResponse(lines, media_type="application/x-ndjson")
 
@@ -125,8 +125,8 @@ def get_file(path: FilePath, file: Annotated[IO[bytes], Depends(_opened)]) -> St
     responses={**error_responses(404), 200: {"content": {"application/zip": {}}}},
     response_class=StreamingResponse,
 )
-def download(evidence_id: EvidenceId, store: OpenStore) -> StreamingResponse:
+def download(evidence_id: EvidenceId, home: OpenHome) -> StreamingResponse:
     """The bundle as a zip, made while it is sent. 404 if unknown."""
     headers = {"Content-Disposition": f'attachment; filename="{evidence_id}.zip"'}
-    pieces = listing.evidence_zip(store.settings, evidence_id)
+    pieces = listing.evidence_zip(home.settings, evidence_id)
     return StreamingResponse(pieces, media_type="application/zip", headers=headers)

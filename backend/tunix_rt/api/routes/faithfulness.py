@@ -4,7 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport
 from tunix_rt.services.evaluations import get_evaluation
@@ -14,9 +14,9 @@ router = APIRouter(prefix="/api", tags=["faithfulness"], responses=error_respons
 
 
 @router.get("/faithfulness", response_model_exclude_none=True)
-def list_faithfulness(store: OpenStore) -> FaithfulnessList:
+def list_faithfulness(home: OpenHome) -> FaithfulnessList:
     """Every report that `tunix-rt eval faithfulness` left in the home directory, newest first."""
-    return list_reports(store.settings)
+    return list_reports(home.settings)
 
 
 @router.get(
@@ -24,12 +24,12 @@ def list_faithfulness(store: OpenStore) -> FaithfulnessList:
     responses=error_responses(404),
     response_model_exclude_none=True,
 )
-def list_faithfulness_of_evaluation(evaluation_id: UUID, store: OpenStore) -> FaithfulnessList:
+def list_faithfulness_of_evaluation(evaluation_id: UUID, home: OpenHome) -> FaithfulnessList:
     """The reports about the model of an evaluation, newest first. 404 if the evaluation is unknown."""
-    return list_reports(store.settings, get_evaluation(store, evaluation_id).model)
+    return list_reports(home.settings, get_evaluation(home, evaluation_id).model)
 
 
 @router.get("/faithfulness/{report_id}", responses=error_responses(404), response_model_exclude_none=True)
-def get_faithfulness(report_id: UUID, store: OpenStore) -> FaithfulnessReport:
+def get_faithfulness(report_id: UUID, home: OpenHome) -> FaithfulnessReport:
     """A report with every trial and every text. 404 if unknown."""
-    return get_report(store.settings, report_id)
+    return get_report(home.settings, report_id)

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.threads import ThreadedRoute
 from tunix_rt.services.health import Health, check_health
@@ -13,6 +13,6 @@ router = APIRouter(
 
 
 @router.get("")
-def health(store: OpenStore) -> Health:
+def health(home: OpenHome) -> Health:
     """Ask the database something. 503 when it does not answer."""
-    return check_health(store)
+    return check_health(home)

@@ -7,13 +7,14 @@ from fastapi import APIRouter, Depends, Path, Response, status
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.transfers import text_answer
 from tunix_rt.core.models.reference import WORD_PATTERN
 from tunix_rt.core.models.tree import ModelTree
 from tunix_rt.core.models.version import ModelVersion, Note, TagValue
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.services.registry.cards import card_of
 from tunix_rt.services.registry.listing import VersionDetail, files_of, version_detail
 from tunix_rt.services.registry.removing import remove_version
@@ -41,8 +42,8 @@ class NewTag(BaseModel):
     value: TagValue
 
 
-def _found(version_id: UUID, store: OpenStore) -> ModelVersion:
-    return store.models.version(version_id)
+def _found(version_id: UUID, home: OpenHome) -> ModelVersion:
+    return ModelRepository(home.database).version(version_id)
 
 
 Found = Annotated[ModelVersion, Depends(_found)]
@@ -50,21 +51,21 @@ TagName = Annotated[str, Path(pattern=WORD_PATTERN)]
 
 
 @router.get("/{version_id}", response_model_exclude_none=True)
-def get_version(version_id: UUID, store: OpenStore) -> VersionDetail:
+def get_version(version_id: UUID, home: OpenHome) -> VersionDetail:
     """A version: content, lineage, and every evaluation of its weights. 404 if unknown."""
-    return version_detail(store, version_id)
+    return version_detail(home, version_id)
 
 
 @router.get("/{version_id}/files")
-def get_files(version_id: UUID, store: OpenStore) -> ModelTree:
+def get_files(version_id: UUID, home: OpenHome) -> ModelTree:
     """Its files with sizes and hashes. 404 if unknown, 422 if the store is damaged."""
-    return files_of(store, version_id)
+    return files_of(home, version_id)
 
 
 @router.get("/{version_id}/card", response_class=Response, responses=text_answer("text/markdown"))
-def get_card(version: Found, store: OpenStore) -> PlainTextResponse:
+def get_card(version: Found, home: OpenHome) -> PlainTextResponse:
     """The model card as Markdown, ready for the Hugging Face hub. 404 if unknown."""
-    return PlainTextResponse(card_of(store, version), media_type="text/markdown")
+    return PlainTextResponse(card_of(home, version), media_type="text/markdown")
 
 
 @router.get(
@@ -72,41 +73,41 @@ def get_card(version: Found, store: OpenStore) -> PlainTextResponse:
     responses={200: {"content": {"application/zip": {}}}},
     response_class=StreamingResponse,
 )
-def download_version(version: Found, store: OpenStore) -> StreamingResponse:
+def download_version(version: Found, home: OpenHome) -> StreamingResponse:
     """Its files and the card as a zip, made while it is sent. 404 if unknown, 422 if a file is missing.
 
     Every byte is checked on its way: an archive that has an end is whole.
     """
     headers = {"Content-Disposition": f'attachment; filename="{version.model}-{version.version}.zip"'}
-    return StreamingResponse(zip_chunks(store, version), media_type="application/zip", headers=headers)
+    return StreamingResponse(zip_chunks(home, version), media_type="application/zip", headers=headers)
 
 
 @router.post("/{version_id}/verify")
-def verify(version: Found, store: OpenStore) -> VersionVerdict:
+def verify(version: Found, home: OpenHome) -> VersionVerdict:
     """Read every byte again and compare with what was registered. 404 if unknown."""
-    (verdict,) = verify_versions(store, [version])
+    (verdict,) = verify_versions(home, [version])
     return verdict
 
 
 @router.put("/{version_id}/notes", responses=error_responses(400), response_model_exclude_none=True)
-def put_notes(version: Found, body: NewNotes, store: OpenStore) -> ModelVersion:
+def put_notes(version: Found, body: NewNotes, home: OpenHome) -> ModelVersion:
     """Write a note, in place of the one that is there. 404 if unknown."""
-    return store.models.set_notes(pinned(version), body.notes)
+    return ModelRepository(home.database).set_notes(pinned(version), body.notes)
 
 
 @router.put("/{version_id}/tags/{name}", responses=error_responses(400), response_model_exclude_none=True)
-def put_tag(version: Found, name: TagName, body: NewTag, store: OpenStore) -> ModelVersion:
+def put_tag(version: Found, name: TagName, body: NewTag, home: OpenHome) -> ModelVersion:
     """Set a tag. 404 if the version is unknown."""
-    return store.models.set_tag(pinned(version), name, body.value)
+    return ModelRepository(home.database).set_tag(pinned(version), name, body.value)
 
 
 @router.delete("/{version_id}/tags/{name}", status_code=status.HTTP_204_NO_CONTENT)
-def delete_tag(version: Found, name: TagName, store: OpenStore) -> None:
+def delete_tag(version: Found, name: TagName, home: OpenHome) -> None:
     """Take a tag off. 404 if version or tag is unknown."""
-    store.models.remove_tag(pinned(version), name)
+    ModelRepository(home.database).remove_tag(pinned(version), name)
 
 
 @router.delete("/{version_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(409))
-def delete_version(version: Found, store: OpenStore) -> None:
+def delete_version(version: Found, home: OpenHome) -> None:
     """Forget a version. 404 if unknown, 409 while an alias, a baseline or a training needs it."""
-    remove_version(store, pinned(version))
+    remove_version(home, pinned(version))

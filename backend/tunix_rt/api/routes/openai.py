@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from tunix_rt.api.departures import unless_gone
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import ErrorBody, status_of
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.openai_errors import openai_error, openai_error_responses
@@ -32,24 +32,24 @@ def get_models(request: Request) -> ModelPool:
     return models
 
 
-def get_asked(body: ChatRequest, store: OpenStore) -> Asked:
+def get_asked(body: ChatRequest, home: OpenHome) -> Asked:
     """The request, and the weights that it means. Not a coroutine: the database is asked in a thread."""
-    return Asked(body, find_served(store, body.model))
+    return Asked(body, find_served(home, body.model))
 
 
 Models = Annotated[ModelPool, Depends(get_models)]
 
 
 @router.get("/models", response_model_exclude_none=True, responses=openai_error_responses())
-def list_models(store: OpenStore, models: Models) -> ServedModels:
+def list_models(home: OpenHome, models: Models) -> ServedModels:
     """Every registered version and alias, and the newest finished runs."""
-    return ServedModels(data=tuple(_with_state(model, models) for model in list_served(store)))
+    return ServedModels(data=tuple(_with_state(model, models) for model in list_served(home)))
 
 
 @router.get("/models/{name}", response_model_exclude_none=True, responses=openai_error_responses(404))
-def get_model(name: str, store: OpenStore, models: Models) -> ServedModel:
+def get_model(name: str, home: OpenHome, models: Models) -> ServedModel:
     """One model, and which weights its name means now. 404 when nothing has this name."""
-    return _with_state(served(name, find_served(store, name)), models)
+    return _with_state(served(name, find_served(home, name)), models)
 
 
 @router.post(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.core.runs.plan_request import PlanRequest
@@ -28,15 +28,15 @@ def get_recipe_settings() -> RecipeSettingList:
 
 
 @router.get("/recipes/{name}", responses=error_responses(404))
-def get_recipe(name: Annotated[str, Path(max_length=200)], store: OpenStore) -> RecipeDetail:
+def get_recipe(name: Annotated[str, Path(max_length=200)], home: OpenHome) -> RecipeDetail:
     """A recipe as it was written, and every value that it has. 404 if unknown."""
-    return show_recipe(store.settings, name)
+    return show_recipe(home.settings, name)
 
 
 @router.post("/plans", responses=error_responses(400, 404, 501), response_model_exclude_none=True)
-def make_plan(request: PlanRequest, store: OpenStore) -> RunPreview:
+def make_plan(request: PlanRequest, home: OpenHome) -> RunPreview:
     """Plan a run: memory by component, time, and the cheapest changes that make it fit; nothing is queued.
 
     404 if the recipe, the dataset or the eval set is unknown, 501 if its engine is not installed.
     """
-    return plan_run(store.settings, request)
+    return plan_run(home.settings, request)

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, status
 from fastapi.responses import StreamingResponse
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import Limit, Offset
@@ -23,8 +23,8 @@ _LINES = "application/x-ndjson"
 _FILE: dict[int | str, dict[str, Any]] = {200: {"content": {_LINES: {}}}}
 
 
-async def _votes(store: OpenStore) -> PreferenceRepository:
-    return store.preferences
+async def _votes(home: OpenHome) -> PreferenceRepository:
+    return PreferenceRepository(home.database)
 
 
 Votes = Annotated[PreferenceRepository, Depends(_votes)]

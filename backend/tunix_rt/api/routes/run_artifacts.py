@@ -6,7 +6,7 @@ from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import ErrorBody, error_responses
 from tunix_rt.api.file_ranges import file_response
 from tunix_rt.api.threads import ThreadedRoute
@@ -28,21 +28,21 @@ ArtifactPath = Annotated[str, Path(max_length=1024)]
 _BINARY = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 
 
-def _opened(run_id: RunId, path: ArtifactPath, store: OpenStore) -> Iterator[BinaryIO]:
-    with artifacts.open_artifact(store, run_id, path) as file:
+def _opened(run_id: RunId, path: ArtifactPath, home: OpenHome) -> Iterator[BinaryIO]:
+    with artifacts.open_artifact(home, run_id, path) as file:
         yield file
 
 
 @router.get("/metrics", response_model=list[MetricsLine | ValidationLine])
-def get_metrics(run_id: RunId, store: OpenStore) -> Response:
+def get_metrics(run_id: RunId, home: OpenHome) -> Response:
     """Every line of metrics that holds so far, in order; none before the first. 404 if unknown."""
-    return pieces_response(metrics_array(store, run_id), "application/json")
+    return pieces_response(metrics_array(home, run_id), "application/json")
 
 
 @router.get("/artifacts", response_model_exclude_none=True)
-def list_artifacts(run_id: RunId, store: OpenStore) -> artifacts.ArtifactList:
+def list_artifacts(run_id: RunId, home: OpenHome) -> artifacts.ArtifactList:
     """The files of a run, in all of its folders, with the hashes that its manifest has. 404 if unknown."""
-    return artifacts.list_artifacts(store, run_id)
+    return artifacts.list_artifacts(home, run_id)
 
 
 @router.head("/artifacts/{path:path}/download", include_in_schema=False)

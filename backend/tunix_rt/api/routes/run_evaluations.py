@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, status
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import ChosenEvaluations, ChosenScores, Limit, Offset
@@ -28,7 +28,7 @@ RunId = Annotated[str, Path(pattern=RUN_ID_PATTERN)]
     response_model_exclude_none=True,
 )
 def evaluate_run(
-    run_id: RunId, store: OpenStore, request: run_evaluation_service.EvaluateRun | None = None
+    run_id: RunId, home: OpenHome, request: run_evaluation_service.EvaluateRun | None = None
 ) -> RunEvaluation:
     """Judge the answers that a run's model has written, with the present extractor and checkers.
 
@@ -36,18 +36,18 @@ def evaluate_run(
     its model has no stored answers, 422 for an unknown judge, 501 if a checker's extra is not installed.
     """
     asked = request or run_evaluation_service.EvaluateRun()
-    return run_evaluation_service.evaluate_run(store, run_id, asked)
+    return run_evaluation_service.evaluate_run(home, run_id, asked)
 
 
 @router.get("/runs/{run_id}/evaluation", responses=error_responses(404), response_model_exclude_none=True)
-def get_run_evaluation(run_id: RunId, store: OpenStore) -> RunEvaluation:
+def get_run_evaluation(run_id: RunId, home: OpenHome) -> RunEvaluation:
     """The newest evaluation of a run. 404 if there is none."""
-    return run_evaluation_service.newest_evaluation(store, run_id)
+    return run_evaluation_service.newest_evaluation(home, run_id)
 
 
 @router.get("/evaluations", response_model_exclude_none=True)
 def list_scores(
-    store: OpenStore,
+    home: OpenHome,
     criteria: ChosenScores,
     limit: Limit = 50,
     offset: Offset = 0,
@@ -56,14 +56,14 @@ def list_scores(
 
     Only scores with one fingerprint are comparable: `/api/tunix/leaderboard` ranks those, with ties.
     """
-    return run_evaluation_service.list_scores(store, criteria, limit=limit, offset=offset)
+    return run_evaluation_service.list_scores(home, criteria, limit=limit, offset=offset)
 
 
 @router.get("/leaderboard", response_model_exclude_none=True)
 def get_leaderboard(
-    store: OpenStore,
+    home: OpenHome,
     criteria: ChosenEvaluations,
     shows_all: Annotated[bool, Query(description="every evaluation, not only the newest of a model")] = False,
 ) -> Leaderboard:
     """Models ranked among those that were evaluated in the same way, with ties and base models."""
-    return show_leaderboard(store, criteria, shows_all=shows_all)
+    return show_leaderboard(home, criteria, shows_all=shows_all)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, status
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import Limit, Offset, Word
@@ -61,109 +61,109 @@ ChosenRuns = Annotated[RunFilter, Depends(run_filter)]
     responses=error_responses(400, 404, 409, 501),
     response_model_exclude_none=True,
 )
-def submit_run(request: RunRequest, store: OpenStore) -> RunDetail:
+def submit_run(request: RunRequest, home: OpenHome) -> RunDetail:
     """Check and plan a recipe, and put it into the queue.
 
     404 if the recipe, the dataset or the eval set is unknown, 409 with the plan's advice if it does not fit
     the hardware and is not forced, 501 if its engine is not installed.
     """
-    return submit(store, request)
+    return submit(home, request)
 
 
 @router.get("/runs", response_model_exclude_none=True)
-def list_runs(store: OpenStore, criteria: ChosenRuns, limit: Limit = 20, offset: Offset = 0) -> RunList:
+def list_runs(home: OpenHome, criteria: ChosenRuns, limit: Limit = 20, offset: Offset = 0) -> RunList:
     """A page of runs with the total, newest first."""
-    return listing.list_runs(store, criteria, limit=limit, offset=offset)
+    return listing.list_runs(home, criteria, limit=limit, offset=offset)
 
 
 @router.get("/runs/{run_id}", responses=error_responses(404), response_model_exclude_none=True)
-def get_run(run_id: RunId, store: OpenStore) -> RunDetail:
+def get_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """A run with its recipe and its plan. 404 if unknown."""
-    return listing.get_run(store, run_id)
+    return listing.get_run(home, run_id)
 
 
 @router.get("/runs/{run_id}/status", responses=error_responses(404), response_model_exclude_none=True)
-def get_status(run_id: RunId, store: OpenStore) -> RunTimes:
+def get_status(run_id: RunId, home: OpenHome) -> RunTimes:
     """Where a run stands, and since when. 404 if unknown."""
-    return listing.get_times(store, run_id)
+    return listing.get_times(home, run_id)
 
 
 @router.get("/runs/{run_id}/events", responses=error_responses(404))
 def list_events(
     run_id: RunId,
-    store: OpenStore,
+    home: OpenHome,
     after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="only later than this sequence")] = -1,
 ) -> RunEventList:
     """What queue and workers did with a run, in order. 404 if unknown."""
-    return listing.list_events(store, run_id, after=after)
+    return listing.list_events(home, run_id, after=after)
 
 
 @router.post("/runs/{run_id}/cancel", responses=error_responses(404, 409), response_model_exclude_none=True)
-def cancel_run(run_id: RunId, store: OpenStore) -> RunDetail:
+def cancel_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """Cancel a queued run at once, or ask a running one to stop. 404 if unknown, 409 if it has ended."""
-    return controlling.cancel(store, run_id)
+    return controlling.cancel(home, run_id)
 
 
 @router.post("/runs/{run_id}/pause", responses=error_responses(404, 409), response_model_exclude_none=True)
-def pause_run(run_id: RunId, store: OpenStore) -> RunDetail:
+def pause_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """Make a run wait until it is resumed; a running one stops with a checkpoint.
 
     404 if unknown, 409 if it has ended.
     """
-    return controlling.pause(store, run_id)
+    return controlling.pause(home, run_id)
 
 
 @router.post("/runs/{run_id}/resume", responses=error_responses(404, 409), response_model_exclude_none=True)
-def resume_run(run_id: RunId, store: OpenStore) -> RunDetail:
+def resume_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint.
 
     404 if unknown, 409 if it has succeeded.
     """
-    return controlling.resume(store, run_id)
+    return controlling.resume(home, run_id)
 
 
 @router.post(
     "/runs/{run_id}/priority", responses=error_responses(400, 404, 409), response_model_exclude_none=True
 )
-def set_priority(run_id: RunId, body: NewPriority, store: OpenStore) -> RunDetail:
+def set_priority(run_id: RunId, body: NewPriority, home: OpenHome) -> RunDetail:
     """Take a run earlier or later. 404 if unknown, 409 if it has ended."""
-    return controlling.set_priority(store, run_id, body.priority)
+    return controlling.set_priority(home, run_id, body.priority)
 
 
 @router.delete("/runs/{run_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
-def remove_run(run_id: RunId, store: OpenStore) -> None:
+def remove_run(run_id: RunId, home: OpenHome) -> None:
     """Remove a run and its files. 404 if unknown, 409 while it runs, or while something needs it."""
-    removing.remove(store, run_id)
+    removing.remove(home, run_id)
 
 
 @router.get("/sparklines")
 def list_sparklines(
-    store: OpenStore,
+    home: OpenHome,
     run_id: Annotated[list[RunIdText], Query(min_length=1, max_length=100, description="repeatable")],
 ) -> SparklineList:
     """A few points of the loss of each of these runs; those that have none are left out."""
-    return sparklines(store, run_id)
+    return sparklines(home, run_id)
 
 
 @router.get("/queue")
-def get_queue(store: OpenStore) -> QueueState:
+def get_queue(home: OpenHome) -> QueueState:
     """How the queue stands: runs by status, and who takes them."""
-    return listing.queue_state(store)
+    return listing.queue_state(home)
 
 
 @router.post("/queue/pause")
-def pause_queue(store: OpenStore) -> QueueState:
+def pause_queue(home: OpenHome) -> QueueState:
     """Let workers take nothing more; what runs goes on."""
-    return controlling.pause_queue(store)
+    return controlling.pause_queue(home)
 
 
 @router.post("/queue/resume")
-def resume_queue(store: OpenStore) -> QueueState:
+def resume_queue(home: OpenHome) -> QueueState:
     """Let workers take runs again."""
-    return controlling.resume_queue(store)
+    return controlling.resume_queue(home)
 
 
 @router.get("/workers")
-def list_workers(store: OpenStore) -> WorkerList:
+def list_workers(home: OpenHome) -> WorkerList:
     """Every worker that is known, the newest first."""
-    return listing.list_workers(store)
+    return listing.list_workers(home)

@@ -4,12 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, status
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.queries import Limit, Offset
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.core.sweeps.sweep import SweepDetail
+from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.services.sweeps import controlling, tuning_jobs
 from tunix_rt.services.sweeps.creating import create
 from tunix_rt.services.sweeps.promoting import promote_best
@@ -22,8 +23,8 @@ router = APIRouter(
 JobId = Annotated[str, Path(max_length=64, pattern=r"^[a-z0-9-]+$")]
 
 
-def _found(job_id: JobId, store: OpenStore) -> SweepDetail:
-    return store.sweeps.get(job_id)
+def _found(job_id: JobId, home: OpenHome) -> SweepDetail:
+    return SweepRepository(home.database).get(job_id)
 
 
 Found = Annotated[SweepDetail, Depends(_found)]
@@ -35,19 +36,19 @@ Found = Annotated[SweepDetail, Depends(_found)]
     responses=error_responses(400, 404, 501),
     response_model_exclude_none=True,
 )
-def create_job(request: tuning_jobs.NewTuningJob, store: OpenStore) -> tuning_jobs.TuningJobDetail:
+def create_job(request: tuning_jobs.NewTuningJob, home: OpenHome) -> tuning_jobs.TuningJobDetail:
     """Check a sweep and keep it until it is started.
 
     404 if recipe, dataset or eval set is unknown, 422 if the recipe has no such key or does not take an end
     of its range, 501 if Optuna is not installed.
     """
-    return tuning_jobs.job_detail(create(store, request.spec()))
+    return tuning_jobs.job_detail(create(home, request.spec()))
 
 
 @router.get("", response_model_exclude_none=True)
-def list_jobs(store: OpenStore, limit: Limit = 20, offset: Offset = 0) -> tuning_jobs.TuningJobList:
+def list_jobs(home: OpenHome, limit: Limit = 20, offset: Offset = 0) -> tuning_jobs.TuningJobList:
     """A page of sweeps with the total, newest first."""
-    return tuning_jobs.list_jobs(store, limit=limit, offset=offset)
+    return tuning_jobs.list_jobs(home, limit=limit, offset=offset)
 
 
 @router.get("/{job_id}", responses=error_responses(404), response_model_exclude_none=True)
@@ -63,27 +64,27 @@ def list_trials(sweep: Found) -> tuning_jobs.TrialList:
 
 
 @router.post("/{job_id}/start", responses=error_responses(404, 409, 501))
-def start_job(job_id: JobId, store: OpenStore) -> tuning_jobs.JobStanding:
+def start_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
     """Let a worker take it up. 404 if unknown, 409 if it has begun, 501 if Optuna is not installed."""
-    return tuning_jobs.standing(controlling.start(store, job_id))
+    return tuning_jobs.standing(controlling.start(home, job_id))
 
 
 @router.post("/{job_id}/cancel", responses=error_responses(404, 409))
-def cancel_job(job_id: JobId, store: OpenStore) -> tuning_jobs.JobStanding:
+def cancel_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
     """Stop it and its trials. 404 if unknown, 409 if it has ended."""
-    return tuning_jobs.standing(controlling.cancel(store, job_id))
+    return tuning_jobs.standing(controlling.cancel(home, job_id))
 
 
 @router.post("/{job_id}/resume", responses=error_responses(404, 409, 501))
-def resume_job(job_id: JobId, store: OpenStore) -> tuning_jobs.JobStanding:
+def resume_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
     """Go on after a cancel or a failure, from the last checkpoints. 404 if unknown, 409 if it goes on."""
-    return tuning_jobs.standing(controlling.resume(store, job_id))
+    return tuning_jobs.standing(controlling.resume(home, job_id))
 
 
 @router.get("/{job_id}/importances", responses=error_responses(404, 501))
-def get_importances(job_id: JobId, store: OpenStore) -> Importances:
+def get_importances(job_id: JobId, home: OpenHome) -> Importances:
     """How much each key mattered. 404 if unknown, 501 if Optuna is not installed."""
-    return importances(store, job_id)
+    return importances(home, job_id)
 
 
 @router.get("/{job_id}/best", responses=error_responses(404, 409))
@@ -98,12 +99,12 @@ def get_best(sweep: Found) -> tuning_jobs.BestRecipe:
     responses=error_responses(400, 404, 409),
     response_model_exclude_none=True,
 )
-def promote(sweep: Found, request: tuning_jobs.PromoteRequest, store: OpenStore) -> ModelVersion:
+def promote(sweep: Found, request: tuning_jobs.PromoteRequest, home: OpenHome) -> ModelVersion:
     """Register the model of the best trial. 404 if unknown, 409 if no trial has succeeded."""
-    return promote_best(store, sweep, request.model, alias=request.alias, notes=request.notes)
+    return promote_best(home, sweep, request.model, alias=request.alias, notes=request.notes)
 
 
 @router.delete("/{job_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
-def delete_job(job_id: JobId, store: OpenStore) -> None:
+def delete_job(job_id: JobId, home: OpenHome) -> None:
     """Forget a sweep; its runs stay. 404 if unknown, 409 while it goes on."""
-    controlling.remove(store, job_id)
+    controlling.remove(home, job_id)

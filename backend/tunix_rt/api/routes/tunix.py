@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.transfers import download, spooled
@@ -50,9 +50,9 @@ def get_status() -> TrainingStatus:
 
 
 @router.get("/recipes")
-def get_recipes(store: OpenStore) -> RecipeList:
+def get_recipes(home: OpenHome) -> RecipeList:
     """The recipes that have a name, by name."""
-    return list_recipes(store.settings)
+    return list_recipes(home.settings)
 
 
 @router.post(
@@ -60,19 +60,19 @@ def get_recipes(store: OpenStore) -> RecipeList:
     responses=error_responses(400, 404) | {200: {"content": {"application/x-ndjson": {}}}},
     response_class=StreamingResponse,
 )
-def export_rows(wanted: SftExport, store: OpenStore) -> StreamingResponse:
+def export_rows(wanted: SftExport, home: OpenHome) -> StreamingResponse:
     """Rows as they are trained on, one JSON object a line. 404 if the dataset or a trace is unknown."""
-    return download(spooled(sft_lines(store, wanted)), "tunix_sft.jsonl", "application/x-ndjson")
+    return download(spooled(sft_lines(home, wanted)), "tunix_sft.jsonl", "application/x-ndjson")
 
 
 @router.post("/sft/manifest", status_code=201, responses=error_responses(400, 404))
-def make_recipe(wanted: SftManifest, store: OpenStore) -> SftRecipe:
+def make_recipe(wanted: SftManifest, home: OpenHome) -> SftRecipe:
     """A recipe for a dataset and a model. 404 if the dataset is unknown."""
-    return sft_recipe(store.settings, wanted)
+    return sft_recipe(home.settings, wanted)
 
 
 @router.post("/run", responses=error_responses(400, 404, 409, 501), response_model_exclude_none=True)
-def try_run(asked: TryRun, store: OpenStore) -> TriedRun:
+def try_run(asked: TryRun, home: OpenHome) -> TriedRun:
     """Check and plan a run; with `dry_run: false` queue it too, as `POST /api/tunix/runs` does.
 
     404 if the recipe, the dataset or the eval set is unknown, 409 with the plan's advice if it does not fit
@@ -80,5 +80,5 @@ def try_run(asked: TryRun, store: OpenStore) -> TriedRun:
     """
     request = RunRequest.model_validate(asked.model_dump(exclude={"dry_run"}))
     if asked.dry_run:
-        return TriedRun(preview=prepare(store.settings, request))
-    return TriedRun(run=submit(store, request))
+        return TriedRun(preview=prepare(home.settings, request))
+    return TriedRun(run=submit(home, request))

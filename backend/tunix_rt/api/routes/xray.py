@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse
 
-from tunix_rt.api.deps import OpenStore
+from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.api.transfers import text_answer
 from tunix_rt.core.dataset_spec import SPLIT_PATTERN
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/datasets", tags=["datasets"], responses=error_re
 
 def _report(
     dataset_key: str,
-    store: OpenStore,
+    home: OpenHome,
     model: Annotated[
         str, Query(max_length=200, description="built-in name, or a hub id that is cached")
     ] = "tiny",
@@ -46,7 +46,7 @@ def _report(
         max_examples=max_examples,
         loss_on=loss_on,
     )
-    return xray_dataset(store.settings.datasets_dir, dataset_key, choice, options, split=split)
+    return xray_dataset(home.settings.datasets_dir, dataset_key, choice, options, split=split)
 
 
 Report = Annotated[XrayReport, Depends(_report)]

@@ -47,7 +47,7 @@ class AnswerMessage(Record):
     """What it wrote before the answer, by the markup that it was trained with."""
 
 
-class Choice(Record):
+class CompletionChoice(Record):
     """One completion."""
 
     index: int
@@ -63,7 +63,7 @@ class ChatCompletion(Record):
     created: int
     model: str
     """As the client named it."""
-    choices: tuple[Choice, ...]
+    choices: tuple[CompletionChoice, ...]
     usage: Usage
 
 

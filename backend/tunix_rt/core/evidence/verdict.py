@@ -28,7 +28,7 @@ CHECK_TITLES: dict[CheckName, str] = {
 }
 
 
-class Problem(Record):
+class BundleProblem(Record):
     """Something that is wrong, and what to do about it."""
 
     detail: str
@@ -42,7 +42,7 @@ class Check(Record):
     status: CheckStatus
     detail: str
     """What was looked at, with counts; of a skipped check: why."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[BundleProblem, ...] = ()
     num_problems: int = 0
     """All of them; the first are listed."""
 
@@ -77,7 +77,7 @@ class EvidenceVerdict(Record):
     checks: tuple[Check, ...]
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[BundleProblem, ...]:
         """Of all checks."""
         return tuple(problem for check in self.checks for problem in check.problems)
 
@@ -85,7 +85,7 @@ class EvidenceVerdict(Record):
 MAX_PROBLEMS = 20
 
 
-def check_of(name: CheckName, detail: str, problems: list[Problem]) -> Check:
+def check_of(name: CheckName, detail: str, problems: list[BundleProblem]) -> Check:
     """A check that passed when it found no problems."""
     return Check(
         name=name,

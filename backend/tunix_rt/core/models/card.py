@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tunix_rt.core.evaluation.record import EvaluationSummary
-from tunix_rt.core.models.version import Lineage, ModelKind, ModelVersion
+from tunix_rt.core.models.version import ModelKind, ModelLineage, ModelVersion
 from tunix_rt.core.rendering import MarkupStyle
 
 _LICENCE_NOTE = (
@@ -135,7 +135,7 @@ def _scores(scored: Sequence[EvaluationSummary]) -> str:
     return f"{_table(head, rows)}\n\n{note}"
 
 
-def _training(lineage: Lineage) -> str:
+def _training(lineage: ModelLineage) -> str:
     figures = lineage.figures
     facts: dict[str, object | None] = {
         "Base model": None if lineage.base is None else _base(lineage),
@@ -155,7 +155,7 @@ def _training(lineage: Lineage) -> str:
     return "\n".join(known) or "Nothing is known of its training: it was registered from a directory."
 
 
-def _base(lineage: Lineage) -> str:
+def _base(lineage: ModelLineage) -> str:
     assert lineage.base is not None
     base = lineage.base
     if base.weights == "random":
@@ -163,7 +163,7 @@ def _base(lineage: Lineage) -> str:
     return base.name if base.revision is None else f"{base.name} at {base.revision}"
 
 
-def _code(lineage: Lineage) -> str | None:
+def _code(lineage: ModelLineage) -> str | None:
     if lineage.tunix_rt_version is None:
         return None
     dirty = " with uncommitted changes" if lineage.is_dirty else ""

@@ -37,7 +37,7 @@ class BaseReference(Record):
     """The engine that drew the random weights: no other draws the same."""
 
 
-class Lineage(Record):
+class ModelLineage(Record):
     """Where a version comes from. What is not known is left out."""
 
     run_id: str | None = None
@@ -80,7 +80,7 @@ class NewVersion(Remarks):
     num_files: Count
     markup: MarkupStyle = DEFAULT_MARKUP
     """What it was trained to put around reasoning and answer."""
-    lineage: Lineage
+    lineage: ModelLineage
 
 
 class ModelVersion(NewVersion):

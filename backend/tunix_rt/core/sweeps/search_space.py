@@ -14,7 +14,7 @@ MAX_CHOICES = 100
 MAX_GRID_POINTS = 10_000
 
 
-class Choice(Record):
+class ChoiceSpace(Record):
     """One of these values: numbers, words, lists."""
 
     type: Literal["choice"]
@@ -90,7 +90,7 @@ class LogRandInt(_IntRange):
 
 
 Parameter = Annotated[
-    Choice | Uniform | LogUniform | RandInt | LogRandInt,
+    ChoiceSpace | Uniform | LogUniform | RandInt | LogRandInt,
     Field(discriminator="type"),
 ]
 
@@ -99,7 +99,7 @@ def num_grid_points(space: Mapping[str, Parameter]) -> int | None:
     """How many combinations there are; None when a range of numbers has no end of them.
 
     Example:
-        {"batch_size": Choice(8, 16), "rank": RandInt(1, 3)} -> 6
+        {"batch_size": ChoiceSpace(8, 16), "rank": RandInt(1, 3)} -> 6
     """
     points = [parameter.points() for parameter in space.values()]
     return None if None in points else math.prod(len(found or ()) for found in points)

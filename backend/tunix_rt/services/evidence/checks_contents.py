@@ -9,7 +9,7 @@ from tunix_rt.core.errors import DataError
 from tunix_rt.core.evidence.contents import FileKind, Strictness, kind_of, required_paths
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.placeholders import placeholders
-from tunix_rt.core.evidence.verdict import Check, Problem, check_of
+from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of
 from tunix_rt.services.evidence.reading import Contents, first_problem, strict_json
 from tunix_rt.services.evidence.schemas import TYPES
 
@@ -32,7 +32,7 @@ def check_complete(contents: Contents, manifest: EvidenceManifest) -> Check:
         missing = [path for path in required_paths() if not contents.has(path)]
         problems += [_missing(path, manifest.run_id) for path in missing]
     unknown = [file.path for file in manifest.files if kind_of(file.path) is None]
-    problems += [Problem(detail=f"{path} has no place in a bundle") for path in unknown]
+    problems += [BundleProblem(detail=f"{path} has no place in a bundle") for path in unknown]
     word = "evidence of a success" if manifest.kind == "evidence" else "report of a failure"
     return check_of("complete", f"{word}, {len(manifest.files):,} files", problems)
 
@@ -42,29 +42,29 @@ def check_contents(contents: Contents, manifest: EvidenceManifest) -> Check:
     checked = [
         (file.path, kind) for file in manifest.files if (kind := kind_of(file.path)) and kind.content_schema
     ]
-    problems: list[Problem] = []
+    problems: list[BundleProblem] = []
     for path, kind in checked:
-        problems += [Problem(detail=f"{path}: {found}") for found in _problems_of(contents, path, kind)]
+        problems += [BundleProblem(detail=f"{path}: {found}") for found in _problems_of(contents, path, kind)]
     return check_of("contents", f"{len(checked):,} files against their schemas", problems)
 
 
-def _status_problems(manifest: EvidenceManifest) -> Iterator[Problem]:
+def _status_problems(manifest: EvidenceManifest) -> Iterator[BundleProblem]:
     if manifest.kind == "evidence" and manifest.status != "succeeded":
-        yield Problem(
+        yield BundleProblem(
             detail=f"the run {manifest.run_id} is {manifest.status}, which is no success",
             next_step="Pack it as what it is: add --failure-report",
         )
     if manifest.kind == "failure-report" and manifest.status == "succeeded":
-        yield Problem(
+        yield BundleProblem(
             detail=f"the run {manifest.run_id} succeeded, and is packed as a failure",
             next_step="Leave --failure-report away.",
         )
 
 
-def _missing(path: str, run_id: str) -> Problem:
+def _missing(path: str, run_id: str) -> BundleProblem:
     next_step = _NEXT_STEPS.get(path)
     filled = None if next_step is None else next_step.format(run=run_id)
-    return Problem(detail=f"{path} is missing", next_step=filled)
+    return BundleProblem(detail=f"{path} is missing", next_step=filled)
 
 
 def _problems_of(contents: Contents, path: str, kind: FileKind) -> list[str]:

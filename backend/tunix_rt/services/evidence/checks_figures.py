@@ -10,7 +10,7 @@ from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evidence.figures import figure_problems, summary_problems
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.summary import eval_summary
-from tunix_rt.core.evidence.verdict import Check, Problem, check_of
+from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of
 from tunix_rt.core.flattening import differences, flat
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.judging import judge, protocol_versions
@@ -47,11 +47,11 @@ def check_scores(contents: Contents) -> Check:
     try:
         require_checkers(items)
     except MissingExtraError as error:
-        return check_of("scores", "", [Problem(detail=error.detail, next_step=error.next_step)])
+        return check_of("scores", "", [BundleProblem(detail=error.detail, next_step=error.next_step)])
     rescorer = _Rescorer(evaluation, items)
     problems = [*rescorer.problems(contents.predictions()), *rescorer.score_problems()]
     advice = _advice(evaluation, items)
-    found = [Problem(detail=problem, next_step=advice) for problem in problems]
+    found = [BundleProblem(detail=problem, next_step=advice) for problem in problems]
     return check_of("scores", f"{rescorer.num_judged:,} answers scored again", found)
 
 

@@ -15,7 +15,7 @@ from tunix_rt.core.evidence.manifest import (
     EvidenceManifest,
     sums_text,
 )
-from tunix_rt.core.evidence.verdict import Check, Problem, check_of, skipped
+from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of, skipped
 from tunix_rt.files.evidence.bundle import Bundle, Digest, digest_of, read_whole
 from tunix_rt.services.evidence.reading import MAX_JSON_BYTES, first_problem, strict_json
 
@@ -25,7 +25,7 @@ _TIDY = "Move what was not packed out of the bundle, or take another copy of it.
 
 def check_container(bundle: Bundle) -> Check:
     """Plain files only, none of which leads out of the bundle."""
-    problems = [Problem(detail=problem, next_step=_AGAIN) for problem in bundle.problems]
+    problems = [BundleProblem(detail=problem, next_step=_AGAIN) for problem in bundle.problems]
     total = sum(bundle.sizes.values())
     return check_of("container", f"{len(bundle.sizes):,} files, {total:,} bytes", problems)
 
@@ -35,7 +35,7 @@ def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
     try:
         manifest = _manifest(bundle)
     except DataError as error:
-        problem = Problem(detail=error.detail, next_step=error.next_step)
+        problem = BundleProblem(detail=error.detail, next_step=error.next_step)
         return None, check_of("manifest", "evidence.json", [problem])
     detail = f"evidence version {manifest.evidence_version}, content hash {manifest.content_hash[:16]}…"
     return manifest, check_of("manifest", detail, [])
@@ -43,7 +43,7 @@ def read_manifest(bundle: Bundle) -> tuple[EvidenceManifest | None, Check]:
 
 def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, None, Check]:
     """Every listed file is there with its bytes, and nothing else is. Yields the size of each hashed file."""
-    problems = [Problem(detail=problem, next_step=_TIDY) for problem in _extra_files(bundle, manifest)]
+    problems = [BundleProblem(detail=problem, next_step=_TIDY) for problem in _extra_files(bundle, manifest)]
     found = [*_listing_problems(bundle, manifest)]
     owners = {file.sha256: file.path for file in manifest.files}
     for file in manifest.files:
@@ -51,7 +51,7 @@ def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, No
             if problem := _byte_problem(bundle, file, owners):
                 found.append(f"{file.path} {problem}")
             yield bundle.sizes[file.path]
-    problems += [Problem(detail=problem, next_step=_AGAIN) for problem in found]
+    problems += [BundleProblem(detail=problem, next_step=_AGAIN) for problem in found]
     detail = f"{len(manifest.files):,} files, {manifest.size_bytes:,} bytes hashed"
     return check_of("files", detail, problems)
 
@@ -59,7 +59,9 @@ def check_files(bundle: Bundle, manifest: EvidenceManifest) -> Generator[int, No
 def check_sums(bundle: Bundle, manifest: EvidenceManifest) -> Check:
     """The list for `sha256sum --check` has the same hashes, those of the unlisted files included."""
     if SUMS_FILE not in bundle.sizes:
-        return check_of("sums", SUMS_FILE, [Problem(detail=f"{SUMS_FILE} is missing", next_step=_AGAIN)])
+        return check_of(
+            "sums", SUMS_FILE, [BundleProblem(detail=f"{SUMS_FILE} is missing", next_step=_AGAIN)]
+        )
     hashes = {file.path: file.sha256 for file in manifest.files}
     for path in UNLISTED_FILES:
         if path in bundle.sizes and path != SUMS_FILE:
@@ -76,9 +78,9 @@ def not_looked_at(reason: str = "not looked at: the bundle is not the one that w
     return [skipped(name, reason) for name in names]  # type: ignore[arg-type]
 
 
-def _other_sums() -> Problem:
+def _other_sums() -> BundleProblem:
     detail = f"{SUMS_FILE} does not have the hashes of these files"
-    return Problem(detail=detail, next_step=_AGAIN)
+    return BundleProblem(detail=detail, next_step=_AGAIN)
 
 
 def _manifest(bundle: Bundle) -> EvidenceManifest:

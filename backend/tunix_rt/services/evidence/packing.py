@@ -14,7 +14,7 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.evidence.crate import CRATE_FILE, ro_crate
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceManifest
-from tunix_rt.core.evidence.verdict import EvidenceVerdict, Problem
+from tunix_rt.core.evidence.verdict import BundleProblem, EvidenceVerdict
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.files.atomic import storage_errors, write_atomically, write_directory_atomically
 from tunix_rt.files.directory_locks import is_held
@@ -192,7 +192,7 @@ def _is_bundle_of(path: Path, run_dir: RunDir) -> bool:
     return found.evidence_id == evidence_id(run_dir.run_id)
 
 
-def _refusal(run_id: str, problems: tuple[Problem, ...], *, is_success: bool) -> DataError:
+def _refusal(run_id: str, problems: tuple[BundleProblem, ...], *, is_success: bool) -> DataError:
     shown = "".join(f"\n- {problem.detail}" for problem in problems[:_MAX_SHOWN])
     steps = [problem.next_step for problem in problems if problem.next_step is not None]
     what = "evidence" if is_success else "a failure report"

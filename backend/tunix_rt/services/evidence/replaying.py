@@ -11,7 +11,7 @@ from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import InvalidInputError, TunixRTError
 from tunix_rt.core.evidence.manifest import EvidenceManifest
-from tunix_rt.core.evidence.verdict import Check, Problem, check_of
+from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of
 from tunix_rt.core.run_record import MetricsLine, RunManifest
 from tunix_rt.engines.base import DeviceName, DeviceRequest, TrainingJob
 from tunix_rt.engines.interrupts import Interrupted
@@ -46,14 +46,14 @@ class Replay:
             with tempfile.TemporaryDirectory(prefix="tunix-rt-") as folder:
                 return self._compared(Contents(bundle), Path(folder))
         except TunixRTError as error:
-            problem = Problem(detail=error.detail, next_step=error.next_step)
+            problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of("replay", "not trained again", [problem])
 
     def _compared(self, contents: Contents, folder: Path) -> Check:
         stated = self._stated(contents)
         again = self._trained(contents, folder)
         tolerance = _tolerance(contents)
-        problems = [Problem(detail=found) for found in _differences(stated, again, tolerance)]
+        problems = [BundleProblem(detail=found) for found in _differences(stated, again, tolerance)]
         largest = max(
             (abs(line.loss - again[line.step].loss) for line in stated if line.step in again), default=0
         )

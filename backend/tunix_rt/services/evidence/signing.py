@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tunix_rt.core.errors import InvalidInputError, MissingExtraError
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, PUBLIC_KEY_FILE, SIGNATURE_FILE
-from tunix_rt.core.evidence.verdict import Check, Problem, check_of, skipped
+from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of, skipped
 from tunix_rt.files.evidence.bundle import Bundle, read_whole
 
 _MAX_KEY_BYTES = 1 << 16
@@ -61,14 +61,14 @@ def check_signature(bundle: Bundle, public_key: Path | None) -> Check:
         return skipped("signature", f"not checked: {error.detail} {error.next_step}")
     name = hashlib.sha256(key).hexdigest()[:16]
     whose = "the given key" if public_key is not None else "the key in the bundle, which anyone may have made"
-    problems = [] if problem is None else [Problem(detail=f"the signature is not right: {problem}")]
+    problems = [] if problem is None else [BundleProblem(detail=f"the signature is not right: {problem}")]
     return check_of("signature", f"by {whose} (SHA-256 {name}…)", problems)
 
 
 def _unsigned(public_key: Path | None) -> Check:
     if public_key is None:
         return skipped("signature", "the bundle is not signed")
-    problem = Problem(detail="the bundle is not signed", next_step="Ask its owner for a signed one.")
+    problem = BundleProblem(detail="the bundle is not signed", next_step="Ask its owner for a signed one.")
     return check_of("signature", "", [problem])
 
 

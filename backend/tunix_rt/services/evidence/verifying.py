@@ -10,10 +10,10 @@ from tunix_rt import __version__
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.evidence.manifest import UNLISTED_FILES, EvidenceManifest
 from tunix_rt.core.evidence.verdict import (
+    BundleProblem,
     Check,
     CheckName,
     EvidenceVerdict,
-    Problem,
     VerifyProgress,
     check_of,
     skipped,
@@ -73,7 +73,7 @@ def iter_verification(
             manifest = yield from _watched(_checks(bundle, options or VerifyOptions()), bundle, checks)
             name = bundle.name
     except DataError as error:
-        problem = Problem(detail=error.detail, next_step=error.next_step)
+        problem = BundleProblem(detail=error.detail, next_step=error.next_step)
         checks = [check_of("container", path.name, [problem]), *not_looked_at()]
     yield EvidenceVerdict(
         passed=all(check.status != "failed" for check in checks),
@@ -178,7 +178,8 @@ class _Looks:
     ) -> Check:
         def made(contents: Contents) -> Check:
             found = [
-                Problem(detail=problem) for problem in islice(find(contents, self.manifest), _MAX_COUNTED)
+                BundleProblem(detail=problem)
+                for problem in islice(find(contents, self.manifest), _MAX_COUNTED)
             ]
             return check_of(name, _DETAILS[name], found)
 
@@ -191,5 +192,5 @@ class _Looks:
         try:
             return look(self.contents)
         except DataError as error:
-            problem = Problem(detail=error.detail, next_step=error.next_step)
+            problem = BundleProblem(detail=error.detail, next_step=error.next_step)
             return check_of(name, "", [problem])

@@ -16,11 +16,11 @@ from tunix_rt.engines.generation import GeneratorRequest
 from tunix_rt.files.atomic import write_atomically, write_directory_atomically, write_json_atomically
 from tunix_rt.files.file_copies import copy_file, file_digest
 from tunix_rt.services.evaluation_models import ModelToEvaluate, find_model
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.cards import card_of
 from tunix_rt.services.registry.parity import OnStage, compare_tokens
 from tunix_rt.services.registry.registering import model_store
 from tunix_rt.services.registry.zipping import archived_tree, card_name, zip_chunks
-from tunix_rt.services.store import Store
 
 REPORT_FILE = "tunix_rt_export.json"
 
@@ -65,7 +65,7 @@ def require_form(version: ModelVersion, form: ExportForm) -> None:
         )
 
 
-def export_zip(store: Store, request: ExportRequest) -> ExportReport:
+def export_zip(home: Home, request: ExportRequest) -> ExportReport:
     """Write the archive and read it back; the report lies beside it.
 
     Raises:
@@ -74,8 +74,8 @@ def export_zip(store: Store, request: ExportRequest) -> ExportReport:
     """
     require_possible(request)
     with write_atomically(request.output, what="writing the archive") as file:
-        file.writelines(zip_chunks(store, request.version))
-    tree = model_store(store.settings).tree(request.version.content_hash)
+        file.writelines(zip_chunks(home, request.version))
+    tree = model_store(home.settings).tree(request.version.content_hash)
     found = archived_tree(request.output, tree)
     report = _report(request, found.files, is_same_bytes=found == tree, tokens=None)
     beside = request.output.with_name(f"{request.output.name}.{REPORT_FILE}")
@@ -84,7 +84,7 @@ def export_zip(store: Store, request: ExportRequest) -> ExportReport:
 
 
 def export_directory(
-    store: Store, engine: ExportingEngine, request: ExportRequest, on_stage: OnStage
+    home: Home, engine: ExportingEngine, request: ExportRequest, on_stage: OnStage
 ) -> ExportReport:
     """Write a model or adapter that other programs load, and ask it what the registered one is asked.
 
@@ -96,7 +96,7 @@ def export_directory(
         DataError: A file of the version is damaged.
     """
     require_possible(request)
-    found = find_model(store.settings, request.version.reference)
+    found = find_model(home.settings, request.version.reference)
     found.require_engine(engine.name)
     registered = _asked(found, request)
     if request.form == "merged" and found.adapter is not None:
@@ -104,14 +104,14 @@ def export_directory(
         engine.merge_adapter(registered, request.output, request.dtype)
     else:
         on_stage("copying the files")
-        _copy(store, request)
+        _copy(home, request)
     exported = _asked_of_export(registered, request)
     tokens = compare_tokens(engine, registered, exported, on_stage)
-    return _finished(store, request, tokens)
+    return _finished(home, request, tokens)
 
 
-def _copy(store: Store, request: ExportRequest) -> None:
-    files = model_store(store.settings)
+def _copy(home: Home, request: ExportRequest) -> None:
+    files = model_store(home.settings)
     tree = files.tree(request.version.content_hash)
     with write_directory_atomically(request.output, what="exporting the model") as target:
         for file in tree.files:
@@ -136,11 +136,11 @@ def _asked_of_export(registered: GeneratorRequest, request: ExportRequest) -> Ge
     return replace(registered, model=section, adapter=request.output)
 
 
-def _finished(store: Store, request: ExportRequest, tokens: TokenParity) -> ExportReport:
-    tree = model_store(store.settings).tree(request.version.content_hash)
+def _finished(home: Home, request: ExportRequest, tokens: TokenParity) -> ExportReport:
+    tree = model_store(home.settings).tree(request.version.content_hash)
     found = _tree_of_directory(request.output)
     report = _report(request, found.files, is_same_bytes=found == tree, tokens=tokens)
-    card = card_of(store, request.version, kind="model" if request.form == "merged" else "adapter")
+    card = card_of(home, request.version, kind="model" if request.form == "merged" else "adapter")
     with write_atomically(request.output / card_name(found), what="writing the model card") as file:
         file.write(card.encode())
     # Last: a directory with a report is a complete export.

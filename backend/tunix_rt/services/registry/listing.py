@@ -8,9 +8,10 @@ from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.models.tree import ModelTree
 from tunix_rt.core.models.version import ModelVersion, RegisteredModel
 from tunix_rt.db.model_uses import evaluations_of
+from tunix_rt.db.models import ModelRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.registry.registering import model_store
-from tunix_rt.services.store import Store
 
 
 class ModelList(BaseModel):
@@ -27,18 +28,18 @@ class VersionDetail(ModelVersion):
     evaluations: tuple[EvaluationSummary, ...]
 
 
-def list_models(store: Store, *, limit: int, offset: int) -> ModelList:
+def list_models(home: Home, *, limit: int, offset: int) -> ModelList:
     """A page of models, with the total."""
-    found, total = store.models.list(limit=limit, offset=offset)
+    found, total = ModelRepository(home.database).list(limit=limit, offset=offset)
     return ModelList(data=found, pagination=pagination(limit, offset, len(found), total))
 
 
-def version_detail(store: Store, version_id: UUID) -> VersionDetail:
+def version_detail(home: Home, version_id: UUID) -> VersionDetail:
     """A version by its id, or NotFoundError."""
-    version = store.models.version(version_id)
-    return VersionDetail(**dict(version), evaluations=evaluations_of(store.engine, version))
+    version = ModelRepository(home.database).version(version_id)
+    return VersionDetail(**dict(version), evaluations=evaluations_of(home.database, version))
 
 
-def files_of(store: Store, version_id: UUID) -> ModelTree:
+def files_of(home: Home, version_id: UUID) -> ModelTree:
     """The files of a version, with sizes and hashes."""
-    return model_store(store.settings).tree(store.models.version(version_id).content_hash)
+    return model_store(home.settings).tree(ModelRepository(home.database).version(version_id).content_hash)

@@ -8,9 +8,10 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import DataError
 from tunix_rt.core.models.reference import is_reference, parse_reference
 from tunix_rt.core.models.version import ModelVersion
+from tunix_rt.db.models import ModelRepository
+from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.resolving import resolve
-from tunix_rt.services.store import Store, open_store
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,18 @@ def find_registered(settings: Settings, name: str) -> LoadableVersion | None:
     # A bare name may mean anything; the database is only asked where something was ever registered.
     if not is_reference(name) and not settings.models_dir.is_dir():
         return None
-    store = open_store(settings)
+    home = open_home(settings)
     try:
-        if not is_reference(name) and name not in store.models.names():
+        if not is_reference(name) and name not in ModelRepository(home.database).names():
             return None
-        return loadable(store, resolve(store, name))
+        return loadable(home, resolve(home, name))
     finally:
-        store.close()
+        home.close()
 
 
-def loadable(store: Store, version: ModelVersion) -> LoadableVersion:
+def loadable(home: Home, version: ModelVersion) -> LoadableVersion:
     """The files of a version, and of what it needs."""
-    directory = directory_of(store.settings, version)
+    directory = directory_of(home.settings, version)
     if version.kind == "model":
         return LoadableVersion(version, ModelSection(name=str(directory)))
     base = version.lineage.base
@@ -56,7 +57,7 @@ def loadable(store: Store, version: ModelVersion) -> LoadableVersion:
         )
     name, parent = base.name, version.lineage.parent
     if parent is not None:
-        name = str(directory_of(store.settings, store.models.find(parse_reference(parent))))
+        name = str(directory_of(home.settings, ModelRepository(home.database).find(parse_reference(parent))))
     section = ModelSection(
         name=name,
         revision=base.revision,

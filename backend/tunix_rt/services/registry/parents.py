@@ -2,18 +2,23 @@
 
 from pathlib import Path
 
-from tunix_rt.core.models.version import Lineage
+from tunix_rt.core.models.version import ModelLineage
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
-def parent_of(store: Store, lineage: Lineage) -> str | None:
+def parent_of(home: Home, lineage: ModelLineage) -> str | None:
     """The version whose checkout the training was given as its base model; None: it was none."""
     if lineage.base is None:
         return None
-    checkouts = ModelStore(store.settings.models_dir).checkouts
+    checkouts = ModelStore(home.settings.models_dir).checkouts
     directory = Path(lineage.base.name)
     if directory.parent != checkouts:
         return None
-    same = [version for version in store.models.all_versions() if version.content_hash == directory.name]
+    same = [
+        version
+        for version in ModelRepository(home.database).all_versions()
+        if version.content_hash == directory.name
+    ]
     return same[-1].reference if same else None

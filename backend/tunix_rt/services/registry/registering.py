@@ -11,8 +11,10 @@ from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.models.reference import ModelName
 from tunix_rt.core.models.version import ModelVersion, NewVersion, Remarks
 from tunix_rt.core.trace import explain_problems
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.checkpoints import exported_checkpoint
 from tunix_rt.services.registry.parents import parent_of
 from tunix_rt.services.registry.sources import (
@@ -22,7 +24,6 @@ from tunix_rt.services.registry.sources import (
     source_of_run,
     succeeded,
 )
-from tunix_rt.services.store import Store
 
 _NAME: TypeAdapter[str] = TypeAdapter(ModelName)
 
@@ -36,7 +37,7 @@ class Registration:
 
 
 def register_run(
-    store: Store, name: str, run_id: str, *, step: int | None = None, remarks: Remarks | None = None
+    home: Home, name: str, run_id: str, *, step: int | None = None, remarks: Remarks | None = None
 ) -> Registration:
     """Register the model of a run of the home directory, or one of its checkpoints.
 
@@ -47,23 +48,23 @@ def register_run(
         ConflictError: The run did not succeed; or another version has the label.
         DataError: The run's files are not what it wrote.
     """
-    return register_run_dir(store, name, run_of_id(store.settings, run_id), step=step, remarks=remarks)
+    return register_run_dir(home, name, run_of_id(home.settings, run_id), step=step, remarks=remarks)
 
 
 def register_run_dir(
-    store: Store, name: str, run_dir: RunDir, *, step: int | None = None, remarks: Remarks | None = None
+    home: Home, name: str, run_dir: RunDir, *, step: int | None = None, remarks: Remarks | None = None
 ) -> Registration:
     """The same for a run that lies anywhere."""
     checked_name(name)
     figures = succeeded(run_dir).figures
     if step is None or (figures is not None and figures.exported_step == step):
-        return _register(store, name, source_of_run(run_dir), remarks)
-    with exported_checkpoint(store.settings, run_dir, step) as source:
-        return _register(store, name, source, remarks)
+        return _register(home, name, source_of_run(run_dir), remarks)
+    with exported_checkpoint(home.settings, run_dir, step) as source:
+        return _register(home, name, source, remarks)
 
 
 def register_directory(
-    store: Store, name: str, directory: Path, *, remarks: Remarks | None = None
+    home: Home, name: str, directory: Path, *, remarks: Remarks | None = None
 ) -> Registration:
     """Register a model or an adapter that lies anywhere.
 
@@ -72,7 +73,7 @@ def register_directory(
         ConflictError: Another version has the label.
     """
     checked_name(name)
-    return _register(store, name, source_of_directory(directory), remarks)
+    return _register(home, name, source_of_directory(directory), remarks)
 
 
 def checked_name(name: str) -> str:
@@ -104,9 +105,9 @@ def remarks_of(label: str | None, notes: str, tags: Mapping[str, str]) -> Remark
         ) from error
 
 
-def _register(store: Store, name: str, source: Source, remarks: Remarks | None) -> Registration:
-    files = model_store(store.settings)
-    parent = parent_of(store, source.lineage)
+def _register(home: Home, name: str, source: Source, remarks: Remarks | None) -> Registration:
+    files = model_store(home.settings)
+    parent = parent_of(home, source.lineage)
     with files.adding():
         tree = files.add(source.directory)
         source.require_unchanged(tree)
@@ -119,5 +120,5 @@ def _register(store: Store, name: str, source: Source, remarks: Remarks | None) 
             lineage=source.lineage.model_copy(update={"parent": parent}),
             **(remarks or Remarks()).model_dump(),
         )
-        version, is_new = store.models.add_version(name, new)
+        version, is_new = ModelRepository(home.database).add_version(name, new)
     return Registration(version, is_new)

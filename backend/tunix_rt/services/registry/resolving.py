@@ -4,17 +4,18 @@ from uuid import UUID
 
 from tunix_rt.core.models.reference import ModelReference, parse_reference
 from tunix_rt.core.models.version import ModelDetail, ModelVersion, RegisteredModel
-from tunix_rt.services.store import Store
+from tunix_rt.db.models import ModelRepository
+from tunix_rt.services.home import Home
 
 
-def resolve(store: Store, text: str) -> ModelVersion:
+def resolve(home: Home, text: str) -> ModelVersion:
     """The version that `name` (the newest), `name@alias`, `name:version` or `name:label` means.
 
     Raises:
         InvalidInputError: No registered model can be called that.
         NotFoundError: There is none.
     """
-    return store.models.find(parse_reference(text))
+    return ModelRepository(home.database).find(parse_reference(text))
 
 
 def pinned(version: ModelVersion) -> ModelReference:
@@ -22,14 +23,17 @@ def pinned(version: ModelVersion) -> ModelReference:
     return ModelReference(version.model, version=version.version)
 
 
-def model_detail(store: Store, name: str) -> ModelDetail:
+def model_detail(home: Home, name: str) -> ModelDetail:
     """A model by name, with its versions, or NotFoundError."""
-    return ModelDetail(**dict(store.models.get(name)), versions=store.models.versions(name))
+    return ModelDetail(
+        **dict(ModelRepository(home.database).get(name)),
+        versions=ModelRepository(home.database).versions(name),
+    )
 
 
-def find_model_by(store: Store, name_or_id: str) -> RegisteredModel:
+def find_model_by(home: Home, name_or_id: str) -> RegisteredModel:
     """A model by its name or its id, or NotFoundError."""
     try:
-        return store.models.get(UUID(name_or_id))
+        return ModelRepository(home.database).get(UUID(name_or_id))
     except ValueError:
-        return store.models.get(name_or_id)
+        return ModelRepository(home.database).get(name_or_id)

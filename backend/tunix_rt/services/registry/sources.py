@@ -11,7 +11,7 @@ from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.models.tree import ModelTree
-from tunix_rt.core.models.version import BaseReference, Lineage, ModelKind
+from tunix_rt.core.models.version import BaseReference, ModelKind, ModelLineage
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.run_record import RunEnvironment, RunManifest
 from tunix_rt.core.suggestions import did_you_mean
@@ -28,7 +28,7 @@ class Source:
 
     directory: Path
     kind: ModelKind
-    lineage: Lineage = field(default_factory=Lineage)
+    lineage: ModelLineage = field(default_factory=ModelLineage)
     markup: MarkupStyle = DEFAULT_MARKUP
     hashes: Mapping[str, str] | None = None
     """SHA-256 by path, as the run's manifest has them. None: nobody has said what they must be."""
@@ -90,7 +90,7 @@ def source_of_directory(directory: Path) -> Source:
     """A model or an adapter that lies anywhere, in the layout of Hugging Face or PEFT."""
     kind = kind_of(directory)
     base = base_of_adapter(directory) if kind == "adapter" else None
-    return Source(directory, kind, lineage=Lineage(base=base))
+    return Source(directory, kind, lineage=ModelLineage(base=base))
 
 
 def succeeded(run_dir: RunDir) -> RunManifest:
@@ -111,10 +111,10 @@ def succeeded(run_dir: RunDir) -> RunManifest:
     return manifest
 
 
-def lineage_of_run(run_dir: RunDir, manifest: RunManifest, recipe: Recipe, model: Path) -> Lineage:
+def lineage_of_run(run_dir: RunDir, manifest: RunManifest, recipe: Recipe, model: Path) -> ModelLineage:
     """Where the weights in `model` come from."""
     environment = _environment(run_dir)
-    return Lineage(
+    return ModelLineage(
         run_id=run_dir.run_id,
         step=None if manifest.figures is None else manifest.figures.exported_step,
         recipe=manifest.recipe,

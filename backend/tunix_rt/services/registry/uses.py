@@ -8,9 +8,10 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, TunixRTError
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.db.model_uses import baselines_of
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.files.run_dirs import RECIPE_FILE
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,16 @@ class Use:
     """The command that ends it."""
 
 
-def uses_of(store: Store, version: ModelVersion) -> list[Use]:
+def uses_of(home: Home, version: ModelVersion) -> list[Use]:
     """Aliases, baselines, versions and runs that were made from it."""
     aliases = [f"{version.model}@{alias}" for alias in version.aliases]
-    named = baselines_of(store.engine, version)
+    named = baselines_of(home.database, version)
     children = [
-        other.reference for other in store.models.all_versions() if other.lineage.parent == version.reference
+        other.reference
+        for other in ModelRepository(home.database).all_versions()
+        if other.lineage.parent == version.reference
     ]
-    runs = _runs_from(store.settings, version)
+    runs = _runs_from(home.settings, version)
     return [
         *(Use(f"the alias {alias}", f"tunix-rt models unalias {alias}") for alias in aliases),
         *(Use(f"the baseline {name}", f"tunix-rt baselines rm {name}") for name in named),
@@ -38,13 +41,13 @@ def uses_of(store: Store, version: ModelVersion) -> list[Use]:
     ]
 
 
-def require_unused(store: Store, version: ModelVersion) -> None:
+def require_unused(home: Home, version: ModelVersion) -> None:
     """Refuse to remove what something needs.
 
     Raises:
         ConflictError: Names everything that needs it, and how the first lets go.
     """
-    uses = uses_of(store, version)
+    uses = uses_of(home, version)
     if uses:
         raise ConflictError(
             f"{version.reference} is needed by {'; '.join(use.what for use in uses)}.",

@@ -6,8 +6,8 @@ from tunix_rt.core.errors import DataError
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.core.record import Record
 from tunix_rt.files.model_store import ModelStore
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.registering import model_store
-from tunix_rt.services.store import Store
 
 
 class VersionVerdict(Record):
@@ -20,9 +20,9 @@ class VersionVerdict(Record):
     """What is wrong, by file; empty when nothing is."""
 
 
-def verify_versions(store: Store, versions: Iterable[ModelVersion]) -> Iterator[VersionVerdict]:
+def verify_versions(home: Home, versions: Iterable[ModelVersion]) -> Iterator[VersionVerdict]:
     """One verdict a version, as it is reached."""
-    files = model_store(store.settings)
+    files = model_store(home.settings)
     for version in versions:
         yield VersionVerdict(
             version=version.reference,

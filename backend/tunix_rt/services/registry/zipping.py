@@ -13,26 +13,26 @@ from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.file_copies import stream_digest
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.files.zip_pieces import PIECE_BYTES, zip_pieces
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.cards import card_of
 from tunix_rt.services.registry.registering import model_store
-from tunix_rt.services.store import Store
 
 CARD_FILE = "README.md"
 OTHER_CARD_FILE = "TUNIX_RT_CARD.md"
 """Where a model brings a card of its own."""
 
 
-def zip_chunks(store: Store, version: ModelVersion) -> Iterator[bytes]:
+def zip_chunks(home: Home, version: ModelVersion) -> Iterator[bytes]:
     """The pieces of the archive: every file of the version, and its card.
 
     Raises:
         DataError: At once when a file is missing or has another size; before the end of the archive when one
             has other bytes. An archive that has an end is whole.
     """
-    files = model_store(store.settings)
+    files = model_store(home.settings)
     tree = files.tree(version.content_hash)
     files.require_blobs(tree)
-    return _pieces(files, tree, card_of(store, version))
+    return _pieces(files, tree, card_of(home, version))
 
 
 def card_name(tree: ModelTree) -> str:

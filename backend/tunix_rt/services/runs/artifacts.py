@@ -12,9 +12,9 @@ from tunix_rt.core.record import Record
 from tunix_rt.core.run_record import Count
 from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.run_manifests import read_manifest
 from tunix_rt.services.runs.following import find_standing
-from tunix_rt.services.store import Store
 
 
 class Artifact(Record):
@@ -38,13 +38,13 @@ class ArtifactList(Record):
     total_bytes: Count
 
 
-def list_artifacts(store: Store, run_id: str) -> ArtifactList:
+def list_artifacts(home: Home, run_id: str) -> ArtifactList:
     """Every file in the directory of a run and below it; none while the run has not begun.
 
     Raises:
         NotFoundError: There is no such run.
     """
-    run_dir = _directory(store, run_id)
+    run_dir = _directory(home, run_id)
     manifest = read_manifest(run_dir)
     hashes = {} if manifest is None else manifest.files
     files = sorted(_artifacts(run_dir.path, hashes), key=lambda artifact: artifact.path)
@@ -53,14 +53,14 @@ def list_artifacts(store: Store, run_id: str) -> ArtifactList:
     )
 
 
-def open_artifact(store: Store, run_id: str, path: str) -> BinaryIO:
+def open_artifact(home: Home, run_id: str, path: str) -> BinaryIO:
     """A file of a run, open for reading.
 
     Raises:
         NotFoundError: There is no such run, or no such file in its directory. What lies elsewhere is not told
             from what does not exist.
     """
-    run_dir = _directory(store, run_id)
+    run_dir = _directory(home, run_id)
     found = _inside(run_dir.path, path)
     if found is None:
         raise NotFoundError(
@@ -71,9 +71,9 @@ def open_artifact(store: Store, run_id: str, path: str) -> BinaryIO:
         return found.open("rb")
 
 
-def _directory(store: Store, run_id: str) -> RunDir:
-    find_standing(store, run_id)
-    return RunDir(store.settings.runs_dir / run_id)
+def _directory(home: Home, run_id: str) -> RunDir:
+    find_standing(home, run_id)
+    return RunDir(home.settings.runs_dir / run_id)
 
 
 def _artifacts(directory: Path, hashes: dict[str, str]) -> Iterator[Artifact]:

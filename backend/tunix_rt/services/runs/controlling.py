@@ -2,65 +2,68 @@
 
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.runs.run import RunDetail
+from tunix_rt.db.flags import FlagRepository
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.listing import QueueState, get_run, queue_state
+from tunix_rt.services.runs.outside import unmanaged_runs
 from tunix_rt.services.runs.submitting import write_recipe
-from tunix_rt.services.store import Store
 
 
-def cancel(store: Store, run_id: str) -> RunDetail:
+def cancel(home: Home, run_id: str) -> RunDetail:
     """Cancel a queued run at once, or ask a running one to stop.
 
     Raises:
         NotFoundError: There is no such run.
         ConflictError: It has ended, or does not run in the queue.
     """
-    store.outside.refresh()
-    return store.runs.cancel(run_id)
+    unmanaged_runs(home).refresh()
+    return RunRepository(home.database).cancel(run_id)
 
 
-def pause(store: Store, run_id: str) -> RunDetail:
+def pause(home: Home, run_id: str) -> RunDetail:
     """Make a run wait until it is resumed; a running one stops with a checkpoint.
 
     Raises:
         NotFoundError: There is no such run.
         ConflictError: It has ended, or does not run in the queue.
     """
-    store.outside.refresh()
-    return store.runs.pause(run_id)
+    unmanaged_runs(home).refresh()
+    return RunRepository(home.database).pause(run_id)
 
 
-def resume(store: Store, run_id: str) -> RunDetail:
+def resume(home: Home, run_id: str) -> RunDetail:
     """Let a paused run go on, or put a cancelled or failed one into the queue, from its last checkpoint.
 
     Raises:
         NotFoundError: There is no such run.
         ConflictError: It has succeeded, or cannot go on in the queue.
     """
-    run = get_run(store, run_id)
-    job_dir = JobDir(store.settings.jobs_dir / run_id)
+    run = get_run(home, run_id)
+    job_dir = JobDir(home.settings.jobs_dir / run_id)
     if not job_dir.recipe.is_file():
         _require_dataset(run)
         write_recipe(job_dir, run.recipe)
-    return store.runs.resume(run_id)
+    return RunRepository(home.database).resume(run_id)
 
 
-def set_priority(store: Store, run_id: str, priority: int) -> RunDetail:
+def set_priority(home: Home, run_id: str, priority: int) -> RunDetail:
     """Higher first; it counts from the next time that a worker asks."""
-    store.outside.refresh()
-    return store.runs.set_priority(run_id, priority)
+    unmanaged_runs(home).refresh()
+    return RunRepository(home.database).set_priority(run_id, priority)
 
 
-def pause_queue(store: Store) -> QueueState:
+def pause_queue(home: Home) -> QueueState:
     """Let workers take nothing more; what runs goes on."""
-    store.flags.set_queue_paused(True)
-    return queue_state(store)
+    FlagRepository(home.database).set_queue_paused(True)
+    return queue_state(home)
 
 
-def resume_queue(store: Store) -> QueueState:
+def resume_queue(home: Home) -> QueueState:
     """Let workers take runs again."""
-    store.flags.set_queue_paused(False)
-    return queue_state(store)
+    FlagRepository(home.database).set_queue_paused(False)
+    return queue_state(home)
 
 
 def _require_dataset(run: RunDetail) -> None:

@@ -14,10 +14,12 @@ from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import ServiceEvent
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.runs.store_types import RunStanding
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.growing_files import GrowingFile
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
+from tunix_rt.services.runs.outside import unmanaged_runs
 
 LOOK_EVERY_S = 0.5
 
@@ -27,7 +29,7 @@ logger = logging.getLogger(__name__)
 class RunWatch:
     """A run that somebody follows. `look` asks the database and the disk; everything else only remembers."""
 
-    def __init__(self, store: Store, run_id: str) -> None:
+    def __init__(self, home: Home, run_id: str) -> None:
         """Take a first look.
 
         Raises:
@@ -36,12 +38,12 @@ class RunWatch:
         self.run_id = run_id
         self.lock = threading.Lock()
         """Held while the files are looked at and while a viewer reads them: neither sees half a change."""
-        self._store = store
-        self._run_dir = RunDir(store.settings.runs_dir / run_id)
+        self._home = home
+        self._run_dir = RunDir(home.settings.runs_dir / run_id)
         self.service_events: list[ServiceEvent] = []
         self.events = GrowingFile(self._run_dir.events)
         self.metrics = GrowingFile(self._run_dir.metrics)
-        self.log = GrowingFile(log_file(store.settings, run_id))
+        self.log = GrowingFile(log_file(home.settings, run_id))
         self.status: RunStatus = "queued"
         self.is_over = False
         """Whether the run has ended. The files were looked at afterwards: they will not grow."""
@@ -66,10 +68,12 @@ class RunWatch:
                 file.close()
 
     def _ask(self) -> tuple[RunStatus, Sequence[ServiceEvent]]:
-        status, num_events = find_standing(self._store, self.run_id)
+        status, num_events = find_standing(self._home, self.run_id)
         if num_events <= len(self.service_events):
             return status, ()
-        return status, self._store.runs.events(self.run_id, after=len(self.service_events) - 1)
+        return status, RunRepository(self._home.database).events(
+            self.run_id, after=len(self.service_events) - 1
+        )
 
     def _take(self, status: RunStatus, new_events: Sequence[ServiceEvent], *, is_gone: bool = False) -> bool:
         is_over = is_gone or status in TERMINAL
@@ -85,10 +89,10 @@ class RunWatch:
         return any([file.look() for file in (self.events, self.metrics, self.log)])
 
 
-def find_standing(store: Store, run_id: str) -> RunStanding:
+def find_standing(home: Home, run_id: str) -> RunStanding:
     """Where a run stands, whoever started it; or NotFoundError."""
-    store.outside.refresh()
-    return store.runs.status_of(run_id)
+    unmanaged_runs(home).refresh()
+    return RunRepository(home.database).status_of(run_id)
 
 
 def log_file(settings: Settings, run_id: str) -> Path:

@@ -10,8 +10,12 @@ from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import Run, RunDetail, ServiceEvent
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.core.runs.worker import Worker
+from tunix_rt.db.flags import FlagRepository
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.pages import Pagination, pagination
-from tunix_rt.services.store import Store
+from tunix_rt.services.runs.outside import unmanaged_runs
 
 _MAX_SHOWN = 5
 
@@ -63,31 +67,31 @@ class QueueState(BaseModel):
     workers: tuple[Worker, ...]
 
 
-def list_runs(store: Store, criteria: RunFilter, *, limit: int, offset: int) -> RunList:
+def list_runs(home: Home, criteria: RunFilter, *, limit: int, offset: int) -> RunList:
     """A page of runs, newest first, with the total."""
-    store.outside.refresh()
-    page = store.runs.list(criteria, limit=limit, offset=offset)
+    unmanaged_runs(home).refresh()
+    page = RunRepository(home.database).list(criteria, limit=limit, offset=offset)
     return RunList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
 
 
-def get_run(store: Store, run_id: str) -> RunDetail:
+def get_run(home: Home, run_id: str) -> RunDetail:
     """A run by its whole id, or NotFoundError."""
-    store.outside.refresh()
-    run = store.runs.get(run_id)
+    unmanaged_runs(home).refresh()
+    run = RunRepository(home.database).get(run_id)
     if run.executor != "direct" or run.status == "succeeded":
         return run
-    store.outside.follow(run_id)  # somebody may have gone on with it
-    return store.runs.get(run_id)
+    unmanaged_runs(home).follow(run_id)  # somebody may have gone on with it
+    return RunRepository(home.database).get(run_id)
 
 
-def get_times(store: Store, run_id: str) -> RunTimes:
+def get_times(home: Home, run_id: str) -> RunTimes:
     """Where a run stands, or NotFoundError."""
-    store.outside.refresh()
-    run = store.runs.summary(run_id)
+    unmanaged_runs(home).refresh()
+    run = RunRepository(home.database).summary(run_id)
     return RunTimes.model_validate({name: getattr(run, name) for name in RunTimes.model_fields})
 
 
-def find_run_id(store: Store, part: str) -> str:
+def find_run_id(home: Home, part: str) -> str:
     """The id that somebody meant who typed its beginning, or its last word.
 
     Raises:
@@ -97,8 +101,8 @@ def find_run_id(store: Store, part: str) -> str:
     Example:
         "3f2a" -> "20250131-142907-demo-3f2a"
     """
-    store.outside.refresh()
-    found = store.runs.find_ids(part, limit=_MAX_SHOWN + 1) if part else ()
+    unmanaged_runs(home).refresh()
+    found = RunRepository(home.database).find_ids(part, limit=_MAX_SHOWN + 1) if part else ()
     if part in found or len(found) == 1:
         return part if part in found else found[0]
     if not found:
@@ -107,23 +111,23 @@ def find_run_id(store: Store, part: str) -> str:
     raise InvalidInputError(f"{part!r} stands for several runs: {shown}.", next_step="Type more of the id.")
 
 
-def list_events(store: Store, run_id: str, *, after: int = -1) -> RunEventList:
+def list_events(home: Home, run_id: str, *, after: int = -1) -> RunEventList:
     """The events of a run with a higher sequence than `after`, or NotFoundError."""
-    store.outside.refresh()
-    return RunEventList(data=store.runs.events(run_id, after=after))
+    unmanaged_runs(home).refresh()
+    return RunEventList(data=RunRepository(home.database).events(run_id, after=after))
 
 
-def list_workers(store: Store) -> WorkerList:
+def list_workers(home: Home) -> WorkerList:
     """Who takes runs."""
-    return WorkerList(data=store.workers.list())
+    return WorkerList(data=WorkerRepository(home.database).list())
 
 
-def queue_state(store: Store) -> QueueState:
+def queue_state(home: Home) -> QueueState:
     """How the queue stands."""
-    store.outside.refresh()
+    unmanaged_runs(home).refresh()
     return QueueState(
-        is_paused=store.flags.is_queue_paused(),
-        num_runs=store.runs.counts(),
-        num_held=store.runs.num_held(),
-        workers=store.workers.list(),
+        is_paused=FlagRepository(home.database).is_queue_paused(),
+        num_runs=RunRepository(home.database).counts(),
+        num_held=RunRepository(home.database).num_held(),
+        workers=WorkerRepository(home.database).list(),
     )

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.following import find_standing
-from tunix_rt.services.store import Store
 
 _BLOCK_BYTES = 1 << 18
 
 
-def metrics_array(store: Store, run_id: str) -> Iterator[bytes]:
+def metrics_array(home: Home, run_id: str) -> Iterator[bytes]:
     """The lines of `metrics.jsonl` as the text of a JSON array, in pieces; empty before the first line.
 
     The lines are passed on as they are, and a last one without its end is left out.
@@ -19,8 +19,8 @@ def metrics_array(store: Store, run_id: str) -> Iterator[bytes]:
     Raises:
         NotFoundError: There is no such run.
     """
-    find_standing(store, run_id)
-    return _array(RunDir(store.settings.runs_dir / run_id).metrics)
+    find_standing(home, run_id)
+    return _array(RunDir(home.settings.runs_dir / run_id).metrics)
 
 
 def _array(path: Path) -> Iterator[bytes]:

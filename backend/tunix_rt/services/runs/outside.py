@@ -13,6 +13,7 @@ from collections.abc import Set
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,6 +24,7 @@ from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, NewRun, OutsideRun, O
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.directory_locks import is_held
 from tunix_rt.files.run_dirs import RunDir, first_json_line
+from tunix_rt.services.home import Home
 from tunix_rt.services.run_manifests import read_manifest
 
 LOOK_EVERY_S = 2.0
@@ -225,3 +227,13 @@ def _is_run_name(name: str, *all_names: Set[str]) -> bool:
     if other is not None and any(other[1] in names for names in all_names):
         return False
     return re.fullmatch(RUN_ID_PATTERN, name) is not None
+
+
+_by_home: WeakKeyDictionary[Home, OutsideRuns] = WeakKeyDictionary()
+
+
+def unmanaged_runs(home: Home) -> OutsideRuns:
+    """Those of this home. One object per open home remembers when the directory was last read."""
+    if home not in _by_home:
+        _by_home[home] = OutsideRuns(home.settings.runs_dir, RunRepository(home.database))
+    return _by_home[home]

@@ -4,14 +4,16 @@ import secrets
 import shutil
 from pathlib import Path
 
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.atomic import storage_errors, sync_directory
 from tunix_rt.files.directory_locks import held_directory
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
+from tunix_rt.services.runs.outside import unmanaged_runs
 
 _LEAVING_PREFIX = ".removing-"
 
 
-def remove(store: Store, run_id: str) -> None:
+def remove(home: Home, run_id: str) -> None:
     """Forget a run and delete what it wrote; evaluations of it stay.
 
     Killed in between, the run is either still in the list, and can be removed again, or its directories have
@@ -21,16 +23,16 @@ def remove(store: Store, run_id: str) -> None:
         NotFoundError: There is no such run.
         ConflictError: It is running, or something needs it: which, and how to let go of it.
     """
-    store.outside.refresh()
-    settings = store.settings
+    unmanaged_runs(home).refresh()
+    settings = home.settings
     run_path, job_path = settings.runs_dir / run_id, settings.jobs_dir / run_id
-    store.runs.require_removable(run_id)  # and only the id of a run becomes a path
+    RunRepository(home.database).require_removable(run_id)  # and only the id of a run becomes a path
     if run_path.is_dir():
         with held_directory(run_path, "run"):  # an evaluation may be joining it, a process may write it
-            store.runs.remove(run_id)
+            RunRepository(home.database).remove(run_id)
             _set_aside(run_path)
     else:
-        store.runs.remove(run_id)
+        RunRepository(home.database).remove(run_id)
     _set_aside(job_path)
     if settings.checkpoint_url is not None:
         _remove_mirror(settings.checkpoint_url, run_id)

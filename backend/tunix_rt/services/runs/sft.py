@@ -12,11 +12,12 @@ from tunix_rt.config.recipe_loading import resolve_recipe
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.dataset_spec import KEY_PATTERN
 from tunix_rt.core.store_types import StoredTrace
+from tunix_rt.db.traces import TraceRepository
 from tunix_rt.engines.installed import this_machine
 from tunix_rt.files.assets import shipped_model_names
 from tunix_rt.services.datasets import get_dataset, iter_rows
 from tunix_rt.services.exporting import export_lines
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 FORMAT: Literal["tunix_sft"] = "tunix_sft"
 DatasetKey = Annotated[str, Field(pattern=KEY_PATTERN)]
@@ -89,20 +90,20 @@ def training_status() -> TrainingStatus:
     )
 
 
-def sft_lines(store: Store, wanted: SftExport) -> Iterator[str]:
+def sft_lines(home: Home, wanted: SftExport) -> Iterator[str]:
     """The rows as they are trained on, one JSON object a line.
 
     Raises:
         NotFoundError: The dataset or a trace does not exist.
     """
-    return export_lines(islice(_rows(store, wanted), wanted.limit), FORMAT)
+    return export_lines(islice(_rows(home, wanted), wanted.limit), FORMAT)
 
 
-def _rows(store: Store, wanted: SftExport) -> Iterator[StoredTrace]:
+def _rows(home: Home, wanted: SftExport) -> Iterator[StoredTrace]:
     if wanted.dataset_key is None:
-        return map(store.traces.get, wanted.trace_ids)
-    get_dataset(store.settings.datasets_dir, wanted.dataset_key)
-    return iter_rows(store.settings.datasets_dir, wanted.dataset_key, None)
+        return map(TraceRepository(home.database).get, wanted.trace_ids)
+    get_dataset(home.settings.datasets_dir, wanted.dataset_key)
+    return iter_rows(home.settings.datasets_dir, wanted.dataset_key, None)
 
 
 def sft_recipe(settings: Settings, wanted: SftManifest) -> SftRecipe:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from tunix_rt.core.record import Record
 from tunix_rt.files.atomic import storage_errors
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 NUM_POINTS = 48
 _TAIL_BYTES = 1 << 14
@@ -31,14 +31,14 @@ class SparklineList(Record):
     data: tuple[Sparkline, ...]
 
 
-def sparklines(store: Store, run_ids: Sequence[str]) -> SparklineList:
+def sparklines(home: Home, run_ids: Sequence[str]) -> SparklineList:
     """The sparklines of these runs; a run that is unknown or has logged nothing has none."""
-    drawn = (_sparkline(store, run_id) for run_id in dict.fromkeys(run_ids))
+    drawn = (_sparkline(home, run_id) for run_id in dict.fromkeys(run_ids))
     return SparklineList(data=tuple(line for line in drawn if line.steps))
 
 
-def _sparkline(store: Store, run_id: str) -> Sparkline:
-    points = dict(_sampled(RunDir(store.settings.runs_dir / run_id).metrics))
+def _sparkline(home: Home, run_id: str) -> Sparkline:
+    points = dict(_sampled(RunDir(home.settings.runs_dir / run_id).metrics))
     return Sparkline(run_id=run_id, steps=tuple(points), losses=tuple(points.values()))
 
 

@@ -9,17 +9,18 @@ from tunix_rt.core.runs.preview import RunPreview
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.core.runs.store_types import NewRun
+from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.atomic import write_json_atomically
 from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.preparing import prepare
-from tunix_rt.services.store import Store
 from tunix_rt.services.training import new_run_dir
 
 MAX_NAME_CHARS = 64
 
 
 def submit(
-    store: Store,
+    home: Home,
     request: RunRequest,
     *,
     sweep_id: str | None = None,
@@ -30,7 +31,7 @@ def submit(
     """Check and plan a request, and put it into the queue.
 
     Args:
-        store: where the queue is.
+        home: where the queue is.
         request: what was asked for.
         sweep_id: of the sweep that it is a trial of.
         name: becomes part of the run's id. Default: the request's, else the recipe's.
@@ -41,15 +42,15 @@ def submit(
         ConflictError: There is a run with this id.
         TunixRTError: It cannot run: see `prepare`.
     """
-    preview = prepare(store.settings, request, allows_paths=allows_paths)
+    preview = prepare(home.settings, request, allows_paths=allows_paths)
     if run_id is None:
         called = (name or request.name or preview.recipe_name)[:MAX_NAME_CHARS]
-        run_id = new_run_dir(store.settings, Path(called), None).run_id
-    store.runs.require_free(run_id)
-    job_dir = JobDir(store.settings.jobs_dir / run_id)
+        run_id = new_run_dir(home.settings, Path(called), None).run_id
+    RunRepository(home.database).require_free(run_id)
+    job_dir = JobDir(home.settings.jobs_dir / run_id)
     write_recipe(job_dir, preview.recipe)
     # The row comes last: whoever finds the run in the queue finds its recipe too.
-    return store.runs.add(_new_run(run_id, request, preview, sweep_id))
+    return RunRepository(home.database).add(_new_run(run_id, request, preview, sweep_id))
 
 
 def write_recipe(job_dir: JobDir, recipe: Mapping[str, JsonValue]) -> None:

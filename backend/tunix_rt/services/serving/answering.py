@@ -10,8 +10,8 @@ from tunix_rt.core.chat.completion import (
     AnswerMessage,
     ChatCompletion,
     ChatCompletionChunk,
-    Choice,
     ChunkChoice,
+    CompletionChoice,
     Delta,
     FinishReason,
     Usage,
@@ -110,9 +110,9 @@ class _Draft:
         self.reasoning += said.reasoning
         self.finish = said.finish or self.finish
 
-    def choice(self, index: int) -> Choice:
+    def choice(self, index: int) -> CompletionChoice:
         message = AnswerMessage(content=self.content, reasoning_content=self.reasoning or None)
-        return Choice(index=index, message=message, finish_reason=self.finish)
+        return CompletionChoice(index=index, message=message, finish_reason=self.finish)
 
 
 @dataclass

@@ -10,9 +10,10 @@ from pathlib import Path
 from tunix_rt.core.chat.completion import ServedModel
 from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.models.reference import parse_reference
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.run_dirs import MANIFEST_FILE, RunDir
+from tunix_rt.services.home import Home
 from tunix_rt.services.run_manifests import read_manifest
-from tunix_rt.services.store import Store
 
 MAX_RUNS_LISTED = 100
 """The newest; every finished run can be asked by its id, listed or not."""
@@ -31,29 +32,29 @@ class FoundModel:
     created_at: datetime
 
 
-def find_served(store: Store, name: str) -> FoundModel:
+def find_served(home: Home, name: str) -> FoundModel:
     """The weights that a name means now: of the registry, else of a run.
 
     Raises:
         NotFoundError: Nothing that can be served has this name.
     """
     try:
-        version = store.models.find(parse_reference(name))
+        version = ModelRepository(home.database).find(parse_reference(name))
     except InvalidInputError:  # among them NotFoundError
-        run = _finished_run(store, name)
+        run = _finished_run(home, name)
         if run is None:
             raise _unknown(name) from None
         return run
     return FoundModel(version.reference, version.reference, version.created_at)
 
 
-def list_served(store: Store) -> Iterator[ServedModel]:
+def list_served(home: Home) -> Iterator[ServedModel]:
     """Every registered version and alias, and the newest finished runs."""
-    for version in store.models.all_versions():
+    for version in ModelRepository(home.database).all_versions():
         created = int(version.created_at.timestamp())
         names = [version.reference, *(f"{version.model}@{alias}" for alias in version.aliases)]
         yield from (ServedModel(id=name, created=created, root=version.reference) for name in names)
-    for run in _newest_runs(store):
+    for run in _newest_runs(home):
         yield served(run.root, run)
 
 
@@ -62,11 +63,11 @@ def served(name: str, model: FoundModel) -> ServedModel:
     return ServedModel(id=name, created=int(model.created_at.timestamp()), root=model.root)
 
 
-def _newest_runs(store: Store) -> Iterator[FoundModel]:
-    manifests = store.settings.runs_dir.glob(f"*/{MANIFEST_FILE}")
+def _newest_runs(home: Home) -> Iterator[FoundModel]:
+    manifests = home.settings.runs_dir.glob(f"*/{MANIFEST_FILE}")
     for path in nlargest(MAX_RUNS_LISTED, manifests, key=_written_at):
         try:
-            run = _finished_run(store, path.parent.name)
+            run = _finished_run(home, path.parent.name)
         except DataError:  # a damaged manifest; whoever asks for this run is told
             continue
         if run is not None:
@@ -80,10 +81,10 @@ def _written_at(path: Path) -> float:
         return 0.0
 
 
-def _finished_run(store: Store, run_id: str) -> FoundModel | None:
+def _finished_run(home: Home, run_id: str) -> FoundModel | None:
     if not _RUN_ID.fullmatch(run_id):
         return None
-    run_dir = RunDir(store.settings.runs_dir / run_id)
+    run_dir = RunDir(home.settings.runs_dir / run_id)
     if not run_dir.recipe.is_file() or not run_dir.model.is_dir():
         return None
     manifest = read_manifest(run_dir)

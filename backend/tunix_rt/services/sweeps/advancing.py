@@ -16,7 +16,8 @@ from tunix_rt.core.run_record import RunFailure
 from tunix_rt.core.runs.run import Run
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.sweeps.sweep import Trial
-from tunix_rt.services.store import Store
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.deciding import Decider
 from tunix_rt.services.sweeps.extra import has_optuna
 from tunix_rt.services.sweeps.stopping import stop_reason
@@ -25,17 +26,17 @@ from tunix_rt.services.sweeps.trial_runs import Runs, cancel_if_live, runs_of, s
 logger = logging.getLogger(__name__)
 
 
-def advance_all(store: Store, worker_id: str) -> None:
+def advance_all(home: Home, worker_id: str) -> None:
     """Advance every sweep that this worker looks after; one that cannot go on does not hold up the others."""
-    for sweep_id in store.sweeps.active():
-        if has_optuna() and store.sweeps.take(sweep_id, worker_id):
+    for sweep_id in SweepRepository(home.database).active():
+        if has_optuna() and SweepRepository(home.database).take(sweep_id, worker_id):
             try:
-                advance(store, sweep_id)
+                advance(home, sweep_id)
             except TunixRTError as error:
                 logger.warning("The sweep %s waits: %s", sweep_id, error)
 
 
-def advance(store: Store, sweep_id: str, *, now: datetime | None = None) -> bool:
+def advance(home: Home, sweep_id: str, *, now: datetime | None = None) -> bool:
     """Take a sweep one step further; False when it is over.
 
     Raises:
@@ -43,23 +44,23 @@ def advance(store: Store, sweep_id: str, *, now: datetime | None = None) -> bool
         StorageError: The database did not do its part; asking again is safe.
     """
     now = now or datetime.now(UTC)
-    decider = Decider(store, sweep_id, now)
+    decider = Decider(home, sweep_id, now)
     sweep = decider.sweep
     if sweep.status not in ("running", "cancelling"):
         return False
-    runs = runs_of(store, sweep)
+    runs = runs_of(home, sweep)
     for trial in decider.open_trials():
         decider.look_at(trial, runs.get(trial.run_id))
-    reason = stop_reason(store, sweep, decider.trials, now)
+    reason = stop_reason(home, sweep, decider.trials, now)
     if reason is None:
         decider.ask_for_more()
     if not decider.store_decision():
         return True  # Somebody else was quicker, and knows more.
-    if not _act(store, decider, runs, is_stopping=reason is not None):
+    if not _act(home, decider, runs, is_stopping=reason is not None):
         return True
     if any(run.status not in TERMINAL for run in _unwanted(decider, runs)):
         return True
-    return not _finish(store, decider, reason, now)
+    return not _finish(home, decider, reason, now)
 
 
 def _unwanted(decider: Decider, runs: Runs, *, is_stopping: bool = False) -> list[Run]:
@@ -69,41 +70,41 @@ def _unwanted(decider: Decider, runs: Runs, *, is_stopping: bool = False) -> lis
     return [runs[trial.run_id] for trial in (*unwanted, *stopped) if trial.run_id in runs]
 
 
-def _act(store: Store, decider: Decider, runs: Runs, *, is_stopping: bool) -> bool:
+def _act(home: Home, decider: Decider, runs: Runs, *, is_stopping: bool) -> bool:
     """Make the runs what was decided; False when somebody else decides meanwhile."""
     for run in _unwanted(decider, runs, is_stopping=is_stopping):
-        cancel_if_live(store, run)
+        cancel_if_live(home, run)
     for trial in decider.open_trials():
         if trial.run_id in runs:
             continue
         if is_stopping:
             decider.stop(trial, "It never began.")
         else:
-            _submit(store, decider, trial)
+            _submit(home, decider, trial)
     return decider.store_decision()
 
 
-def _submit(store: Store, decider: Decider, trial: Trial) -> None:
+def _submit(home: Home, decider: Decider, trial: Trial) -> None:
     try:
-        submit_trial(store, decider.sweep, trial)
+        submit_trial(home, decider.sweep, trial)
     except StorageError:
         raise
     except TunixRTError as error:
         decider.refuse(trial, error)
 
 
-def _finish(store: Store, decider: Decider, reason: str | None, now: datetime) -> bool:
+def _finish(home: Home, decider: Decider, reason: str | None, now: datetime) -> bool:
     """End a sweep of which nothing more will come."""
     if decider.open_trials() or (reason is None and decider.num_wanted()):
         return False
     sweep_id = decider.sweep.sweep_id
     try:
         if decider.sweep.status == "cancelling":
-            store.sweeps.move(sweep_id, "cancelled", now)
+            SweepRepository(home.database).move(sweep_id, "cancelled", now)
         elif decider.best is None:
-            store.sweeps.move(sweep_id, "failed", now, _failure(decider, reason))
+            SweepRepository(home.database).move(sweep_id, "failed", now, _failure(decider, reason))
         else:
-            store.sweeps.move(sweep_id, "succeeded", now)
+            SweepRepository(home.database).move(sweep_id, "succeeded", now)
     except ConflictError:
         logger.info("The sweep %s was ended by somebody else.", sweep_id)
     return True

@@ -13,18 +13,19 @@ from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail
+from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.services.evalsets import named_evalset
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.recipes import asked_recipe
-from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.extra import require_optuna
 from tunix_rt.services.training import dataset_rows
 
 
-def create(store: Store, spec: SweepSpec, *, allows_paths: bool = False) -> SweepDetail:
+def create(home: Home, spec: SweepSpec, *, allows_paths: bool = False) -> SweepDetail:
     """Check a sweep and store it; it waits until it is started.
 
     Args:
-        store: where it is kept.
+        home: where it is kept.
         spec: what is asked for.
         allows_paths: whether the model may be a directory of this machine: never for a client's request.
 
@@ -35,20 +36,20 @@ def create(store: Store, spec: SweepSpec, *, allows_paths: bool = False) -> Swee
     """
     require_optuna()
     require_recipe_keys(spec)
-    base = asked_recipe(store.settings, _base_request(spec), allows_paths=allows_paths).resolved
-    dataset_rows(store.settings, base.recipe)
+    base = asked_recipe(home.settings, _base_request(spec), allows_paths=allows_paths).resolved
+    dataset_rows(home.settings, base.recipe)
     if spec.eval_set is not None:
-        named_evalset(store.settings, spec.eval_set)
+        named_evalset(home.settings, spec.eval_set)
     values = base.to_json()
     _require_metric(spec, base.recipe)
     for probe in probes(spec):
-        _require_metric(spec, _probed(store, values, probe, allows_paths=allows_paths))
+        _require_metric(spec, _probed(home, values, probe, allows_paths=allows_paths))
     now = datetime.now(UTC)
     sweep_id = f"{now:%Y%m%d-%H%M%S}-{spec.name}-{secrets.token_hex(2)}"
-    store.sweeps.add(
+    SweepRepository(home.database).add(
         Sweep(sweep_id=sweep_id, name=spec.name, status="queued", spec=spec, recipe=values, created_at=now)
     )
-    return store.sweeps.get(sweep_id)
+    return SweepRepository(home.database).get(sweep_id)
 
 
 def trial_recipe(recipe: Mapping[str, JsonValue], params: Mapping[str, JsonValue]) -> Recipe:
@@ -66,11 +67,11 @@ def _base_request(spec: SweepSpec) -> RunRequest:
 
 
 def _probed(
-    store: Store, recipe: dict[str, JsonValue], probe: Mapping[str, JsonValue], *, allows_paths: bool
+    home: Home, recipe: dict[str, JsonValue], probe: Mapping[str, JsonValue], *, allows_paths: bool
 ) -> Recipe:
     sets = tuple(as_override(key, value) for key, value in probe.items())
     request = RunRequest(recipe=recipe, overrides=sets)
-    return asked_recipe(store.settings, request, allows_paths=allows_paths).resolved.recipe
+    return asked_recipe(home.settings, request, allows_paths=allows_paths).resolved.recipe
 
 
 def _require_metric(spec: SweepSpec, recipe: Recipe) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from tunix_rt.core.errors import TunixRTError
 from tunix_rt.core.runs.run import Run
 from tunix_rt.core.sweeps.sweep import Trial, TrialStatus, best_trial, trial_run_id
-from tunix_rt.db.sweeps import Decision
-from tunix_rt.services.store import Store
+from tunix_rt.db.sweeps import Decision, SweepRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.measuring import final_value, points_so_far
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ _FAULTS_OF_THE_VALUES = ("does-not-fit", "diverged")
 class Decider:
     """What becomes of the trials of one sweep."""
 
-    def __init__(self, store: Store, sweep_id: str, now: datetime) -> None:
-        self._store = store
+    def __init__(self, home: Home, sweep_id: str, now: datetime) -> None:
+        self._home = home
         self._now = now
         # Before the rows: if the journal grows in between, the decision is refused.
-        self._num_known = store.sweeps.journal_length(sweep_id)
-        self.sweep = store.sweeps.get(sweep_id)
+        self._num_known = SweepRepository(home.database).journal_length(sweep_id)
+        self.sweep = SweepRepository(home.database).get(sweep_id)
         self._trials = {trial.number: trial for trial in self.sweep.trials}
         self._changed: set[int] = set()
         self._opened: SweepStudy | None = None
@@ -36,7 +36,7 @@ class Decider:
             # Here, because most of the time there is nothing to ask the sampler.
             from tunix_rt.services.sweeps.study import SweepStudy
 
-            records = self._store.sweeps.journal(self.sweep.sweep_id)[: self._num_known]
+            records = SweepRepository(self._home.database).journal(self.sweep.sweep_id)[: self._num_known]
             self._opened = SweepStudy(self.sweep.sweep_id, self.sweep.spec, records)
         return self._opened
 
@@ -110,10 +110,10 @@ class Decider:
         )
         self._num_known += len(records)
         self._changed.clear()
-        return self._store.sweeps.commit(self.sweep.sweep_id, decision)
+        return SweepRepository(self._home.database).commit(self.sweep.sweep_id, decision)
 
     def _measure(self, trial: Trial, run: Run) -> None:
-        value = final_value(self._store, self.sweep, trial, run)
+        value = final_value(self._home, self.sweep, trial, run)
         if value is None:
             metric = self.sweep.spec.metric
             self._fail(trial, f"Its run succeeded, but has no {metric}.", is_fault=False)
@@ -133,7 +133,7 @@ class Decider:
             self._put(trial.model_copy(update={"status": "running"}))
         if run.status != "running" or self.sweep.spec.pruner == "none":
             return
-        points = points_so_far(self._store, self.sweep, trial)
+        points = points_so_far(self._home, self.sweep, trial)
         stop_at = self._study.report(trial.number, points)
         if stop_at is not None:
             self._study.prune(trial.number)

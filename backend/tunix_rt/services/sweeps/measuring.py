@@ -9,16 +9,19 @@ from pydantic import JsonValue
 from tunix_rt.core.runs.run import Run
 from tunix_rt.core.sweeps.spec import Metric
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
+from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.files.run_dirs import RunDir, read_json_lines
-from tunix_rt.services.store import Store
+from tunix_rt.services.home import Home
 
 _STEP_PERCENT = 5
 
 
-def final_value(store: Store, sweep: Sweep, trial: Trial, run: Run) -> float | None:
+def final_value(home: Home, sweep: Sweep, trial: Trial, run: Run) -> float | None:
     """The metric of a run that succeeded; None: it has none."""
     if sweep.spec.metric == "score":
-        evaluation = store.evaluations.newest_of_run(run.run_id, evalset=sweep.spec.eval_set)
+        evaluation = EvaluationRepository(home.database).newest_of_run(
+            run.run_id, evalset=sweep.spec.eval_set
+        )
         return None if evaluation is None else evaluation.scores.primary_score
     if run.figures is None:
         return None
@@ -29,9 +32,9 @@ def final_value(store: Store, sweep: Sweep, trial: Trial, run: Run) -> float | N
     return run.figures.best_validation_loss if is_best else run.figures.validation_loss
 
 
-def points_so_far(store: Store, sweep: Sweep, trial: Trial) -> list[tuple[int, float]]:
+def points_so_far(home: Home, sweep: Sweep, trial: Trial) -> list[tuple[int, float]]:
     """How the trial has gone: percent of its training, and the metric there."""
-    lines = read_json_lines(RunDir(store.settings.runs_dir / trial.run_id).metrics)
+    lines = read_json_lines(RunDir(home.settings.runs_dir / trial.run_id).metrics)
     num_steps = value_of(sweep, trial, "training.num_steps")
     num_epochs = value_of(sweep, trial, "training.num_epochs")
     name, total = ("epoch", num_epochs) if num_steps is None else ("step", num_steps)

@@ -8,9 +8,10 @@ from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.core.models.version import ModelVersion, Remarks
 from tunix_rt.core.sweeps.sweep import SweepDetail, Trial
+from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.atomic import storage_errors, write_atomically
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.registering import register_run
-from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.creating import trial_recipe
 
 SWEEP_TAG = "sweep"
@@ -35,9 +36,9 @@ def best_recipe_text(sweep: SweepDetail) -> str:
     return f"# The best of {len(sweep.trials)} trials of the sweep {sweep.sweep_id}: {found}.\n{values}"
 
 
-def save_best_recipe(store: Store, sweep: SweepDetail, output: Path | None = None) -> Path:
+def save_best_recipe(home: Home, sweep: SweepDetail, output: Path | None = None) -> Path:
     """Write that recipe where it is asked for, else among the home's recipes, where it has a name."""
-    path = output or store.settings.recipes_dir / f"{sweep.sweep_id}-best.yaml"
+    path = output or home.settings.recipes_dir / f"{sweep.sweep_id}-best.yaml"
     text = best_recipe_text(sweep)
     with storage_errors(f"writing {path.name}"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +48,7 @@ def save_best_recipe(store: Store, sweep: SweepDetail, output: Path | None = Non
 
 
 def promote_best(
-    store: Store, sweep: SweepDetail, model: str, *, alias: str | None = None, notes: str = ""
+    home: Home, sweep: SweepDetail, model: str, *, alias: str | None = None, notes: str = ""
 ) -> ModelVersion:
     """Register the model of the best trial, and let an alias point to it.
 
@@ -57,7 +58,7 @@ def promote_best(
     """
     best = require_best(sweep)
     remarks = Remarks(notes=notes, tags={SWEEP_TAG: sweep.sweep_id})
-    version = register_run(store, model, best.run_id, remarks=remarks).version
+    version = register_run(home, model, best.run_id, remarks=remarks).version
     if alias is None:
         return version
-    return store.models.set_alias(parse_reference(version.reference), alias)
+    return ModelRepository(home.database).set_alias(parse_reference(version.reference), alias)

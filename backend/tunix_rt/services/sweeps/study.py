@@ -18,7 +18,7 @@ from optuna.storages import JournalStorage
 from optuna.trial import TrialState
 from pydantic import JsonValue
 
-from tunix_rt.core.sweeps.search_space import Choice, LogRandInt, LogUniform, Parameter, RandInt
+from tunix_rt.core.sweeps.search_space import ChoiceSpace, LogRandInt, LogUniform, Parameter, RandInt
 from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.db.sweeps import JournalRecord
 from tunix_rt.services.sweeps.journal import HeldJournal
@@ -156,7 +156,7 @@ def _pruner(spec: SweepSpec) -> BasePruner:
 
 
 def _distribution(parameter: Parameter, is_grid: bool) -> BaseDistribution:
-    if isinstance(parameter, Choice) or is_grid:
+    if isinstance(parameter, ChoiceSpace) or is_grid:
         return CategoricalDistribution(_texts(parameter.points() or ()))
     if isinstance(parameter, RandInt | LogRandInt):
         return IntDistribution(parameter.min, parameter.max, log=isinstance(parameter, LogRandInt))
@@ -169,7 +169,7 @@ def _texts(values: Iterable[JsonValue]) -> list[str]:
 
 
 def _value(parameter: Parameter, suggested: JsonValue, is_grid: bool) -> JsonValue:
-    if isinstance(parameter, Choice) or is_grid:
+    if isinstance(parameter, ChoiceSpace) or is_grid:
         value: JsonValue = json.loads(str(suggested))
         return value
     return suggested

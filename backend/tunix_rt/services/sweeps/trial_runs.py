@@ -6,19 +6,22 @@ from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import Run
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
+from tunix_rt.db.runs import RunRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.runs.controlling import cancel
 from tunix_rt.services.runs.submitting import submit
-from tunix_rt.services.store import Store
 
 Runs = dict[str, Run]
 _PAGE = 500
 
 
-def runs_of(store: Store, sweep: Sweep) -> Runs:
+def runs_of(home: Home, sweep: Sweep) -> Runs:
     """Every run of a sweep, by its id."""
     found: Runs = {}
     while True:
-        page = store.runs.list(RunFilter(sweep_id=sweep.sweep_id), limit=_PAGE, offset=len(found))
+        page = RunRepository(home.database).list(
+            RunFilter(sweep_id=sweep.sweep_id), limit=_PAGE, offset=len(found)
+        )
         found |= {run.run_id: run for run in page.data}
         if len(page.data) < _PAGE:
             return found
@@ -39,7 +42,7 @@ def request_of(sweep: Sweep, trial: Trial) -> RunRequest:
     )
 
 
-def submit_trial(store: Store, sweep: Sweep, trial: Trial) -> None:
+def submit_trial(home: Home, sweep: Sweep, trial: Trial) -> None:
     """Put a trial's run into the queue, unless it is there.
 
     Raises:
@@ -48,10 +51,10 @@ def submit_trial(store: Store, sweep: Sweep, trial: Trial) -> None:
     try:
         # Where models may come from was decided when the sweep was created.
         request = request_of(sweep, trial)
-        submit(store, request, sweep_id=sweep.sweep_id, run_id=trial.run_id, allows_paths=True)
+        submit(home, request, sweep_id=sweep.sweep_id, run_id=trial.run_id, allows_paths=True)
     except ConflictError:
         try:
-            store.runs.status_of(trial.run_id)
+            RunRepository(home.database).status_of(trial.run_id)
         except NotFoundError:
             pass
         else:
@@ -59,10 +62,10 @@ def submit_trial(store: Store, sweep: Sweep, trial: Trial) -> None:
         raise
 
 
-def cancel_if_live(store: Store, run: Run) -> None:
+def cancel_if_live(home: Home, run: Run) -> None:
     """Cancel a run that waits or runs."""
     if run.status in ("queued", "running"):
         try:
-            cancel(store, run.run_id)
+            cancel(home, run.run_id)
         except ConflictError:
             pass  # It has ended meanwhile; the next look sees how.

@@ -13,8 +13,9 @@ from tunix_rt.core.runs.request import ExecutorName, Priority
 from tunix_rt.core.sweeps.search_space import Parameter
 from tunix_rt.core.sweeps.spec import Metric, PrunerName, SamplerName, SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail, Trial, TrialStatus
+from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.services.home import Home
 from tunix_rt.services.pages import Pagination, pagination
-from tunix_rt.services.store import Store
 from tunix_rt.services.sweeps.promoting import best_recipe_text, require_best
 
 DEFAULT_RECIPE: dict[str, JsonValue] = {
@@ -197,9 +198,9 @@ def best_of(sweep: SweepDetail) -> BestRecipe:
     return BestRecipe(run_id=best.run_id, params=best.params, value=best.value, recipe_yaml=text)
 
 
-def list_jobs(store: Store, *, limit: int, offset: int) -> TuningJobList:
+def list_jobs(home: Home, *, limit: int, offset: int) -> TuningJobList:
     """A page of sweeps, newest first."""
-    page = store.sweeps.list(limit=limit, offset=offset)
+    page = SweepRepository(home.database).list(limit=limit, offset=offset)
     jobs = tuple(TuningJob.model_validate(_values(sweep)) for sweep in page.data)
     return TuningJobList(data=jobs, pagination=pagination(limit, offset, len(jobs), page.total))
 

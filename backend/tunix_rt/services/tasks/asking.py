@@ -5,15 +5,16 @@ from uuid import uuid4
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.tasks.request import EvaluateModel, ExportModel, TaskRequest
 from tunix_rt.core.tasks.task import Task
+from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.services.evalsets import named_evalset
+from tunix_rt.services.home import Home
 from tunix_rt.services.registry.exporting import require_form
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.serving.naming import find_served
-from tunix_rt.services.store import Store
 
 
-def ask_for(store: Store, request: TaskRequest) -> Task:
+def ask_for(home: Home, request: TaskRequest) -> Task:
     """Put a task into the queue.
 
     Raises:
@@ -22,22 +23,22 @@ def ask_for(store: Store, request: TaskRequest) -> Task:
         DataError: The eval set cannot be used.
         MissingExtraError: A checker that it needs is not installed.
     """
-    model = _evaluable(store, request) if isinstance(request, EvaluateModel) else _exportable(store, request)
-    return store.tasks.add(uuid4(), model, request)
+    model = _evaluable(home, request) if isinstance(request, EvaluateModel) else _exportable(home, request)
+    return TaskRepository(home.database).add(uuid4(), model, request)
 
 
-def _evaluable(store: Store, request: EvaluateModel) -> str:
-    evalset = named_evalset(store.settings, request.eval_set)
+def _evaluable(home: Home, request: EvaluateModel) -> str:
+    evalset = named_evalset(home.settings, request.eval_set)
     if request.limit is not None and request.limit > len(evalset.items):
         raise InvalidInputError(
             f"{request.eval_set} has {len(evalset.items)} items, fewer than {request.limit}.",
             next_step="Ask for fewer, or leave the limit out.",
         )
     require_checkers(evalset.items)
-    return find_served(store, request.model).root
+    return find_served(home, request.model).root
 
 
-def _exportable(store: Store, request: ExportModel) -> str:
-    version = resolve(store, request.model)
+def _exportable(home: Home, request: ExportModel) -> str:
+    version = resolve(home, request.model)
     require_form(version, request.form)
     return version.reference

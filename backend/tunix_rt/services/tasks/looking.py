@@ -10,9 +10,10 @@ from tunix_rt.core.models.export import ExportReport
 from tunix_rt.core.redaction import redacted
 from tunix_rt.core.runs.states import ACTIVE
 from tunix_rt.core.tasks.task import Task, TaskFilter
+from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.files.task_dirs import TaskDir, file_pieces
+from tunix_rt.services.home import Home
 from tunix_rt.services.pages import Pagination, pagination
-from tunix_rt.services.store import Store
 
 
 class TaskList(BaseModel):
@@ -23,61 +24,61 @@ class TaskList(BaseModel):
     pagination: Pagination
 
 
-def task_dir(store: Store, task_id: UUID) -> TaskDir:
+def task_dir(home: Home, task_id: UUID) -> TaskDir:
     """Where the files of a task lie."""
-    return TaskDir(store.settings.tasks_dir / str(task_id))
+    return TaskDir(home.settings.tasks_dir / str(task_id))
 
 
-def get_task(store: Store, task_id: UUID) -> Task:
+def get_task(home: Home, task_id: UUID) -> Task:
     """A task and how far it is, or NotFoundError."""
-    return _with_progress(store, store.tasks.get(task_id))
+    return _with_progress(home, TaskRepository(home.database).get(task_id))
 
 
-def list_tasks(store: Store, criteria: TaskFilter, *, limit: int, offset: int) -> TaskList:
+def list_tasks(home: Home, criteria: TaskFilter, *, limit: int, offset: int) -> TaskList:
     """A page of tasks, newest first, with how far those are that are under way."""
-    page = store.tasks.list(criteria, limit=limit, offset=offset)
+    page = TaskRepository(home.database).list(criteria, limit=limit, offset=offset)
     return TaskList(
-        data=tuple(_with_progress(store, task) for task in page.data),
+        data=tuple(_with_progress(home, task) for task in page.data),
         pagination=pagination(limit, offset, len(page.data), page.total),
     )
 
 
-def output_of(store: Store, task_id: UUID) -> str:
+def output_of(home: Home, task_id: UUID) -> str:
     """The end of what a task printed, or NotFoundError."""
-    store.tasks.get(task_id)
-    return redacted(task_dir(store, task_id).job_dir.output_tail())
+    TaskRepository(home.database).get(task_id)
+    return redacted(task_dir(home, task_id).job_dir.output_tail())
 
 
-def remove_task(store: Store, task_id: UUID) -> None:
+def remove_task(home: Home, task_id: UUID) -> None:
     """Forget a task that has ended, with the files that it exported; an evaluation stays.
 
     Raises:
         NotFoundError: There is no such task.
         ConflictError: It is queued or under way.
     """
-    store.tasks.remove(task_id)
-    task_dir(store, task_id).remove()
+    TaskRepository(home.database).remove(task_id)
+    task_dir(home, task_id).remove()
 
 
-def exported(store: Store, task_id: UUID) -> tuple[ExportReport, Iterator[bytes]]:
+def exported(home: Home, task_id: UUID) -> tuple[ExportReport, Iterator[bytes]]:
     """What an export says of itself, and its files as a zip.
 
     Raises:
         NotFoundError: There is no such task.
         ConflictError: It has exported nothing.
     """
-    task = store.tasks.get(task_id)
+    task = TaskRepository(home.database).get(task_id)
     report = None if task.result is None else task.result.export
     if report is None:
         raise ConflictError(
             f"The task {task_id} has exported nothing: it is {task.status}.",
             next_step="Download the files of an export that succeeded.",
         )
-    files = task_dir(store, task_id)
+    files = task_dir(home, task_id)
     return report, file_pieces(files.archive) if report.form == "zip" else files.zip_of_export()
 
 
-def _with_progress(store: Store, task: Task) -> Task:
+def _with_progress(home: Home, task: Task) -> Task:
     if task.status not in ACTIVE:
         return task
-    return task.model_copy(update={"progress": task_dir(store, task.task_id).read_progress()})
+    return task.model_copy(update={"progress": task_dir(home, task.task_id).read_progress()})
