@@ -1,4 +1,4 @@
-# One image for the server and for workers: docker-compose.yml says which is which.
+# One image for the server and the workers; docker-compose.yml sets the command of each.
 #   docker build --build-arg EXTRAS=jax,torch -t tunix-rt .
 FROM node:24-slim AS web
 WORKDIR /opt/tunix-rt
@@ -7,7 +7,7 @@ RUN cd frontend && npm ci --no-fund --no-audit && npm run build
 
 FROM python:3.12-slim
 
-# What is installed beside the server: jax trains on a CPU, cuda on NVIDIA GPUs; docs/operations.md lists them.
+# Extras to install with the server: jax trains on a CPU, cuda on NVIDIA GPUs; see docs/operations.md.
 ARG EXTRAS=jax,math,parquet,tune
 
 WORKDIR /opt/tunix-rt

@@ -1,4 +1,4 @@
-# The same commands for people and for CI. Each works as the first command on a fresh clone.
+# People and CI run the same commands. Each one works as the first command on a fresh clone.
 .DEFAULT_GOAL := help
 .PHONY: help demo test check check-types check-code check-web check-leaks up web wheel reproducible wheel-check e2e \
 	licences audit sbom bench docs client data lock format clean
@@ -6,7 +6,7 @@
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
-# Node from this machine when it will do, else from PyPI into .venv, which comes first on the PATH.
+# Use this machine's Node if its version is supported, else install Node from PyPI into .venv, which comes first on the PATH.
 WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 NPM := cd frontend && $(WITH_NODE) npm
 NODE_WILL_DO := const [major, minor] = process.versions.node.split(".").map(Number); \
@@ -20,7 +20,7 @@ WEB_SOURCES := frontend/index.html frontend/vite.config.ts $(shell find frontend
 help: ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1	/' | expand -t 20
 
-demo: .venv/jax ## traces to a checked dataset to a trained model, on this machine, in about four minutes
+demo: .venv/jax ## turn traces into a checked dataset and a trained model, on this machine, in about four minutes
 	TUNIX_RT_HOME="$(CURDIR)/.demo" $(BIN)/tunix-rt demo
 
 up: .venv/jax $(WEB) ## start the server, a worker and the web app on this machine
@@ -28,10 +28,10 @@ up: .venv/jax $(WEB) ## start the server, a worker and the web app on this machi
 
 web: $(WEB) ## build the web app into the Python package
 
-wheel: .venv/build $(WEB) ## the installable package, web app included, into dist/
+wheel: .venv/build $(WEB) ## build the wheel, including the web app, into dist/
 	$(BIN)/python -m supply_chain.wheel dist
 
-reproducible: wheel ## build web app and wheel once more: the same commit must give the same bytes
+reproducible: wheel ## build the web app and the wheel a second time: the same commit must give the same bytes
 	$(NPM) run --silent build -- --logLevel warn --emptyOutDir --outDir ../dist/web-again
 	$(BIN)/python -m supply_chain.wheel dist/again --web dist/web-again --same-as dist
 
@@ -41,15 +41,15 @@ wheel-check: wheel ## install the wheel into an empty environment and run the de
 		"$$(ls dist/tunix_rt-*.whl)[jax]"
 	cd dist/check && TUNIX_RT_HOME="$$PWD/home" bin/tunix-rt demo
 
-test: .venv/dev frontend/node_modules $(WEB) ## all tests
+test: .venv/dev frontend/node_modules $(WEB) ## run all tests
 	$(BIN)/python -m pytest -n 3 -q $(TEST_ARGS)
 	$(NPM) test --silent
 	$(NPM) run --silent e2e
 
-e2e: .venv/dev $(WEB) ## the web app in a real browser against the real server
+e2e: .venv/dev $(WEB) ## test the web app in a real browser against the real server
 	$(NPM) run --silent e2e
 
-check: .venv/dev frontend/node_modules ## lint, types, layers, generated files, secrets, licences
+check: .venv/dev frontend/node_modules ## check lint, types, import layers, generated files, secrets and licences
 	@$(MAKE) --no-print-directory -j 2 check-types check-code check-web check-leaks licences
 
 check-types:
@@ -66,46 +66,46 @@ check-web:
 check-leaks:
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --baseline .secrets.baseline
 
-licences: .venv/dev ## every dependency has a licence that supply_chain/policy.toml allows
+licences: .venv/dev ## check that supply_chain/policy.toml allows the licence of every dependency
 	$(BIN)/python -m supply_chain.licences
 
-audit: .venv/dev .venv/node ## known vulnerabilities, yanked releases, signatures; says what could not be asked
+audit: .venv/dev .venv/node ## check known vulnerabilities, yanked releases and signatures; list what could not be checked
 	$(WITH_NODE) $(BIN)/python -m supply_chain.audit $(AUDIT)
 
-sbom: .venv/dev .venv/node ## bills of materials (CycloneDX) of the Python and the npm packages, into dist/sbom/
+sbom: .venv/dev .venv/node ## write CycloneDX bills of materials for the Python and npm packages into dist/sbom/
 	mkdir -p dist/sbom
-	@# Checked by supply_chain.sbom in a hundredth of the time.
+	@# --no-validate: supply_chain.sbom validates the file in a hundredth of the time.
 	$(BIN)/cyclonedx-py environment --no-validate --output-reproducible --pyproject pyproject.toml \
 		-o dist/sbom/python.cdx.json $(BIN)/python 2>/dev/null
 	$(NPM) sbom --sbom-format cyclonedx --package-lock-only --loglevel=error > ../dist/sbom/web.cdx.json
 	$(BIN)/python -m supply_chain.sbom dist/sbom
 
-bench: .venv/dev ## speed, size, packing and linter accuracy, with intervals (about four minutes)
+bench: .venv/dev ## benchmark speed, size, packing and linter accuracy, with intervals (about four minutes)
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.store
 	PYTHONPATH=backend/tests $(BIN)/python -m benchmarks.linter_gsm8k
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.packing_cpu
 
-docs: .venv/dev ## the reference pages, made from the code
+docs: .venv/dev ## generate the reference pages from the code
 	$(BIN)/python -m pytest -q --update-golden backend/tests/unit/test_docs.py backend/tests/unit/evidence/test_schemas.py \
 		backend/tests/unit/kaggle/test_notebook.py backend/tests/unit/kaggle/test_training_modes.py
 
-client: frontend/node_modules ## the TypeScript client, made from the API
+client: frontend/node_modules ## generate the TypeScript client from the API
 	$(NPM) run --silent generate
 
-data: .venv/base ## the shipped datasets, eval sets and tokenizer, made from the code
+data: .venv/base ## generate the shipped datasets, eval sets and tokenizer from the code
 	$(BIN)/python backend/tools/shipped_data.py
 
-lock: .venv/bin/python ## requirements.lock: the hash of every file that the tests may install
+lock: .venv/bin/python ## update requirements.lock, the hash of every file that the tests may install
 	$(PIP_INSTALL) uv packaging
 	$(BIN)/uv pip compile --quiet pyproject.toml --extra dev -c constraints.txt -o requirements.lock
 	$(BIN)/python -m supply_chain.pinning
 
-format: .venv/dev ## put the code in the one format
+format: .venv/dev ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean: ## remove what make made, except the demo's home
+clean: ## remove everything that make created, except the demo's home directory
 	rm -rf .venv frontend/node_modules backend/tunix_rt/web build dist backend/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 .venv/bin/python:
@@ -124,7 +124,7 @@ clean: ## remove what make made, except the demo's home
 	$(PIP_INSTALL) -e '.[jax]'
 	touch $@
 
-# Every file by its hash. torch alone has none: pip takes the build that this machine is set up for.
+# Every file is checked by its hash, except torch: pip picks the torch build that this machine is configured for.
 .venv/dev: .venv/bin/python pyproject.toml constraints.txt requirements.lock
 	$(PIP) --require-hashes --no-deps -r requirements.lock
 	$(PIP_INSTALL) torch==2.13.0
