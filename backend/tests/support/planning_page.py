@@ -65,11 +65,11 @@ def targets_table() -> str:
         )
         for target in TARGETS.values()
     ]
-    headings = ("target", "devices", "usable GiB", "TFLOP/s", "GB/s", "where the memory figure comes from")
+    headings = ("target", "devices", "usable GiB", "TFLOP/s", "GB/s", "source of the memory figure")
     own = (
-        "`cpu`: the processors of this machine and the memory it has available. `local`: its NVIDIA GPUs if\n"
-        "nvidia-smi lists known ones, else `cpu`. Speeds are those of Google's and NVIDIA's data sheets,\n"
-        "per device, dense bfloat16 (a T4 has none: float32)."
+        "`cpu` is the processors and the available memory of this machine. `local` is its NVIDIA GPUs if\n"
+        "nvidia-smi lists known ones, otherwise `cpu`. Speeds are per device, from Google's and NVIDIA's data\n"
+        "sheets, for dense bfloat16 (float32 for a T4, which has no bfloat16 units)."
     )
     return f"{table_text(headings, rows)}\n{own}\n"
 
@@ -83,7 +83,7 @@ def plans_table() -> str:
         for target in ESTIMATED_ON
         if name in PLANNED_ELSEWHERE
     ]
-    headings = ("step", "target", "GiB a device", "limit", "verdict", "source", "step time, estimated")
+    headings = ("step", "target", "GiB per device", "limit", "verdict", "source", "step time, estimated")
     return table_text(headings, [_plan_row(name, plan) for name, plan in plans])
 
 
@@ -109,7 +109,7 @@ def torch_table() -> str:
         for target in ESTIMATED_ON
         if name in PLANNED_ELSEWHERE and target != "t4"
     ]
-    headings = ("step", "target", "GiB a device", "limit", "verdict", "source", "step time, estimated")
+    headings = ("step", "target", "GiB per device", "limit", "verdict", "source", "step time, estimated")
     table = table_text(headings, [_plan_row(name, plan) for name, plan in plans])
     return table + _torch_measured_table()
 
@@ -133,7 +133,7 @@ def _torch_measured_table() -> str:
         measured = step["peak_allocated_bytes"]
         figures = (f"{estimated / GIB:.2f}", f"{measured / GIB:.2f}", f"{estimated / measured - 1:+.1%}")
         rows.append((name, step["target"], *figures, "held out" * (index % 4 == 3)))
-    headings = ("step", "target", "GiB, estimated", "measured", "off by", "")
+    headings = ("step", "target", "GiB, estimated", "measured", "error", "")
     return "\n" + table_text(headings, rows)
 
 

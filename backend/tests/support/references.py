@@ -17,7 +17,7 @@ HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 def cli_reference(app: typer.Typer) -> str:
     """Every command with its arguments and options."""
     root: Any = get_command(app)
-    lines = ["# Command line", "", "Made from the commands themselves; `make docs` makes it anew.", ""]
+    lines = ["# Command line", "", "This page is generated from the commands. Run `make docs` to update it.", ""]
     for path, command in _leaf_commands(root, "tunix-rt"):
         lines += [f"## `{path}`", "", command.help or "", ""]
         lines += _parameter_table(command)
@@ -105,7 +105,7 @@ def recipe_reference() -> str:
     lines: list[str] = []
     for section in (key for key in recipe_keys() if key.is_section and "." not in key.path):
         lines += [f"## `{section.path}`", "", section.meaning, ""]
-        lines += ["| key | may be | default | meaning |", "|---|---|---|---|"]
+        lines += ["| key | allowed values | default | meaning |", "|---|---|---|---|"]
         keys = [key for key in recipe_keys() if key.path.startswith(f"{section.path}.")]
         lines += [_recipe_row(key, section.path) for key in keys if not key.is_section]
         lines.append("")

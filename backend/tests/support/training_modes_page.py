@@ -41,7 +41,7 @@ def tpu_table() -> str:
         recipe = shipped(name)
         figures = [_on_chips(recipe, target, known.get(name, {}).get(target)) for target in CHIPS]
         rows.append((f"`{name}`", _what(recipe), *figures))
-    return table_text(("recipe", "trains", *(f"GiB a chip on {target}" for target in CHIPS)), rows)
+    return table_text(("recipe", "trains", *(f"GiB per chip on {target}" for target in CHIPS)), rows)
 
 
 def gpu_table() -> str:
@@ -59,7 +59,7 @@ def seed_table() -> str:
     cases = compiled_cases()
     plans = {name: plan_of(cases[name]) for name in SEED_STEPS}
     return table_text(
-        ("step", "chips", "GiB a chip", "of", "verdict"),
+        ("step", "chips", "GiB per chip", "limit", "verdict"),
         [
             (
                 name,
