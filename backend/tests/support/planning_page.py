@@ -68,8 +68,8 @@ def targets_table() -> str:
     headings = ("target", "devices", "usable GiB", "TFLOP/s", "GB/s", "source of the memory figure")
     own = (
         "`cpu` is the processors and the available memory of this machine. `local` is its NVIDIA GPUs if\n"
-        "nvidia-smi lists known ones, otherwise `cpu`. Speeds are per device, from Google's and NVIDIA's data\n"
-        "sheets, for dense bfloat16 (float32 for a T4, which has no bfloat16 units)."
+        "nvidia-smi lists known ones, otherwise `cpu`. Speeds are per device, from Google's and NVIDIA's\n"
+        "data sheets, for dense bfloat16 (float32 for a T4, which has no bfloat16 units)."
     )
     return f"{table_text(headings, rows)}\n{own}\n"
 

@@ -17,7 +17,7 @@ HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 def cli_reference(app: typer.Typer) -> str:
     """Every command with its arguments and options."""
     root: Any = get_command(app)
-    lines = ["# Command line", "", "This page is generated from the commands. Run `make docs` to update it.", ""]
+    lines = ["# Command line", "", "Generated from the commands. Run `make docs` to update this page.", ""]
     for path, command in _leaf_commands(root, "tunix-rt"):
         lines += [f"## `{path}`", "", command.help or "", ""]
         lines += _parameter_table(command)
