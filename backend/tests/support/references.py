@@ -1,4 +1,4 @@
-"""The reference pages of docs/, made from the objects that they describe."""
+"""Generate the reference pages of docs/ from the objects that they describe."""
 
 import json
 from itertools import groupby
@@ -15,7 +15,7 @@ HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def cli_reference(app: typer.Typer) -> str:
-    """Every command with its arguments and options."""
+    """List every command with its arguments and options."""
     root: Any = get_command(app)
     lines = ["# Command line", "", "Generated from the commands. Run `make docs` to update this page.", ""]
     for path, command in _leaf_commands(root, "tunix-rt"):
@@ -28,7 +28,7 @@ def _leaf_commands(command: Any, path: str) -> list[tuple[str, Any]]:
     children = getattr(command, "commands", None)
     if not children:
         return [(path, command)]
-    # What runs when no command is named goes by the name of its group.
+    # The command that runs by default is documented under the name of its group.
     default = getattr(command, "default_command", None)
     return [
         leaf
@@ -53,7 +53,7 @@ def _parameter_table(command: Any) -> list[str]:
 
 
 def http_reference(document: dict[str, Any]) -> str:
-    """Every route, by resource, with what it does and the statuses that are not those of any route."""
+    """List every route by resource, with its description and the status codes specific to it."""
     lines = []
     for resource, paths in groupby(sorted(document["paths"]), _resource):
         lines += [f"## {resource}", "", "| route | what it does | answers |", "|---|---|---|"]
@@ -63,7 +63,7 @@ def http_reference(document: dict[str, Any]) -> str:
 
 
 def _resource(path: str) -> str:
-    """What a path is about.
+    """Return the resource that a path belongs to.
 
     Example:
         /api/traces/{trace_id} -> traces
@@ -83,7 +83,7 @@ def _routes(path: str, operations: dict[str, Any]) -> list[str]:
 
 
 def settings_reference() -> str:
-    """Every environment variable with its meaning and default."""
+    """List every environment variable with its meaning and default."""
     lines = ["| variable | meaning | default |", "|---|---|---|"]
     for name, info in Settings.model_fields.items():
         default = "" if info.default is None else info.default
@@ -92,8 +92,8 @@ def settings_reference() -> str:
 
 
 def errors_reference() -> str:
-    """Every error with its exit code, its HTTP status and what it means, most general last."""
-    lines = ["| code | exit | HTTP | means |", "|---|---|---|---|"]
+    """List every error with its exit code, HTTP status and meaning, most general last."""
+    lines = ["| code | exit | HTTP | meaning |", "|---|---|---|---|"]
     for kind, status in STATUS_OF.items():
         means = (kind.__doc__ or "").splitlines()[0]
         lines.append(f"| [`{kind.code}`](#{kind.code}) | {kind.exit_code} | {status} | {means} |")
@@ -101,11 +101,11 @@ def errors_reference() -> str:
 
 
 def recipe_reference() -> str:
-    """Every key of the recipe, a table a section."""
+    """List every recipe key, one table per section."""
     lines: list[str] = []
     for section in (key for key in recipe_keys() if key.is_section and "." not in key.path):
         lines += [f"## `{section.path}`", "", section.meaning, ""]
-        lines += ["| key | allowed values | default | meaning |", "|---|---|---|---|"]
+        lines += ["| key | may be | default | meaning |", "|---|---|---|---|"]
         keys = [key for key in recipe_keys() if key.path.startswith(f"{section.path}.")]
         lines += [_recipe_row(key, section.path) for key in keys if not key.is_section]
         lines.append("")
