@@ -134,7 +134,7 @@ def test_a_backup_comes_back_on_either_database(
     restored = open_home(settings)
     assert rows_of(restored) == rows_of(filled)
     assert sum(map(len, rows_of(restored).values())) == written.num_rows > 1_020
-    assert restored.workers.list() == ()
+    assert WorkerRepository(restored.database).list() == ()
     before = files_of(filled.settings.home_dir)
     kept = {name: content for name, content in before.items() if name not in LEFT_OUT}
     assert files_of(settings.home_dir) == kept
@@ -144,7 +144,7 @@ def test_a_backup_comes_back_on_either_database(
     assert kinds(restored) == ["submitted", "claimed"]
     # Keys go on where they were: what is new overwrites nothing.
     queued(restored, "run-3")
-    restored.traces.add_many([make_item("Is there one more?")])
+    TraceRepository(restored.database).add_many([make_item("Is there one more?")])
     assert len(stored_lines(restored)) == 511
     restored.close()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tunix_rt.cli.data import app
+from tunix_rt.cli.main import app
 from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.evals.evalset import load_evalset
 from tunix_rt.evals.evalset_report import validate_evalset
@@ -13,7 +13,7 @@ from tunix_rt.evals.evalset_report import validate_evalset
 
 def test_a_task_becomes_a_valid_eval_set_of_the_asked_size(tmp_path: Path) -> None:
     file = tmp_path / "sums.jsonl"
-    arguments = ["gym", "chain_sum", "--output", str(file), "--count", "20", "--set", "max_digits=1"]
+    arguments = ["data", "gym", "chain_sum", "--output", str(file), "--count", "20", "--set", "max_digits=1"]
     result = CliRunner().invoke(app, [*arguments, "--set", "min_digits=1"])
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Wrote 20 items")
@@ -28,7 +28,7 @@ def test_a_task_becomes_a_valid_eval_set_of_the_asked_size(tmp_path: Path) -> No
 )
 def test_an_option_that_the_task_does_not_have_is_refused(tmp_path: Path, change: str, problem: str) -> None:
     file = tmp_path / "sums.jsonl"
-    result = CliRunner().invoke(app, ["gym", "chain_sum", "--output", str(file), "--set", change])
+    result = CliRunner().invoke(app, ["data", "gym", "chain_sum", "--output", str(file), "--set", change])
     assert isinstance(result.exception, InvalidInputError)
     with pytest.raises(InvalidInputError, match=problem):
         raise result.exception

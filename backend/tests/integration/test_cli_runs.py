@@ -18,6 +18,7 @@ from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.core.run_record import RunFailure, RunFigures
 from tunix_rt.db.runs import RunRepository
+from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.services.home import Home, open_home
 
 FIGURES = RunFigures(
@@ -129,7 +130,7 @@ def test_show_puts_the_plan_beside_what_was_measured(recipe: str, home_store: Ho
 
 
 def test_waiting_ends_with_the_code_of_the_run(recipe: str, home_store: Home) -> None:
-    home_store.workers.register(make_worker())
+    WorkerRepository(home_store.database).register(make_worker())
 
     def work() -> None:
         while (claim := RunRepository(home_store.database).claim("worker-a", ANY_SLOT)) is None:
@@ -157,7 +158,7 @@ def test_runs_of_the_train_command_are_listed_too(home_store: Home) -> None:
 
 def test_the_queue_is_paused_and_opened_again(home_store: Home) -> None:
     assert "tunix-rt worker" in run("queue", "status")
-    home_store.workers.register(make_worker())
+    WorkerRepository(home_store.database).register(make_worker())
     assert run_json("queue", "pause")["is_paused"] is True
     assert "paused" in run("queue", "status")
     assert "worker-a" in run("queue", "resume")

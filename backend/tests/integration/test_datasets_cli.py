@@ -8,7 +8,7 @@ import pytest
 from support.datasets import build, jsonl, sums
 from typer.testing import CliRunner
 
-from tunix_rt.cli.data import app as data_app
+from tunix_rt.cli.main import app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import TunixRTError
 from tunix_rt.services.dataset_ingesting import default_name_and_version
@@ -16,7 +16,7 @@ from tunix_rt.services.dataset_ingesting import default_name_and_version
 
 def run(*arguments: str, exit_code: int = 0) -> Any:
     """The JSON that a data command prints."""
-    result = CliRunner().invoke(data_app, [*arguments, "--json"])
+    result = CliRunner().invoke(app, ["data", *arguments, "--json"])
     if isinstance(result.exception, TunixRTError):
         assert result.exception.exit_code == exit_code, result.exception
         return result.exception
@@ -56,7 +56,7 @@ def test_the_text_output_of_every_command_is_readable(tmp_path: Path) -> None:
         (["export", "demo-v1", "--format", "messages"], '"role":"assistant"'),
         (["delete", "demo-v1"], "Deleted"),
     ):
-        result = CliRunner().invoke(data_app, arguments)
+        result = CliRunner().invoke(app, ["data", *arguments])
         assert result.exit_code == 0, result.output
         assert expected in result.stdout, arguments
 

@@ -40,7 +40,7 @@ def test_processes_that_start_at_once_migrate_once(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "new-home")
     with ThreadPoolExecutor(4) as pool:
         stores = list(pool.map(lambda _: open_home(settings), range(4)))
-    with reading(stores[0].engine) as connection:
+    with reading(stores[0].database) as connection:
         assert current_revision(connection) == SCHEMA_HEAD
     for opened in stores:
         opened.close()

@@ -105,7 +105,7 @@ def recipe_reference() -> str:
     lines: list[str] = []
     for section in (key for key in recipe_keys() if key.is_section and "." not in key.path):
         lines += [f"## `{section.path}`", "", section.meaning, ""]
-        lines += ["| key | may be | default | meaning |", "|---|---|---|---|"]
+        lines += ["| key | allowed values | default | meaning |", "|---|---|---|---|"]
         keys = [key for key in recipe_keys() if key.path.startswith(f"{section.path}.")]
         lines += [_recipe_row(key, section.path) for key in keys if not key.is_section]
         lines.append("")

@@ -18,20 +18,28 @@ class CodeInfo:
 
 
 CODES: dict[str, CodeInfo] = {
-    "arithmetic-wrong": CodeInfo("error", "A step states a calculation whose result is not right."),
-    "answer-mismatch": CodeInfo("error", "The last calculations give another number than the final answer."),
-    "answer-unsupported": CodeInfo("error", "The final answer appears nowhere in the steps."),
-    "number-from-nowhere": CodeInfo(
-        "warning", "A calculation uses a number that neither the prompt nor an earlier step gives."
+    "arithmetic-wrong": CodeInfo("error", "A step states a calculation with a wrong result."),
+    "answer-mismatch": CodeInfo(
+        "error", "The last calculations give a different number than the final answer."
     ),
-    "verification-empty": CodeInfo("warning", "A step says that it checks the result, and checks nothing."),
-    "step-repeated": CodeInfo("warning", "A step says again what an earlier step has said."),
+    "answer-unsupported": CodeInfo("error", "The final answer does not appear in any step."),
+    "number-from-nowhere": CodeInfo(
+        "warning", "A calculation uses a number that comes from neither the prompt nor an earlier step."
+    ),
+    "verification-empty": CodeInfo("warning", "A step claims to check the result but checks nothing."),
+    "step-repeated": CodeInfo("warning", "A step repeats an earlier step."),
     "reasoning-empty": CodeInfo("error", "A step has no content: punctuation, a label or a placeholder."),
-    "reasoning-gibberish": CodeInfo("error", "A step is not language: repeated characters or letter soup."),
+    "reasoning-gibberish": CodeInfo(
+        "error", "A step is not language: repeated characters or random letters."
+    ),
     "reasoning-truncated": CodeInfo("warning", "The last step stops in the middle of a sentence or formula."),
-    "answer-in-prompt": CodeInfo("warning", "The prompt states the final answer as the answer."),
-    "markup-unsafe": CodeInfo("error", "The text has a tag that would break the reasoning or answer markup."),
-    "too-long-to-check": CodeInfo("warning", "The step was not read for arithmetic: the trace is too large."),
+    "answer-in-prompt": CodeInfo("warning", "The prompt already states the final answer as the answer."),
+    "markup-unsafe": CodeInfo(
+        "error", "The text contains a tag that would break the reasoning or answer markup."
+    ),
+    "too-long-to-check": CodeInfo(
+        "warning", "The arithmetic of the step was not checked because the trace is too large."
+    ),
 }
 
 
