@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from starlette.requests import Request
+from fastapi import Request
 
 T = TypeVar("T")
 

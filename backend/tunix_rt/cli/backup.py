@@ -16,7 +16,7 @@ BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup: a 
 WithCheckpoints = Annotated[
     bool, typer.Option("--with-checkpoints", help="Keep what unfinished runs go on from; it may be large.")
 ]
-Home = Annotated[
+HomeOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Home to restore into. Default: TUNIX_RT_HOME.")
 ]
 
@@ -28,7 +28,7 @@ def backup(file: BackupFile, with_checkpoints: WithCheckpoints = False, as_json:
     _report(manifest, f"{file} holds", as_json=as_json)
 
 
-def restore(file: BackupFile, home: Home = None, as_json: JsonFlag = False) -> None:
+def restore(file: BackupFile, home: HomeOption = None, as_json: JsonFlag = False) -> None:
     """Put a backup into an empty home and an empty database of either kind; every hash is checked."""
     settings = load_settings()
     if home is not None:

@@ -6,9 +6,8 @@ SQLite keeps the tokens of a trace in FTS5, PostgreSQL as the lexemes of a tsvec
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Select, cast, column, literal_column, select, table, text
+from sqlalchemy import ColumnElement, Connection, Select, cast, column, literal_column, select, table, text
 from sqlalchemy.dialects.postgresql import TSQUERY
-from sqlalchemy.sql.elements import ColumnElement
 
 from tunix_rt.core.search_tokens import tokens_of
 from tunix_rt.core.trace import Trace

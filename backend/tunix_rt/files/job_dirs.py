@@ -22,7 +22,7 @@ from tunix_rt.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.files.file_locks import is_locked, lock
 
 _Record = TypeVar("_Record", bound=Record)
-RECIPE_FILE = "recipe.yaml"
+JOB_RECIPE_FILE = "recipe.yaml"
 _BYTES_OF_A_TAIL = 64 * 1024
 
 
@@ -77,7 +77,7 @@ class JobDir:
     @property
     def recipe(self) -> Path:
         """The recipe that the engine gets."""
-        return self.path / RECIPE_FILE
+        return self.path / JOB_RECIPE_FILE
 
     @property
     def output(self) -> Path:

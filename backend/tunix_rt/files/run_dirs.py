@@ -20,7 +20,7 @@ from tunix_rt.files.atomic import storage_errors, write_atomically
 from tunix_rt.files.directory_locks import LOCK_FILE, held_directory, is_unused, remove_if_unused
 from tunix_rt.files.host import usable_cores
 
-RECIPE_FILE = "recipe.resolved.json"
+RUN_RECIPE_FILE = "recipe.resolved.json"
 MANIFEST_FILE = "run_manifest.json"
 _CHUNK_BYTES = 1 << 20
 
@@ -43,7 +43,7 @@ class RunDir:
     @property
     def recipe(self) -> Path:
         """What ran: every value, every override."""
-        return self.path / RECIPE_FILE
+        return self.path / RUN_RECIPE_FILE
 
     @property
     def plan(self) -> Path:
@@ -174,7 +174,7 @@ def keep_json_lines(path: Path, is_kept: Callable[[dict[str, Any]], bool]) -> No
         file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept)
 
 
-def runs_using_dataset(runs_dir: Path, key: str, *, recipe_file: str = RECIPE_FILE) -> list[str]:
+def runs_using_dataset(runs_dir: Path, key: str, *, recipe_file: str = RUN_RECIPE_FILE) -> list[str]:
     """The ids of the runs whose resolved recipe names the dataset, sorted."""
     recipes = runs_dir.glob(f"*/{recipe_file}")
     return sorted(recipe.parent.name for recipe in recipes if _dataset_of(recipe) == key)

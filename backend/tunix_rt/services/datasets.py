@@ -139,7 +139,7 @@ def delete_dataset(settings: Settings, key: str) -> None:
     if not dataset_exists(settings.datasets_dir, key):
         read_manifest(settings.datasets_dir, key)  # raises: there is none
     begun = runs_using_dataset(settings.runs_dir, key)
-    submitted = runs_using_dataset(settings.jobs_dir, key, recipe_file=job_dirs.RECIPE_FILE)
+    submitted = runs_using_dataset(settings.jobs_dir, key, recipe_file=job_dirs.JOB_RECIPE_FILE)
     runs = sorted({*begun, *submitted})
     if runs:
         shown = ", ".join(runs[:_MAX_RUNS_SHOWN])

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from tunix_rt.api.deps import OpenHome
 from tunix_rt.api.errors import error_responses
 from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport
-from tunix_rt.services.evaluations import get_evaluation
+from tunix_rt.services import evaluations as evaluation_service
 from tunix_rt.services.faithfulness_reports import FaithfulnessList, get_report, list_reports
 
 router = APIRouter(prefix="/api", tags=["faithfulness"], responses=error_responses())
@@ -26,7 +26,7 @@ def list_faithfulness(home: OpenHome) -> FaithfulnessList:
 )
 def list_faithfulness_of_evaluation(evaluation_id: UUID, home: OpenHome) -> FaithfulnessList:
     """The reports about the model of an evaluation, newest first. 404 if the evaluation is unknown."""
-    return list_reports(home.settings, get_evaluation(home, evaluation_id).model)
+    return list_reports(home.settings, evaluation_service.get_evaluation(home, evaluation_id).model)
 
 
 @router.get("/faithfulness/{report_id}", responses=error_responses(404), response_model_exclude_none=True)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header, Request, Response, status
 
 from tunix_rt.api.access import TOKEN_COOKIE, signed_in_as
 from tunix_rt.api.errors import error_responses
-from tunix_rt.core.access import Scope
+from tunix_rt.core.access import Scope as TokenScope
 from tunix_rt.core.record import Record
 
 router = APIRouter(prefix="/api/session", tags=["session"], responses=error_responses())
@@ -18,7 +18,7 @@ _KEPT_FOR_S = 30 * 24 * 3600
 class Session(Record):
     """As whom this server sees you."""
 
-    scope: Scope
+    scope: TokenScope
     """What you may do."""
     token_name: str | None = None
     """The name of your access token; none on this machine, where none is needed."""

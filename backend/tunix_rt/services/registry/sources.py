@@ -15,7 +15,7 @@ from tunix_rt.core.models.version import BaseReference, ModelKind, ModelLineage
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.run_record import RunEnvironment, RunManifest
 from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.files.run_dirs import RECIPE_FILE, RunDir
+from tunix_rt.files.run_dirs import RUN_RECIPE_FILE, RunDir
 from tunix_rt.services.run_manifests import read_manifest
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -57,7 +57,7 @@ def run_of_id(settings: Settings, run_id: str) -> RunDir:
     Raises:
         NotFoundError: There is none.
     """
-    runs = {path.parent.name: path.parent for path in settings.runs_dir.glob(f"*/{RECIPE_FILE}")}
+    runs = {path.parent.name: path.parent for path in settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}")}
     if run_id not in runs:
         hint = did_you_mean(run_id, runs) if runs else "Train one first: tunix-rt train RECIPE"
         raise NotFoundError(f"There is no run {run_id!r}.", next_step=hint)

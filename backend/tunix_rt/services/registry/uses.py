@@ -10,7 +10,7 @@ from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.db.model_uses import baselines_of
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.files.run_dirs import RECIPE_FILE
+from tunix_rt.files.run_dirs import RUN_RECIPE_FILE
 from tunix_rt.services.home import Home
 
 
@@ -57,7 +57,7 @@ def require_unused(home: Home, version: ModelVersion) -> None:
 
 def _runs_from(settings: Settings, version: ModelVersion) -> list[str]:
     checkout = str(ModelStore(settings.models_dir).checkouts / version.content_hash)
-    recipes = sorted(settings.runs_dir.glob(f"*/{RECIPE_FILE}"))
+    recipes = sorted(settings.runs_dir.glob(f"*/{RUN_RECIPE_FILE}"))
     return [recipe.parent.name for recipe in recipes if _model_name(recipe) == checkout]
 
 

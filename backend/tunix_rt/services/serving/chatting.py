@@ -1,7 +1,7 @@
 """A conversation of one person with one model, in one process."""
 
 import itertools
-from collections.abc import Generator, Iterator
+from collections.abc import Generator as PythonGenerator
 from dataclasses import dataclass
 
 from tunix_rt.core.chat.completion import FinishReason
@@ -49,7 +49,7 @@ class Chat:
         """Begin anew."""
         self._messages = self._beginning
 
-    def ask(self, question: str) -> Generator[Answer, None, None]:
+    def ask(self, question: str) -> PythonGenerator[Answer, None, None]:
         """The answer as it grows. Whoever stops listening stops it; what was said until then is remembered.
 
         Raises:
@@ -68,7 +68,7 @@ class Chat:
             if answer.num_tokens:
                 self._messages = (*messages, answer.message)
 
-    def _growing(self, answer: Answer) -> Iterator[Answer]:
+    def _growing(self, answer: Answer) -> PythonGenerator[Answer, None, None]:
         while self._writer.is_busy:
             for report in self._writer.advance():
                 if isinstance(report, Failed):
