@@ -7,7 +7,7 @@ from support.evidence_runs import evaluate
 from support.training import Workshop
 from typer.testing import CliRunner
 
-from tunix_rt.cli.evidence import app
+from tunix_rt.cli.main import app
 from tunix_rt.files.run_dirs import RunDir
 
 
@@ -19,8 +19,8 @@ def test_the_first_steps_of_a_bundle_can_be_trained_again(
     evaluate(workshop.settings.home, RunDir(workshop.settings.runs_dir / "proved"))
     bundle = str(tmp_path / "bundle")
 
-    packed = CliRunner().invoke(app, ["pack", "proved", "--to", bundle])
-    verified = CliRunner().invoke(app, ["verify", bundle, "--replay", "2"])
+    packed = CliRunner().invoke(app, ["evidence", "pack", "proved", "--to", bundle])
+    verified = CliRunner().invoke(app, ["evidence", "verify", bundle, "--replay", "2"])
 
     assert packed.exit_code == 0, packed.output
     assert verified.exit_code == 0, verified.output
