@@ -12,7 +12,6 @@ from tunix_rt.core.dataset import DatasetManifest, DatasetSummary, SplitFile, su
 from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.core.trace import Trace, explain_validation_error, trace_id
-from tunix_rt.files import job_dirs
 from tunix_rt.files.dataset_dirs import (
     dataset_exists,
     dataset_keys,
@@ -23,6 +22,7 @@ from tunix_rt.files.dataset_dirs import (
     read_manifest,
     split_path,
 )
+from tunix_rt.files.job_dirs import JOB_RECIPE_FILE
 from tunix_rt.files.run_dirs import runs_using_dataset
 from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.shipped_datasets import ensure_shipped
@@ -139,7 +139,7 @@ def delete_dataset(settings: Settings, key: str) -> None:
     if not dataset_exists(settings.datasets_dir, key):
         read_manifest(settings.datasets_dir, key)  # raises: there is none
     begun = runs_using_dataset(settings.runs_dir, key)
-    submitted = runs_using_dataset(settings.jobs_dir, key, recipe_file=job_dirs.JOB_RECIPE_FILE)
+    submitted = runs_using_dataset(settings.jobs_dir, key, recipe_file=JOB_RECIPE_FILE)
     runs = sorted({*begun, *submitted})
     if runs:
         shown = ", ".join(runs[:_MAX_RUNS_SHOWN])

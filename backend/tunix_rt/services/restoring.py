@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Engine
-
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.backup import BackupManifest
 from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.db.dump import finish_loading, first_table_with_rows, has_tables, load_rows
-from tunix_rt.db.engine import open_engine, writing
+from tunix_rt.db.engine import Database, open_engine, writing
 from tunix_rt.db.migrate import upgrade
 from tunix_rt.db.schema import SCHEMA_HEAD
 from tunix_rt.files.archive import ArchiveReader, open_archive
@@ -54,9 +52,9 @@ def restore_backup(
         return archive.manifest
 
 
-def _load(engine: Engine, archive: ArchiveReader, staging: Path, home: Path) -> None:
+def _load(database: Database, archive: ArchiveReader, staging: Path, home: Path) -> None:
     manifest = archive.manifest
-    with writing(engine) as connection:
+    with writing(database) as connection:
         upgrade(connection, manifest.schema_revision)
         for name, table in manifest.tables.items():
             if load_rows(connection, name, archive.lines(name)) != table.num_rows:
@@ -99,10 +97,10 @@ def _refuse_used_home(home: Path) -> None:
         )
 
 
-def _refuse_used_database(engine: Engine, manifest: BackupManifest) -> None:
-    if not has_tables(engine):
+def _refuse_used_database(database: Database, manifest: BackupManifest) -> None:
+    if not has_tables(database):
         return
-    used = first_table_with_rows(engine)
+    used = first_table_with_rows(database)
     is_of_this_schema = manifest.schema_revision == SCHEMA_HEAD
     if used is None and is_of_this_schema:
         return
