@@ -14,6 +14,9 @@ from support.training import Workshop
 
 WAIT_S = 300
 
+# Slow: five processes that import torch; test_distributed.py covers two processes.
+pytestmark = pytest.mark.slow
+
 
 def run_torchrun(workshop: Workshop, output: str, *more: str) -> "subprocess.CompletedProcess[str]":
     """Train with two processes that torchrun starts."""
@@ -49,7 +52,6 @@ def wait_for_checkpoint(workshop: Workshop, output: str, children: list["subproc
         time.sleep(0.1)
 
 
-@pytest.mark.slow
 def test_a_run_goes_on_with_two_processes_and_then_with_one_again(workshop: Workshop) -> None:
     workshop.train("alone")
     workshop.train("changing", "training.num_steps=4")
@@ -66,7 +68,6 @@ def test_a_run_goes_on_with_two_processes_and_then_with_one_again(workshop: Work
     assert not (workshop.root / "changing-process-1" / "model").exists()
 
 
-@pytest.mark.slow
 def test_a_process_that_dies_ends_the_others_with_an_error(workshop: Workshop) -> None:
     with started_together(workshop, "dying", "--set", "training.num_steps=100000") as children:
         wait_for_checkpoint(workshop, "dying", children)
