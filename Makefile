@@ -6,7 +6,6 @@
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
-MARKERS ?= not slow
 # Node from this machine when it will do, else from PyPI into .venv, which comes first on the PATH.
 WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 NPM := cd frontend && $(WITH_NODE) npm
@@ -43,8 +42,8 @@ wheel-check: wheel ## install the wheel into an empty environment and run the de
 	cd dist/check && TUNIX_RT_HOME="$$PWD/home" bin/tunix-rt demo
 
 # A file's tests share trainings and servers, so one worker runs them all, in the order of tests/conftest.py.
-test: .venv/dev frontend/node_modules $(WEB) ## the tests; with MARKERS= the slow ones too
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q -m "$(MARKERS)" $(TEST_ARGS)
+test: .venv/dev frontend/node_modules $(WEB) ## the tests; SLOW=1 runs those marked slow too
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q $(if $(SLOW),,-m "not slow") $(TEST_ARGS)
 	$(NPM) test --silent
 	$(NPM) run --silent e2e
 

@@ -4,7 +4,6 @@ import gc
 import os
 import shutil
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import psycopg
 import pytest
 from fastapi.testclient import TestClient
 from support.apps import make_app
+from support.databases import TEMPLATE, Databases
 from support.postgres import postgres_server
 
 from tunix_rt.config.settings import Settings
@@ -47,13 +47,15 @@ COMPILED_PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
 # The longest files start first, so that no worker ends alone with one of them.
 LONGEST_FIRST = (
     "test_kill_training.py",
-    "test_every_key.py",
-    "test_generation_children.py",
-    "test_interrupts.py",
-    "test_kaggle_notebook.py",
     "test_demo.py",
     "test_fuzz_http.py",
+    "test_every_key.py",
+    "test_kaggle_notebook.py",
+    "test_generation_children.py",
+    "test_interrupts.py",
     "test_cli_process.py",
+    "test_train_together.py",
+    "test_distributed.py",
 )
 _made = pytest.StashKey[Path]()
 
@@ -112,11 +114,11 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """A real PostgreSQL server with a database `template` that has the schema."""
+    """A real PostgreSQL server with a template that has the schema."""
     with postgres_server() as url:
         with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
-            connection.execute("CREATE DATABASE template_store")
-        settings = Settings(home=Path("unused-home"), database_url=f"{url}/template_store")
+            connection.execute(f"CREATE DATABASE {TEMPLATE}")
+        settings = Settings(home=Path("unused-home"), database_url=f"{url}/{TEMPLATE}")
         _prepare(settings)
         yield url
 
@@ -137,22 +139,22 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def databases(postgres_url: str) -> Databases:
+    return Databases(postgres_url)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
     """Settings of an empty store, once per database."""
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     if request.param == "sqlite":
         shutil.copy(request.getfixturevalue("sqlite_template"), home / "tunix_rt.db")
-        return Settings(home=home)
-    return Settings(home=home, database_url=_fresh_database(request.getfixturevalue("postgres_url")))
-
-
-def _fresh_database(url: str) -> str:
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template_store')
-    return f"{url}/{name}"
+        yield Settings(home=home)
+        return
+    with request.getfixturevalue("databases").one() as url:
+        yield Settings(home=home, database_url=url)
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from tunix_rt.services.dataset_verifying import verify_dataset
 from tunix_rt.services.importing import ROWS_PER_TRANSACTION
 from tunix_rt.services.store import Store
 
-NUM_TRACES = 10_000
-NUM_KILLS = 3
+NUM_TRACES = 6_000
+NUM_KILLS = 2
 WAIT_S = 60
 KEY = "killed-v1"
 
