@@ -14,9 +14,6 @@ from support.training import Workshop
 
 WAIT_S = 300
 
-# Slow: five processes that import torch; test_distributed.py covers two processes.
-pytestmark = pytest.mark.slow
-
 
 def run_torchrun(workshop: Workshop, output: str, *more: str) -> "subprocess.CompletedProcess[str]":
     """Train with two processes that torchrun starts."""
@@ -52,6 +49,8 @@ def wait_for_checkpoint(workshop: Workshop, output: str, children: list["subproc
         time.sleep(0.1)
 
 
+# Slow: torchrun and two processes that import torch; test_distributed.py covers training with two processes.
+@pytest.mark.slow
 def test_a_run_goes_on_with_two_processes_and_then_with_one_again(workshop: Workshop) -> None:
     workshop.train("alone")
     workshop.train("changing", "training.num_steps=4")
