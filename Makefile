@@ -41,8 +41,9 @@ wheel-check: wheel ## install the wheel into an empty environment and run the de
 		"$$(ls dist/tunix_rt-*.whl)[jax]"
 	cd dist/check && TUNIX_RT_HOME="$$PWD/home" bin/tunix-rt demo
 
-test: .venv/dev frontend/node_modules $(WEB) ## run all tests
-	$(BIN)/python -m pytest -n 3 -q $(TEST_ARGS)
+# A file's tests share trainings and servers, so one worker runs them all, in the order of tests/conftest.py.
+test: .venv/dev frontend/node_modules $(WEB) ## run the tests; SLOW=1 includes those marked slow
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q $(if $(SLOW),,-m "not slow") $(TEST_ARGS)
 	$(NPM) test --silent
 	$(NPM) run --silent e2e
 

@@ -1,8 +1,9 @@
 """Fixtures: a store on each database, builders, golden files."""
 
+import gc
 import os
 import shutil
-import uuid
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import hypothesis
 import psycopg
 import pytest
 from fastapi.testclient import TestClient
+from support.apps import make_app
+from support.databases import TEMPLATE, Databases
 from support.postgres import postgres_server
 
-from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.home import Home, open_home
 
@@ -41,6 +43,53 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("tunix-rt")
 
 
+COMPILED_PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
+# The longest files start first, so that no worker ends alone with one of them.
+LONGEST_FIRST = (
+    "test_kill_training.py",
+    "test_demo.py",
+    "test_fuzz_http.py",
+    "test_every_key.py",
+    "test_kaggle_notebook.py",
+    "test_generation_children.py",
+    "test_interrupts.py",
+    "test_cli_process.py",
+    "test_train_together.py",
+    "test_distributed.py",
+)
+_made = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers and children share the programs that JAX has compiled in this session.
+
+    The variables are read when JAX is imported. The workers of pytest-xdist inherit them.
+    """
+    if COMPILED_PROGRAMS in os.environ:
+        return
+    config.stash[_made] = Path(tempfile.mkdtemp(prefix="tunix-rt-programs-"))
+    os.environ[COMPILED_PROGRAMS] = str(config.stash[_made])
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _made in config.stash:
+        shutil.rmtree(config.stash[_made], ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage seldom, and not in what lives as long as the session: it took a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
 
@@ -65,11 +114,11 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """A real PostgreSQL server with a database `template` that has the schema."""
+    """A real PostgreSQL server with a template that has the schema."""
     with postgres_server() as url:
         with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
-            connection.execute("CREATE DATABASE template_store")
-        settings = Settings(home=Path("unused-home"), database_url=f"{url}/template_store")
+            connection.execute(f"CREATE DATABASE {TEMPLATE}")
+        settings = Settings(home=Path("unused-home"), database_url=f"{url}/{TEMPLATE}")
         _prepare(settings)
         yield url
 
@@ -90,22 +139,22 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def databases(postgres_url: str) -> Databases:
+    return Databases(postgres_url)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
     """Settings of an empty store, once per database."""
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     if request.param == "sqlite":
         shutil.copy(request.getfixturevalue("sqlite_template"), home / "tunix_rt.db")
-        return Settings(home=home)
-    return Settings(home=home, database_url=_fresh_database(request.getfixturevalue("postgres_url")))
-
-
-def _fresh_database(url: str) -> str:
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template_store')
-    return f"{url}/{name}"
+        yield Settings(home=home)
+        return
+    with request.getfixturevalue("databases").one() as url:
+        yield Settings(home=home, database_url=url)
 
 
 @pytest.fixture
@@ -119,5 +168,5 @@ def store(settings: Settings) -> Iterator[Home]:
 @pytest.fixture
 def client(store: Home) -> Iterator[TestClient]:
     """HTTP to an app over an empty store, once per database."""
-    with TestClient(create_app(store)) as started:
+    with TestClient(make_app(store)) as started:
         yield started

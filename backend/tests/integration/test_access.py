@@ -12,10 +12,11 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.websockets import WebSocketDisconnect
+from support.apps import make_app
 from support.http import body, error_of
 
 from tunix_rt.api.access import KNOWN_FOR_S, OPEN_PATHS, Access, access_to
-from tunix_rt.api.app import ROUTERS, create_app
+from tunix_rt.api.app import ROUTERS
 from tunix_rt.api.auth_failures import MAX_FAILURES
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.access import SCOPES, Scope, allows, needed_scope
@@ -31,7 +32,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def client_of(store: Home, access: Access) -> TestClient:
-    return TestClient(create_app(store, access), base_url=BASE_URL)
+    return TestClient(make_app(store, access), base_url=BASE_URL)
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 from fastapi.testclient import TestClient
+from support.apps import make_app
 
-from tunix_rt.api.app import create_app
 from tunix_rt.core.doctor import Diagnosis
 from tunix_rt.services.home import Home
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis
@@ -28,7 +28,7 @@ def test_the_machine_is_examined_once_until_somebody_wants_it_fresh(store: Home)
         examinations.append(MACHINE)
         return MACHINE
 
-    app = create_app(store)
+    app = make_app(store)
     app.state.doctor = KeptDiagnosis(examine)
     http = TestClient(app)
     first = http.get("/api/doctor").json()

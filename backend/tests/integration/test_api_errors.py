@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from support.apps import make_app
 from support.http import ERROR_KEYS, body, error_of
 
-from tunix_rt.api.app import create_app
 from tunix_rt.api.errors import ANY_REQUEST, STATUS_OF, status_of
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import MissingExtraError, TunixRTError
@@ -22,7 +22,7 @@ JSON = {"content-type": "application/json"}
 @pytest.fixture
 def app(tmp_path: Path, sqlite_template: Path) -> Iterator[FastAPI]:
     opened = open_home(Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}"))
-    yield create_app(opened)
+    yield make_app(opened)
     opened.close()
 
 

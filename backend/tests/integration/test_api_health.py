@@ -8,12 +8,12 @@ from pathlib import Path
 import psycopg
 import pytest
 from fastapi.testclient import TestClient
+from support.apps import make_app
 from support.builders import make_item
 from support.http import body, error_of
 from support.postgres import postgres_server
 
 from tunix_rt import __version__
-from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import StorageError
 from tunix_rt.db.traces import TraceRepository
@@ -32,7 +32,7 @@ def test_a_postgresql_server_that_is_gone_is_the_reason_for_503(tmp_path: Path) 
         url = server.enter_context(postgres_server())
         opened = open_home(Settings(home=tmp_path, database_url=f"{url}/postgres"))
         closing.callback(opened.close)
-        http = TestClient(create_app(opened), raise_server_exceptions=False)
+        http = TestClient(make_app(opened), raise_server_exceptions=False)
         assert http.get("/api/health").status_code == 200
         server.close()
         for response in (
@@ -47,7 +47,7 @@ def test_a_postgresql_server_that_is_gone_is_the_reason_for_503(tmp_path: Path) 
 
 def test_a_connection_that_postgresql_closed_is_replaced(postgres_url: str, tmp_path: Path) -> None:
     opened = open_home(Settings(home=tmp_path, database_url=f"{postgres_url}/template_store"))
-    http = TestClient(create_app(opened))
+    http = TestClient(make_app(opened))
     assert http.get("/api/health").status_code == 200
     with psycopg.connect(f"{postgres_url}/postgres", autocommit=True) as connection:
         connection.execute(
@@ -78,7 +78,7 @@ def put_a_directory(file: Path) -> None:
 def test_a_sqlite_file_that_is_gone_under_the_server_is_the_reason_for_503(
     sqlite: Home, damage: Callable[[Path], None]
 ) -> None:
-    http = TestClient(create_app(sqlite))
+    http = TestClient(make_app(sqlite))
     assert http.get("/api/health").status_code == 200
     damage(sqlite.settings.home_dir / "tunix_rt.db")
     error = error_of(http.get("/api/health"), 503)
@@ -100,6 +100,6 @@ def test_pages_that_are_damaged_are_not_a_bug_of_ours(sqlite: Home) -> None:
     with (sqlite.settings.home_dir / "tunix_rt.db").open("r+b") as file:
         file.seek(3 * 4096)
         file.write(b"\xff" * 10 * 4096)
-    http = TestClient(create_app(open_home(sqlite.settings)))
+    http = TestClient(make_app(open_home(sqlite.settings)))
     error = error_of(http.post("/api/traces", json=body()), 503)
     assert "malformed" in error["detail"]

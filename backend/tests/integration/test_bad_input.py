@@ -10,11 +10,11 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
+from support.apps import make_app
 from support.datasets import sums
 from support.encoders import write_tokenizer
 from support.http import body, error_of
 
-from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.db.traces import TraceRepository
@@ -69,7 +69,7 @@ def http(home: Path, outside: Path) -> Iterator[TestClient]:
     TraceRepository(store.database).add_many([(row.trace(), row.canonical) for row in rows])
     build_from_store(store, DatasetSpec(dataset_name="demo", splits={"train": 1.0}))
     (home / "datasets" / "linked-v1").symlink_to(outside, target_is_directory=True)
-    with TestClient(create_app(store)) as started:
+    with TestClient(make_app(store)) as started:
         yield started
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from support.children import environment, run_program
+from support.children import environment, run_here, run_program
 from support.queued_runs import claimed, make_worker, queued
 
 from tunix_rt.config.settings import Settings
@@ -94,7 +94,7 @@ def test_a_home_that_cannot_be_made_is_a_problem(tmp_path: Path, fakes: Path) ->
 
 
 def test_flags_of_parity_without_parity_are_refused(tmp_path: Path) -> None:
-    done = run_program("doctor", "--steps", "3", settings=Settings(home=tmp_path))
+    done = run_here("doctor", "--steps", "3", settings=Settings(home=tmp_path))
     assert done.returncode == 2
     assert "Add --parity RECIPE" in done.stderr
 

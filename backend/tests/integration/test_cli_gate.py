@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.children import run_program
+from support.children import run_here
 from support.evaluations import make_evaluation, make_predictions, write_evaluation
 from typer.testing import CliRunner
 
@@ -59,7 +59,7 @@ def test_a_ci_gates_directories_alone_by_the_exit_code(
     settings = Settings(home=evaluated / "home")
     for file in ("request.json", "items.jsonl"):
         (evaluated / "old" / file).unlink()  # the record and its predictions are enough
-    done = run_program("gate", evaluated / name, "--baseline", evaluated / "old", settings=settings)
+    done = run_here("gate", evaluated / name, "--baseline", evaluated / "old", settings=settings)
     assert done.returncode == exit_code, done.stderr
     assert expected in done.stdout + done.stderr
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.builders import make_trace
-from support.children import PROGRAM, environment, run_program, start_program
+from support.children import PROGRAM, environment, run_here, run_program, start_program
 from support.stores import apple_lines
 
 from tunix_rt import __version__
@@ -64,7 +64,7 @@ def test_linting_a_file_needs_no_database_and_makes_no_home(tmp_path: Path, file
 
 
 def test_linting_standard_input_reports_lines_that_hold_no_trace(settings: Settings) -> None:
-    done = run_program("traces", "lint", "-", "--json", settings=settings, stdin=f"{RIGHT}\nnonsense\n")
+    done = run_here("traces", "lint", "-", "--json", settings=settings, stdin=f"{RIGHT}\nnonsense\n")
     assert done.returncode == 3
     good, bad = (json.loads(line) for line in done.stdout.splitlines())
     assert (good["line"], bad["line"], bad["score"]) == (1, 2, None)
@@ -74,7 +74,7 @@ def test_linting_standard_input_reports_lines_that_hold_no_trace(settings: Setti
 
 @pytest.mark.parametrize(("threshold", "exit_code"), [("never", 0), ("warning", 1), ("error", 1)])
 def test_a_failed_verdict_exits_1(settings: Settings, file: Path, threshold: str, exit_code: int) -> None:
-    done = run_program("traces", "lint", file, "--fail-on", threshold, settings=settings)
+    done = run_here("traces", "lint", file, "--fail-on", threshold, settings=settings)
     assert (done.returncode, done.stderr) == (exit_code, "")
 
 
@@ -82,7 +82,7 @@ def test_an_error_goes_to_standard_error_with_its_next_step(settings: Settings) 
     done = run_program("traces", "import", "no-such-file.jsonl", settings=settings)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: There is no file no-such-file.jsonl.\nnext:  Check the path.\n"
-    as_json = run_program("traces", "import", "no-such-file.jsonl", "--json", settings=settings)
+    as_json = run_here("traces", "import", "no-such-file.jsonl", "--json", settings=settings)
     assert (as_json.returncode, as_json.stdout) == (2, "")
     assert json.loads(as_json.stderr) == {
         "detail": "There is no file no-such-file.jsonl.",
@@ -104,7 +104,7 @@ def test_an_error_goes_to_standard_error_with_its_next_step(settings: Settings) 
     ],
 )
 def test_a_usage_error_exits_2_and_says_why(settings: Settings, arguments: list[str], said: str) -> None:
-    done = run_program(*arguments, settings=settings)
+    done = run_here(*arguments, settings=settings)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -124,7 +124,7 @@ def test_a_usage_error_exits_2_and_says_why(settings: Settings, arguments: list[
 def test_an_unusable_environment_is_an_error_with_a_next_step(
     settings: Settings, environ: dict[str, str]
 ) -> None:
-    done = run_program("traces", "list", settings=settings, **environ)
+    done = run_here("traces", "list", settings=settings, **environ)
     assert done.returncode in (1, 2)
     assert done.stderr.startswith("error: ")
     assert "\nnext:  " in done.stderr
@@ -170,7 +170,7 @@ def test_a_log_that_nobody_takes_does_not_end_the_work(settings: Settings, tmp_p
         json.dumps({"question": "2 + 3?", "answer": "2 + 3 = <<2+3=5>>5\n#### 5"}), encoding="utf-8"
     )
     command = ["traces", "import", str(file)]
-    assert "annotations" in run_program(*command, settings=settings).stderr
+    assert "annotations" in run_here(*command, settings=settings).stderr
     reading, gone = os.pipe()
     os.close(reading)
     with Path("/dev/full").open("w") as full, os.fdopen(gone, "w") as nobody:
@@ -243,10 +243,9 @@ def test_the_program_names_its_version() -> None:
         ("tunix_rt.api.app", ACCELERATORS),
         ("tunix_rt.cli.main", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "tokenizers"]),
         (
-            "tunix_rt.config.recipe_loading",
+            "tunix_rt.config.recipe_loading, tunix_rt.config.settings",
             [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"],
         ),
-        ("tunix_rt.config.settings", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"]),
     ],
 )
 def test_importing_a_module_loads_nothing_heavy(module: str, forbidden: list[str]) -> None:

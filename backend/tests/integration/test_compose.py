@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx2 as httpx
 import psycopg
-import pytest
 from sqlalchemy import create_engine
 from support.children import free_port
 from support.compose import DEADLINE_S, ROOT, Translation, compose_file, composed, dockerfile_line
@@ -66,7 +65,6 @@ def test_the_image_gets_what_it_copies_and_runs_what_is_installed() -> None:
     assert project["readme"] in copied
 
 
-@pytest.mark.slow
 def test_the_composed_service_trains_over_http_and_writes_no_secret_down(
     postgres_url: str, tmp_path: Path
 ) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
+from support.apps import make_app
 from support.builders import make_trace
 from support.datasets import ALL_IN_TRAIN, add, jsonl, sums
 
-from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.trace import Trace
 from tunix_rt.services.home import open_home
@@ -22,7 +22,7 @@ from tunix_rt.services.home import open_home
 def client(tmp_path: Path) -> Iterator[TestClient]:
     opened = open_home(Settings(home=tmp_path / "home"))
     add(opened, sums(20))
-    with TestClient(create_app(opened)) as started:
+    with TestClient(make_app(opened)) as started:
         yield started
 
 

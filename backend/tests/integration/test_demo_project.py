@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from support.apps import make_app
 from support.http import error_of
 
-from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.core.errors import ConflictError
 from tunix_rt.services.demo_project import DemoProject, DemoState
@@ -84,7 +84,7 @@ def test_it_ends_with_the_server(lasting: DemoProject) -> None:
 
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 def test_the_demo_is_made_over_http(store: Home) -> None:
-    app = create_app(store)
+    app = make_app(store)
     app.state.demo = project(store.settings, LASTS)
     with TestClient(app) as http:
         assert http.get("/api/demo").json() == {"status": "none"}

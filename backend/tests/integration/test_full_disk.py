@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.children import PROGRAM, environment, run_program
+from support.children import PROGRAM, environment, run_here
 from support.small_disk import small_disk_in
 from support.stores import apple_lines, assert_consistent
 
@@ -75,7 +75,7 @@ def test_an_import_without_room_keeps_what_was_there(
     size = (settings.home_dir / "tunix_rt.db").stat().st_size
     run_starved(settings, size + room_kib * KIB, "traces", "import", file)
     assert NUM_BEFORE <= assert_consistent(settings, lines) < NUM_TRACES
-    assert run_program("traces", "import", file, settings=settings).returncode == 0
+    assert run_here("traces", "import", file, settings=settings).returncode == 0
     assert assert_consistent(settings, lines) == NUM_TRACES
 
 
@@ -86,7 +86,7 @@ def test_a_build_without_room_leaves_no_dataset(tmp_path: Path, lines: list[str]
     run_starved(settings, max_kib * KIB, "data", "build", "--name", "full")
     assert dataset_keys(settings.datasets_dir) == []
     assert not list(settings.datasets_dir.glob(".building-*"))
-    assert run_program("data", "build", "--name", "full", settings=settings).returncode == 0
+    assert run_here("data", "build", "--name", "full", settings=settings).returncode == 0
     assert verify_dataset(settings.datasets_dir, "full-v1").intact
 
 
@@ -101,7 +101,7 @@ def test_an_export_without_room_keeps_the_old_file(tmp_path: Path, lines: list[s
     run_starved(settings, 32 * KIB, *export)
     assert target.read_text() == "the export of last week"
     assert list(target.parent.iterdir()) == [target]
-    assert run_program(*export, settings=settings).returncode == 0
+    assert run_here(*export, settings=settings).returncode == 0
 
 
 def test_generating_without_room_leaves_no_file(tmp_path: Path) -> None:
@@ -128,10 +128,10 @@ def test_a_disk_that_fills_up_loses_nothing(small_disk: Path, file: Path, lines:
         (0, ("data", "build", "--name", "full")),
     ):
         fill(small_disk, ballast, leave=leave_kib * KIB)
-        assert_says_what_to_do(run_program(*command, settings=settings))
+        assert_says_what_to_do(run_here(*command, settings=settings))
         ballast.unlink()
     assert NUM_BEFORE <= assert_consistent(settings, lines) < NUM_TRACES
-    assert run_program("data", "build", "--name", "full", settings=settings).returncode == 0
+    assert run_here("data", "build", "--name", "full", settings=settings).returncode == 0
     assert verify_dataset(settings.datasets_dir, "full-v1").intact
 
 

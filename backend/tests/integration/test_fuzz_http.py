@@ -15,13 +15,13 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from support.apps import make_app
 from support.datasets import sums
 from support.evaluated_runs import store_answers, write_run
 from support.evaluations import NOON
 from support.evidence_runs import RUN, packed
 from support.sweeps import make_spec
 
-from tunix_rt.api.app import create_app
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.evaluation.comparison import Baseline
 from tunix_rt.core.trace import TEXT_PATTERN
@@ -80,7 +80,10 @@ def known(store: Home) -> dict[str, dict[str, str]]:
     }
 
 
-@pytest.mark.slow
+# Slow on SQLite: the routes are the same, and PostgreSQL refuses more texts.
+@pytest.mark.parametrize(
+    "settings", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"], indirect=True
+)
 @pytest.mark.parametrize(
     "tag",
     [
@@ -106,7 +109,6 @@ def test_no_request_breaks_a_route_or_its_description(
         fuzz(operation, known[tag])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("tag", ["live runs", "run files"])
 def test_no_request_breaks_a_route_that_reads_files(
@@ -116,7 +118,6 @@ def test_no_request_breaks_a_route_that_reads_files(
         fuzz(operation, known[tag])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 def test_no_request_breaks_evidence(store: Home) -> None:
     packed(store.settings.home_dir, store.settings.evidence_dir / RUN)
@@ -124,7 +125,6 @@ def test_no_request_breaks_evidence(store: Home) -> None:
         fuzz(operation, {"evidence_id": RUN, "run_id": RUN, "path": "evidence.html"})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 def test_no_request_breaks_a_sweep(store: Home, known: dict[str, dict[str, str]]) -> None:
     for operation in operations_of(store, "tuning"):
@@ -137,7 +137,7 @@ def _created_sweep(store: Home, dataset_key: str) -> str:
 
 def operations_of(store: Home, tag: str) -> Iterator[APIOperation]:
     """The operations of a resource; those that delete what the others need come last."""
-    app = create_app(store)
+    app = make_app(store)
     app.openapi_schema = without_text_bounds(app.openapi())
     schema = from_asgi("/openapi.json", app)
     found = [result.ok() for result in schema.get_all_operations()]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.children import environment, run_program, start_program
+from support.children import environment, run_here, start_program
 from support.stores import apple_lines, assert_consistent, num_stored
 
 from tunix_rt.config.settings import Settings
@@ -18,12 +18,10 @@ from tunix_rt.services.dataset_verifying import verify_dataset
 from tunix_rt.services.home import Home
 from tunix_rt.services.importing import ROWS_PER_TRANSACTION
 
-NUM_TRACES = 10_000
-NUM_KILLS = 3
+NUM_TRACES = 6_000
+NUM_KILLS = 2
 WAIT_S = 60
 KEY = "killed-v1"
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +60,7 @@ def test_a_killed_import_is_completed_by_running_it_again(
         num_now = assert_consistent(settings, lines)
         assert num_now > num_before or num_now == NUM_TRACES
         num_before = num_now
-    done = run_program("traces", "import", file, settings=settings)
+    done = run_here("traces", "import", file, settings=settings)
     assert (done.returncode, done.stderr) == (0, "")
     assert assert_consistent(settings, lines) == NUM_TRACES
 
@@ -90,7 +88,7 @@ def test_a_killed_build_shows_no_half_dataset_and_the_next_one_cleans_up(
         else:
             assert was_killed
             assert leftovers(datasets_dir)
-    done = run_program("data", "build", "--name", "killed", settings=settings)
+    done = run_here("data", "build", "--name", "killed", settings=settings)
     assert done.returncode == 0, done.stderr
     assert leftovers(datasets_dir) == []
     verdict = verify_dataset(datasets_dir, KEY)

@@ -3,7 +3,6 @@
 import time
 from pathlib import Path
 
-import pytest
 from support.children import environment, start_program
 from support.models import plain_model, sqlite_home
 
@@ -16,8 +15,6 @@ from tunix_rt.services.registry.verifying import verify_versions
 
 NUM_FILES = 1_000
 WAIT_S = 60
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_killed_registration_leaves_nothing_half_and_is_completed(

@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 import pytest
 import uvicorn
+from support.apps import make_app
 from support.model_starts import ChildStarts
 from support.run_dirs import finished_run
 
-from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.home import open_home
 from tunix_rt.services.serving.pool import ModelPool
@@ -28,7 +28,7 @@ def url(tmp_path: Path, sqlite_template: Path) -> Iterator[str]:
     """A server whose one model is the child of `support.model_child`."""
     settings = Settings(home=tmp_path, database_url=f"sqlite:///{sqlite_template}")
     finished_run(settings.runs_dir / "a")
-    app = create_app(open_home(settings))
+    app = make_app(open_home(settings))
     app.state.models = ModelPool(settings, ChildStarts())
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     with socket.create_server(("127.0.0.1", 0)) as listening:

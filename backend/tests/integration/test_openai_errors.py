@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from support.apps import make_app
 
 from tunix_rt.api.access import Access
-from tunix_rt.api.app import create_app
 from tunix_rt.config.settings import Settings
 from tunix_rt.services.home import Home, open_home
 
@@ -44,7 +44,7 @@ def a_request(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Home) -> None:
-    http = http_to(create_app(sqlite_store))
+    http = http_to(make_app(sqlite_store))
     assert error_of(http.post(CHAT, json=a_request()), 404)["code"] == "not-found"
     assert error_of(http.get("/v1/nowhere"), 404)["type"] == "invalid_request_error"
     assert error_of(http.get(CHAT), 405)["code"] == "method-not-allowed"
@@ -55,12 +55,12 @@ def test_a_refusal_of_any_layer_has_the_shape(sqlite_store: Home) -> None:
 
 
 def test_a_missing_token_is_an_authentication_error(sqlite_store: Home) -> None:
-    http = http_to(create_app(sqlite_store, Access(requires_token=True)))
+    http = http_to(make_app(sqlite_store, Access(requires_token=True)))
     assert error_of(http.post(CHAT, json=a_request()), 401)["type"] == "authentication_error"
 
 
 def test_elsewhere_errors_keep_our_shape(sqlite_store: Home) -> None:
-    response = http_to(create_app(sqlite_store)).get("/api/nowhere")
+    response = http_to(make_app(sqlite_store)).get("/api/nowhere")
     assert response.json().keys() == {"detail", "next_step", "code"}
 
 
@@ -77,9 +77,9 @@ def test_elsewhere_errors_keep_our_shape(sqlite_store: Home) -> None:
 )
 def test_a_message_that_no_model_here_reads_is_refused(sqlite_store: Home, message: dict[str, Any]) -> None:
     body = json.dumps(a_request(messages=[message]))
-    response = http_to(create_app(sqlite_store)).post(CHAT, content=body, headers=JSON)
+    response = http_to(make_app(sqlite_store)).post(CHAT, content=body, headers=JSON)
     error_of(response, 422)
 
 
 def test_without_models_the_list_is_empty(sqlite_store: Home) -> None:
-    assert http_to(create_app(sqlite_store)).get("/v1/models").json() == {"object": "list", "data": []}
+    assert http_to(make_app(sqlite_store)).get("/v1/models").json() == {"object": "list", "data": []}

@@ -55,10 +55,15 @@ def executor(cluster: Cluster, office: Office) -> Iterator[RayExecutor]:
         yield joined
 
 
+# Slow: a cluster of three raylets; unit/test_ray_replicas.py and unit/worker cover the executor without one.
+on_a_cluster = pytest.mark.slow
+
+
 def is_gone(pid: int) -> bool:
     return process_start(pid) is None
 
 
+@on_a_cluster
 def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint_elsewhere_and_comes_back_whole(
     executor: RayExecutor, office: Office, cluster: Cluster
 ) -> None:
@@ -88,6 +93,7 @@ def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint_elsewhere_and_come
     assert not list(CheckpointMirror(str(office.settings.checkpoint_url), "moved").complete())
 
 
+@on_a_cluster
 def test_a_run_that_is_told_to_stop_saves_first(executor: RayExecutor, office: Office) -> None:
     job = office.job("stopped", "-S", "-c", WAITS_TO_BE_STOPPED)
     with closing(executor.start(job)) as child:
@@ -98,6 +104,7 @@ def test_a_run_that_is_told_to_stop_saves_first(executor: RayExecutor, office: O
     assert job.job_dir.output.read_text().endswith("ready\nsaved\n")
 
 
+@on_a_cluster
 def test_a_run_for_which_there_is_no_room_waits_and_can_be_stopped(
     executor: RayExecutor, office: Office
 ) -> None:
@@ -116,6 +123,7 @@ def test_a_run_for_which_there_is_no_room_waits_and_can_be_stopped(
         child.close()
 
 
+@on_a_cluster
 def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_again(
     executor: RayExecutor, cluster: Cluster, office: Office
 ) -> None:
@@ -142,6 +150,7 @@ def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_agai
     in_the_end(lambda: is_gone(pids[1]))
 
 
+@on_a_cluster
 def test_a_demand_that_no_node_can_meet_is_named(executor: RayExecutor, office: Office) -> None:
     wide = RECIPE + "sharding: {data: 1, fsdp: 4, tensor: 2}\n"
     job = replace(office.job("greedy", "-c", "", recipe=wide), device="gpu")

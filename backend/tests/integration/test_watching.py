@@ -11,10 +11,10 @@ import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import update
+from support.apps import make_app
 from support.queued_runs import NOON, claimed, make_worker, queued
 from support.tasks import queued_task
 
-from tunix_rt.api.app import create_app
 from tunix_rt.config.logs import JsonLines, TextLines, request_id
 from tunix_rt.config.settings import Settings
 from tunix_rt.db.engine import writing
@@ -97,11 +97,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
 
 @pytest.fixture(scope="module")
 def http(shared: Home) -> TestClient:
-    return TestClient(create_app(shared))
+    return TestClient(make_app(shared))
 
 
 def test_metrics_measure_requests_by_the_template_of_their_route(shared: Home) -> None:
-    client = TestClient(create_app(shared))
+    client = TestClient(make_app(shared))
     for number in range(3):
         client.get(f"/api/traces/{number}")
     client.get("/nowhere/42")
@@ -126,7 +126,7 @@ def test_figures_are_read_once_a_second_at_most(store: Home) -> None:
 
 def test_metrics_without_a_database_say_so_and_go_on(tmp_path: Path) -> None:
     store = open_home(Settings(home=tmp_path))
-    http = TestClient(create_app(store))
+    http = TestClient(make_app(store))
     store.close()
     (tmp_path / "tunix_rt.db").unlink()
     figures = scraped(http)
@@ -158,7 +158,7 @@ def test_any_other_request_id_is_replaced(http: TestClient, sent: str | bytes) -
 
 
 def test_even_a_bug_is_answered_with_its_request_id(shared: Home) -> None:
-    app = create_app(shared)
+    app = make_app(shared)
 
     @app.get("/bug")
     def bug() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from support.apps import make_app
 from support.http import error_of
 
 from tunix_rt.api.access import TOKEN_COOKIE, Access
-from tunix_rt.api.app import create_app
 from tunix_rt.api.web import WebApp
 from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.services.home import Home
@@ -92,11 +92,11 @@ def test_an_app_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
 def test_another_build_of_the_app_can_be_served(store: Home, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("another build")
     other = replace(store, settings=store.settings.model_copy(update={"web_dir": tmp_path}))
-    assert TestClient(create_app(other)).get("/").text == "another build"
+    assert TestClient(make_app(other)).get("/").text == "another build"
 
 
 def guarded(store: Home) -> TestClient:
-    return TestClient(create_app(store, Access()), base_url="https://localhost")
+    return TestClient(make_app(store, Access()), base_url="https://localhost")
 
 
 def test_the_app_is_handed_out_without_a_token_and_its_data_is_not(store: Home) -> None:
@@ -133,13 +133,13 @@ def test_a_cookie_that_has_ended_does_not_hide_the_page(store: Home) -> None:
 
 
 def test_on_loopback_a_key_that_is_no_token_of_ours_is_not_kept(store: Home) -> None:
-    http = TestClient(create_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
+    http = TestClient(make_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
     passed = http.post("/api/session", headers={"authorization": "Bearer sk-anything"})
     assert passed.json() == {"scope": "admin"}
     assert "set-cookie" not in passed.headers
 
 
 def test_on_loopback_a_cookie_of_another_server_is_passed_over(store: Home) -> None:
-    http = TestClient(create_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
+    http = TestClient(make_app(store, Access(requires_token=False)), base_url="http://127.0.0.1:8000")
     http.cookies.set(TOKEN_COOKIE, "trt_00000000_other")
     assert http.get("/api/session").json() == {"scope": "admin"}

@@ -1,15 +1,20 @@
-"""The program itself, in child processes: commands and a live server."""
+"""The program itself: commands in child processes or in this one, and a live server."""
 
+import io
 import os
+import runpy
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from tunix_rt.cli.main import main
 from tunix_rt.config.settings import Settings
 
 PROGRAM = [sys.executable, "-m", "tunix_rt.cli"]
@@ -39,6 +44,52 @@ def run_program(
         encoding="utf-8",
         timeout=120,
     )
+
+
+def run_here(
+    *arguments: str | Path, settings: Settings | None = None, stdin: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    """What `run_program` returns, without a child: for tests of a command rather than of its process."""
+    return _run_here(main, ["tunix-rt", *map(str, arguments)], environment(settings, **more), stdin)
+
+
+def run_script_here(
+    script: Path, *arguments: str | Path, environ: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a script that starts one of our commands, without a child."""
+    command = [str(script), *map(str, arguments)]
+    return _run_here(lambda: runpy.run_path(str(script), run_name="__main__"), command, environ)
+
+
+def _run_here(
+    entry: Callable[[], object], command: list[str], environ: Mapping[str, str], stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ.keys() - environ.keys():
+            patch.delenv(name)
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        for name, value in {
+            "argv": command,
+            "stdin": io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"),
+            "stdout": out,
+            "stderr": err,
+            "excepthook": sys.excepthook,
+        }.items():
+            patch.setattr(sys, name, value)
+        try:
+            entry()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    stdout, stderr = (_written_to(stream) for stream in (out, err))
+    return subprocess.CompletedProcess(command, code, stdout, stderr)
+
+
+def _written_to(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
 def start_program(

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tunix_rt.api.app import create_app
+from support.apps import make_app
 from tunix_rt.cli.eval_launcher import eval_generate_command
 from tunix_rt.cli.launchers import training_command
 from tunix_rt.cli.main import app
@@ -126,7 +126,7 @@ def request(command: str) -> tuple[int, str]:
     asked = _request_of(shlex.split(command)[1:])
     store = open_home(Settings())
     try:
-        with TestClient(create_app(store), base_url="http://127.0.0.1:8000") as client:
+        with TestClient(make_app(store), base_url="http://127.0.0.1:8000") as client:
             answer = client.request(**asked)
             return answer.status_code, answer.text
     finally:

@@ -92,8 +92,16 @@ def find_binaries() -> Path:
 
 
 def _start(binaries: Path, directory: Path, port: int, user: str | None) -> subprocess.Popen[bytes]:
-    # fsync off: the data is thrown away, and the tests are not about the disk.
-    options = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off"}
+    # The data is thrown away, and the tests are not about the disk. Vacuum would visit each test's database.
+    options = {
+        "listen_addresses": "127.0.0.1",
+        "unix_socket_directories": "",
+        "fsync": "off",
+        "full_page_writes": "off",
+        "wal_level": "minimal",
+        "max_wal_senders": "0",
+        "autovacuum": "off",
+    }
     command = [str(binaries / "postgres"), "-D", str(directory / "data"), "-p", str(port)]
     for name, value in options.items():
         command += ["-c", f"{name}={value}"]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from support.children import environment, run_program, start_program
 from support.datasets import build, sums
 from tunix_rt.config.recipe_loading import load_recipe
@@ -55,10 +53,9 @@ class Listener:
 
 @dataclass(frozen=True)
 class Workshop:
-    """A home with a dataset and a recipe, and compiled programs that every run here shares."""
+    """A home with a dataset and a recipe."""
 
     root: Path
-    compiled: Path
     engine: EngineName = "jax"
 
     @property
@@ -99,21 +96,11 @@ class Workshop:
             return TorchEngine()
         from tunix_rt.engines.jax.train import JaxEngine
 
-        _share_compiled_programs(self.compiled)
         return JaxEngine()
-
-    @property
-    def _shared(self) -> dict[str, str]:
-        return {
-            "JAX_COMPILATION_CACHE_DIR": str(self.compiled),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-            "OMP_NUM_THREADS": "1",
-        }
 
     def environment(self, **more: str) -> dict[str, str]:
         """What children see."""
-        return environment(self.settings, **self._shared, **more)
+        return environment(self.settings, OMP_NUM_THREADS="1", **more)
 
     def command(self, output: str, *more: str) -> list[str]:
         where = ["--engine", self.engine, "--device", "cpu", "--output", str(self.root / output)]
@@ -125,7 +112,9 @@ class Workshop:
 
     def run_child(self, output: str, *more: str, **environ: str) -> "subprocess.CompletedProcess[str]":
         """Train in a child, to its end."""
-        return run_program(*self.command(output, *more), settings=self.settings, **self._shared, **environ)
+        return run_program(
+            *self.command(output, *more), settings=self.settings, OMP_NUM_THREADS="1", **environ
+        )
 
     def metrics(self, output: str) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl without what the clock decides."""
@@ -152,16 +141,10 @@ class Workshop:
         return sorted(int(name) for name in names if name.isdecimal())
 
 
-def make_workshop(root: Path, compiled: Path, engine: EngineName = "jax") -> Workshop:
+def make_workshop(root: Path, engine: EngineName = "jax") -> Workshop:
     """A workshop with 48 sums in its dataset, a quarter of them for validation."""
     root.mkdir(parents=True, exist_ok=True)
     build(root / "home", sums(48), splits={"train": 0.75, "validation": 0.25})
-    workshop = Workshop(root, compiled, engine)
+    workshop = Workshop(root, engine)
     workshop.recipe.write_text(RECIPE, encoding="utf-8")
     return workshop
-
-
-def _share_compiled_programs(directory: Path) -> None:
-    jax.config.update("jax_compilation_cache_dir", str(directory))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

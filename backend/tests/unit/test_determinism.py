@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
-from support.children import run_program
+from support.children import run_here
 
 from tunix_rt.core.determinism import DeterminismReport, RepeatedRun
 from tunix_rt.core.doctor import Platform
@@ -87,6 +87,6 @@ def test_bfloat16_weights_are_compared_without_a_library_that_knows_them(tmp_pat
     ],
 )
 def test_flags_that_do_not_belong_together_are_refused(arguments: list[str], words: str) -> None:
-    done = run_program("doctor", *arguments)
+    done = run_here("doctor", *arguments)
     assert done.returncode == 2
     assert words in done.stderr

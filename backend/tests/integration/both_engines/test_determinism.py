@@ -11,9 +11,11 @@ from support.training import make_workshop
 from tunix_rt.engines.installed import has_nvidia_gpu, has_tpu
 
 
+# Slow: four trainings in child processes; tests/unit/test_determinism.py covers the comparison.
+@pytest.mark.slow
 @pytest.mark.skipif(has_nvidia_gpu() or has_tpu(), reason="accelerators are measured by hand")
 def test_both_engines_repeat_a_run_bit_for_bit_on_the_cpu(tmp_path: Path) -> None:
-    workshop = make_workshop(tmp_path / "workshop", tmp_path / "compiled")
+    workshop = make_workshop(tmp_path / "workshop")
     done = subprocess.run(
         [*PROGRAM, "doctor", "--determinism", str(workshop.recipe), "--steps", "2", "--json"],
         env=workshop.environment(),

@@ -1,15 +1,26 @@
 """Whatever a step draws or keeps, a resumed run ends as an unbroken one, to the bit."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 from support.training import Workshop
 
 from tunix_rt.core.errors import InvalidInputError
 
-ONLY_STEPS = ("eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=null")
+ONLY_STEPS = (
+    "eval.every_steps=null",
+    "eval.max_batches=null",
+    "output.save_every_steps=2",
+)
 CASES = {
-    "dropout": ("training.mode=lora", "lora.rank=4", "lora.dropout=0.2"),
-    "rounding": ("training.precision.weights=bfloat16", "training.precision.stochastic_rounding=true"),
-    "moments": ("training.precision.optimizer_state=bfloat16", "training.gradient_accumulation_steps=2"),
+    "adapters": ("training.mode=qlora", "quantization.format=int8", "lora.rank=4", "lora.dropout=0.2"),
+    "rounding-and-moments": (
+        "training.precision.weights=bfloat16",
+        "training.precision.stochastic_rounding=true",
+        "training.precision.optimizer_state=bfloat16",
+        "training.gradient_accumulation_steps=2",
+    ),
     "adafactor": ("training.optimizer=adafactor", "training.precision.compute=bfloat16"),
 }
 
@@ -17,10 +28,13 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_whatever_a_step_draws_or_keeps_goes_on_exactly(workshop: Workshop, case: str) -> None:
     resumed, unbroken = f"resumed-{case}", f"unbroken-{case}"
-    short = (*CASES[case], *ONLY_STEPS)
-    workshop.train(resumed, *short, "training.num_steps=2")
-    workshop.train(resumed, *short, "training.num_steps=4", resume_from="latest")
-    workshop.train(unbroken, *short, "training.num_steps=4")
+    short = (*CASES[case], *ONLY_STEPS, "training.num_steps=4")
+    workshop.train(unbroken, *short)
+    run = Path(shutil.copytree(workshop.root / unbroken, workshop.root / resumed))
+    shutil.rmtree(run / "model")
+    shutil.rmtree(run / "checkpoints" / "4")
+    workshop.train(resumed, *short, resume_from="latest")
+    assert [event["details"] for event in workshop.events(resumed, "resumed")] == [{"step": 2}]
     assert exported(workshop, resumed) == exported(workshop, unbroken)
     assert workshop.metrics(resumed) == workshop.metrics(unbroken)
 

@@ -1,6 +1,7 @@
 """A signal, or no time left: the step is finished, the state saved, and the run goes on as if unbroken."""
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from support.training import Listener, Workshop
 
+from tunix_rt.core.run_record import RunManifest
 from tunix_rt.engines.records import Progress
 
 
@@ -55,23 +57,26 @@ def unbroken(workshop: Workshop) -> str:
     return "unbroken"
 
 
-@pytest.mark.parametrize(
-    ("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
-def test_a_signal_finishes_the_step_saves_and_can_be_resumed(
-    workshop: Workshop, unbroken: str, number: signal.Signals, exit_code: int
-) -> None:
-    name = f"stopped-by-{number.name}"
-    manifest = workshop.train(name, view=Interrupting(number, after="step 5/12"))
+def assert_stopped_and_saved(workshop: Workshop, name: str, manifest: RunManifest, exit_code: int) -> None:
     assert (manifest.status, manifest.exit_code) == ("cancelled", exit_code)
     assert manifest.figures is not None
     last_step = manifest.figures.num_steps
     assert 5 <= last_step < 12
     assert workshop.kept_steps(name)[-1] == last_step == workshop.metrics(name)[-1]["step"]
     assert not (workshop.root / name / "model").exists()
-    assert workshop.train(name, resume_from="latest").status == "succeeded"
-    assert workshop.weights(name) == workshop.weights(unbroken)
-    assert workshop.metrics(name) == workshop.metrics(unbroken)
+
+
+def test_a_signal_finishes_the_step_saves_and_can_be_resumed(workshop: Workshop, unbroken: str) -> None:
+    manifest = workshop.train("stopped", view=Interrupting(signal.SIGINT, after="step 5/12"))
+    assert_stopped_and_saved(workshop, "stopped", manifest, 130)
+    assert workshop.train("stopped", resume_from="latest").status == "succeeded"
+    assert workshop.weights("stopped") == workshop.weights(unbroken)
+    assert workshop.metrics("stopped") == workshop.metrics(unbroken)
+
+
+def test_sigterm_stops_a_run_as_ctrl_c_does(workshop: Workshop) -> None:
+    manifest = workshop.train("terminated", view=Interrupting(signal.SIGTERM, after="step 5/12"))
+    assert_stopped_and_saved(workshop, "terminated", manifest, 143)
 
 
 def test_under_nohup_a_closed_terminal_is_no_reason_to_stop(workshop: Workshop) -> None:
@@ -87,14 +92,13 @@ def test_a_terminal_that_closes_says_so_twice(workshop: Workshop) -> None:
             super().show_line(text)
 
     manifest = workshop.train("twice", view=Twice(signal.SIGHUP, after="step 5/12"))
-    assert (manifest.status, manifest.exit_code) == ("cancelled", 129)
+    assert_stopped_and_saved(workshop, "twice", manifest, 129)
 
 
 def test_a_signal_before_the_first_step_ends_the_run_at_once(workshop: Workshop) -> None:
     manifest = workshop.train("early", view=Interrupting(signal.SIGINT, after="model "))
     assert (manifest.status, manifest.exit_code) == ("cancelled", 130)
     assert workshop.metrics("early") == []
-    assert workshop.train("early", resume_from="latest").status == "succeeded"
 
 
 def test_a_run_that_is_out_of_time_saves_says_so_and_can_be_resumed(
@@ -120,12 +124,12 @@ def test_a_run_without_any_time_can_be_resumed_from_the_start(workshop: Workshop
     assert workshop.train("no-time", resume_from="latest").status == "succeeded"
 
 
-def test_a_finished_run_is_exported_however_late_it_is(workshop: Workshop) -> None:
-    workshop.train("finished")
+def test_a_finished_run_is_exported_however_late_it_is(workshop: Workshop, unbroken: str) -> None:
+    shutil.copytree(workshop.root / unbroken, workshop.root / "finished")
     assert workshop.train("finished", resume_from="latest", stop_after_s=0.0).status == "succeeded"
 
 
 def test_the_handlers_of_before_are_back_after_a_run(workshop: Workshop) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    workshop.train("handlers")
+    workshop.train("handlers", "training.num_steps=1", "training.warmup_steps=0")
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

@@ -113,20 +113,6 @@ def test_a_run_with_only_damaged_checkpoints_says_so(workshop: Workshop, copy: s
         workshop.train(copy, resume_from="latest")
 
 
-def exported(workshop: Workshop, output: str) -> bytes:
-    [weights] = (workshop.root / output / "model").glob("*.safetensors")
-    return weights.read_bytes()
-
-
-def test_adapters_on_quantised_weights_go_on_exactly(workshop: Workshop) -> None:
-    qlora = ("training.mode=qlora", "quantization.format=int8")
-    workshop.train("adapters", *qlora, HALF)
-    workshop.train("adapters", *qlora, resume_from="latest")
-    workshop.train("adapters-unbroken", *qlora)
-    assert exported(workshop, "adapters") == exported(workshop, "adapters-unbroken")
-    assert workshop.metrics("adapters") == workshop.metrics("adapters-unbroken")
-
-
 def test_a_run_of_the_other_engine_is_refused_and_nothing_of_it_is_touched(
     workshop: Workshop, half: str
 ) -> None:

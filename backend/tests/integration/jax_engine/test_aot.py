@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.children import environment, run_program, start_program
+from support.children import environment, run_here, start_program
 from support.recipes import make_recipe
 
 from tunix_rt.config.recipe_loading import load_recipe
@@ -34,14 +34,14 @@ def home(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path / "home")
 
 
-def plan_in_child(settings: Settings, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
-    done = run_program("plan", *arguments, "--json", settings=settings)
+def plan_as_json(settings: Settings, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    done = run_here("plan", *arguments, "--json", settings=settings)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
 
 
 def test_the_tpu_compiler_refuses_the_seeds_step_and_the_second_answer_is_kept(home: Settings) -> None:
-    code, plan = plan_in_child(home, SEED, "--on", "v5e-8")
+    code, plan = plan_as_json(home, SEED, "--on", "v5e-8")
     assert (code, plan["fits"], plan["source"]) == (1, False, "compiled")
     assert plan["per_device_bytes"] == pytest.approx(28.0 * GIB, rel=0.03)
     assert plan["limit_bytes"] == 15.75 * GIB
@@ -62,6 +62,17 @@ def cached_plan(settings: Settings, recipe: Path) -> Plan:
     return plan_recipe(settings, load_recipe(recipe).recipe, find_target("v5e-8"), PlanOptions(), progress)
 
 
+def test_a_small_model_fits_on_every_chip_of_the_tpu(home: Settings) -> None:
+    recipe = make_recipe("tiny-gemma", **{"data.row_length": 128, "training.batch_size": 8})
+    options = PlanOptions(session_seconds=9 * 3600)
+    plan = plan_recipe(home, recipe, find_target("v5e-8"), options, PlanProgress())
+    assert (plan.fits, plan.source, plan.num_devices) == (True, "compiled", 8)
+    assert 0 < plan.per_device_bytes < GIB
+    assert plan.fits_session is True
+    assert plan.fixes == ()
+
+
+# Slow: compiling two billion parameters for a TPU takes a minute of CPU time.
 @pytest.mark.slow
 def test_our_full_fine_tune_of_the_same_model_fits_below_four_gib_a_chip(home: Settings) -> None:
     recipe = load_recipe(CONFIGS / "submission_tpu.yaml").recipe

@@ -15,7 +15,7 @@ import json, shutil, sys
 from pathlib import Path
 from support.training import Workshop
 
-workshop = Workshop(Path(sys.argv[1]), Path(sys.argv[2]))
+workshop = Workshop(Path(sys.argv[1]))
 sets = ["training.batch_size=8", "eval.every_steps=null", "eval.max_batches=null"]
 workshop.train("eight", *sets, "training.num_steps=2")
 for count in (1, 2):
@@ -24,6 +24,9 @@ for count in (1, 2):
     workshop.train(name, *sets, "training.num_steps=4", f"sharding.fsdp={count}", resume_from="latest")
 print(json.dumps({name: workshop.metrics(name) for name in ("eight", "on-1", "on-2")}))
 """
+
+# Slow: three trainings on eight simulated devices; test_train_together.py resumes on fewer processes.
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,7 @@ def metrics(workshop: Workshop) -> Any:
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(workshop.root), str(workshop.compiled)],
+        [sys.executable, "-c", CHILD, str(workshop.root)],
         env=os.environ | flags,
         capture_output=True,
         text=True,

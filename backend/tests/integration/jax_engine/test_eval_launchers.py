@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.children import run_script_here
 from support.evaluating import Exam, make_exam
 from support.training import Workshop
 
@@ -73,7 +74,9 @@ def test_what_cannot_be_asked_is_refused(
     exam: Exam, flags: tuple[str, ...], exit_code: int, message: str
 ) -> None:
     output = exam.workshop.root / "refused"
-    done = launch(exam, "eval_generate.py", "--eval-set", exam.evalset, "--output", output, *flags)
+    given = ("--eval-set", exam.evalset, "--output", output, *flags)
+    environ = exam.workshop.environment(COLUMNS="200")
+    done = run_script_here(ROOT / "training" / "eval_generate.py", *given, environ=environ)
     assert done.returncode == exit_code, done.stderr
     assert message in done.stderr
     assert "\nnext:  " in done.stderr

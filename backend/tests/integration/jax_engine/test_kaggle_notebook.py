@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from support.children import environment, run_program
+from support.children import environment, run_here
 from support.notebooks import written_notebook
 
 from tunix_rt.config.settings import Settings
@@ -67,7 +67,7 @@ def test_a_passing_run_goes_through_every_cell_and_leaves_evidence_that_holds(
     manifest = json.loads((tmp_path / "runs" / "full" / "run_manifest.json").read_bytes())
     assert (manifest["status"], manifest["recipe"]) == ("succeeded", "smoke_tiny")
     assert (tmp_path / "evidence" / "model" / "model.safetensors").is_file()
-    verified = run_program("evidence", "verify", tmp_path / "evidence", settings=home_of(tmp_path))
+    verified = run_here("evidence", "verify", tmp_path / "evidence", settings=home_of(tmp_path))
     assert verified.returncode == 0, verified.stdout
 
 
@@ -93,13 +93,13 @@ def test_a_failing_run_stops_the_notebook_at_its_cell_with_the_reason(
     assert failure["code"] == "diverged"
     assert failure["detail"] in said
     report = ("evidence", "pack", tmp_path / "runs" / "full", "--failure-report", "--to", tmp_path / "report")
-    packed = run_program(*report, settings=home_of(tmp_path))
+    packed = run_here(*report, settings=home_of(tmp_path))
     assert packed.returncode == 0, packed.stderr
     assert json.loads((tmp_path / "report" / "evidence.json").read_bytes())["kind"] == "failure-report"
 
 
 def test_a_machine_without_the_promised_tpu_ends_the_preflight_with_its_code(tmp_path: Path) -> None:
-    done = run_program("kaggle", "preflight", "submission_tpu", "--json", settings=home_of(tmp_path))
+    done = run_here("kaggle", "preflight", "submission_tpu", "--json", settings=home_of(tmp_path))
     assert done.returncode == 4
     (check,) = json.loads(done.stdout)["checks"]
     assert (check["name"], check["passed"]) == ("devices", False)

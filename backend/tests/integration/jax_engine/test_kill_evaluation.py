@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.children import run_program, start_program
+from support.children import run_here, start_program
 from support.evaluating import Exam, make_exam
 from support.small_disk import small_disk_in
 from support.training import Workshop
@@ -17,8 +17,6 @@ from support.training import Workshop
 NUM_ITEMS = 40
 NUM_KILLS = 2
 WAIT_S = 120
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +31,7 @@ def command(exam: Exam, output: Path, *more: str) -> list[str | Path]:
 
 
 def run(exam: Exam, output: Path, *more: str) -> "subprocess.CompletedProcess[str]":
-    environ = exam.workshop.environment()
-    shared = {name: environ[name] for name in environ if name.startswith("JAX_")}
-    return run_program(*command(exam, output, *more), settings=exam.settings, **shared)
+    return run_here(*command(exam, output, *more), settings=exam.settings)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.children import run_script_here
 from support.training import Workshop
 
 from tunix_rt.core.trace import canonical_json
@@ -88,11 +89,17 @@ def test_a_file_of_traces_can_be_trained_on_and_resumed(workshop: Workshop, tmp_
     ],
 )
 def test_what_cannot_be_done_is_refused(
-    workshop: Workshop, flags: tuple[str, ...], exit_code: int, message: str
+    workshop: Workshop,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: tuple[str, ...],
+    exit_code: int,
+    message: str,
 ) -> None:
     data = () if "--data" in flags else ("--dataset", "demo-v1")
     given = ("--config", workshop.recipe, "--output", workshop.root / "refused", *data)
-    done = launch(workshop, "train_jax.py", *given, *flags)
+    monkeypatch.chdir(ROOT)
+    script, environ = Path("training/train_jax.py"), workshop.environment(COLUMNS="200")
+    done = run_script_here(script, *given, *flags, environ=environ)
     assert done.returncode == exit_code, done.stderr
     assert message in done.stderr
     assert "\nnext:  " in done.stderr

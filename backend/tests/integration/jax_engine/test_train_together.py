@@ -29,7 +29,6 @@ def train_together(workshop: Workshop, output: str, *more: str) -> None:
             child.wait()
 
 
-@pytest.mark.slow
 def test_two_processes_train_as_one_and_go_on_alone(workshop: Workshop) -> None:
     workshop.train("alone")
     train_together(workshop, "together", "--set", "training.num_steps=4")

@@ -1,6 +1,4 @@
-"""A place to train tiny models in with the torch engine, one a module."""
-
-from pathlib import Path
+"""A home to train tiny models in with the torch engine, one per module."""
 
 import pytest
 from support.training import Workshop, make_workshop
@@ -8,5 +6,4 @@ from support.training import Workshop, make_workshop
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    root: Path = tmp_path_factory.mktemp("workshop")
-    return make_workshop(root, root / "compiled", engine="torch")
+    return make_workshop(tmp_path_factory.mktemp("workshop"), "torch")

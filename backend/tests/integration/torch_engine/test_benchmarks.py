@@ -26,6 +26,7 @@ def run_benchmark(name: str, *arguments: str) -> "subprocess.CompletedProcess[st
     )
 
 
+# Slow: each run of a benchmark takes 15 s of CPU time.
 @pytest.mark.slow
 def test_the_grid_is_measured_on_a_tiny_model_and_not_twice(tmp_path: Path) -> None:
     grid = tmp_path / "grid.json"
@@ -46,6 +47,7 @@ def test_the_grid_is_measured_on_a_tiny_model_and_not_twice(tmp_path: Path) -> N
     assert run_benchmark(*command).stdout == ""
 
 
+# Slow, as the test before.
 @pytest.mark.slow
 def test_a_training_is_measured_on_a_tiny_model_with_another_recipe(tmp_path: Path) -> None:
     table = tmp_path / "table.json"

@@ -49,6 +49,7 @@ def wait_for_checkpoint(workshop: Workshop, output: str, children: list["subproc
         time.sleep(0.1)
 
 
+# Slow: torchrun and two processes that import torch; test_distributed.py covers training with two processes.
 @pytest.mark.slow
 def test_a_run_goes_on_with_two_processes_and_then_with_one_again(workshop: Workshop) -> None:
     workshop.train("alone")
@@ -66,7 +67,6 @@ def test_a_run_goes_on_with_two_processes_and_then_with_one_again(workshop: Work
     assert not (workshop.root / "changing-process-1" / "model").exists()
 
 
-@pytest.mark.slow
 def test_a_process_that_dies_ends_the_others_with_an_error(workshop: Workshop) -> None:
     with started_together(workshop, "dying", "--set", "training.num_steps=100000") as children:
         wait_for_checkpoint(workshop, "dying", children)

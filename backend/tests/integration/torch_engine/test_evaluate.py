@@ -16,7 +16,7 @@ from tunix_rt.core.errors import ConflictError
 def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     """A model that the torch engine has trained, and sums to ask it."""
     root = tmp_path_factory.mktemp("workshop")
-    workshop = make_workshop(root, root / "compiled-programs", "torch")
+    workshop = make_workshop(root, "torch")
     workshop.train("runs/trained")
     return make_exam(workshop)
 

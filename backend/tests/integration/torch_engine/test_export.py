@@ -30,7 +30,7 @@ LORA = ("training.mode=lora", "lora.rank=4", "lora.targets=[q, v, o, down]")
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     root = tmp_path_factory.mktemp("workshop")
-    made = make_workshop(root, root / "compiled", "torch")
+    made = make_workshop(root, "torch")
     for name in ("tiny-gemma", "tiny-qwen3"):
         write_base(name, root / name)
     return made

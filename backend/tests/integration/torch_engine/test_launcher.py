@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.children import run_program
+from support.children import run_here, run_script_here
 from support.training import DATASET, Listener, Workshop, make_workshop
 
 from tunix_rt.engines.installed import has_nvidia_gpu
@@ -17,7 +17,7 @@ SCRIPT = ROOT / "training_pt" / "train.py"
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    return make_workshop(tmp_path_factory.mktemp("workshop"), tmp_path_factory.mktemp("compiled"), "torch")
+    return make_workshop(tmp_path_factory.mktemp("workshop"), "torch")
 
 
 def launch(workshop: Workshop, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
@@ -58,7 +58,7 @@ def test_the_seeds_command_trains_with_torch_and_auto_goes_on_with_it(workshop: 
     assert (output / "log.txt").read_text().splitlines()[0] == "engine torch: --engine torch"
 
     longer = ("--output", output, "--device", "cpu", "--resume", "--set", "training.num_steps=3", "--json")
-    done = run_program("train", workshop.recipe, *longer, settings=workshop.settings, OMP_NUM_THREADS="1")
+    done = run_here("train", workshop.recipe, *longer, settings=workshop.settings, OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stderr
     assert "engine torch: the run that goes on was made with it" in done.stderr
     assert json.loads(done.stdout)["figures"]["num_steps"] == 3
@@ -87,7 +87,8 @@ def test_a_tokenizer_without_padding_and_chat_template_gets_a_named_one(workshop
 @pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")
 def test_a_gpu_that_is_not_there_is_never_replaced_by_the_cpu(workshop: Workshop) -> None:
     output = workshop.root / "nowhere"
-    done = launch(workshop, "--config", workshop.recipe, "--output", output, "--device", "cuda")
+    flags = ("--config", workshop.recipe, "--output", output, "--device", "cuda")
+    done = run_script_here(SCRIPT, *flags, environ=workshop.environment(COLUMNS="200"))
     assert done.returncode == 4
     assert "error: " in done.stderr
     assert "--device cpu" in done.stderr

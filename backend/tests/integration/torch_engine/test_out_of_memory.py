@@ -19,7 +19,7 @@ ENDLESS_ROWS = ("data.row_length=1048576", "training.batch_size=2", "training.at
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     root = tmp_path_factory.mktemp("workshop")
-    return make_workshop(root, root / "compiled", "torch")
+    return make_workshop(root, "torch")
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.children import PROGRAM, run_program
+from support.children import PROGRAM, run_here
 from support.training import Workshop, make_workshop
 
 from tunix_rt.core.parity import ParityCertificate
@@ -13,9 +13,11 @@ from tunix_rt.core.parity import ParityCertificate
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    return make_workshop(tmp_path_factory.mktemp("workshop"), tmp_path_factory.mktemp("compiled"))
+    return make_workshop(tmp_path_factory.mktemp("workshop"))
 
 
+# Slow: 20 steps of each engine in child processes; test_parity_steps.py compares the engines step by step.
+@pytest.mark.slow
 def test_a_certificate_of_a_lora_recipe_is_printed_and_kept(workshop: Workshop) -> None:
     changes = ("--set", "training.mode=lora", "--set", "training.schedule=cosine")
     done = subprocess.run(
@@ -43,7 +45,7 @@ def test_a_certificate_of_a_lora_recipe_is_printed_and_kept(workshop: Workshop) 
 
 
 def test_a_dataset_that_does_not_exist_is_refused_at_once(workshop: Workshop) -> None:
-    done = run_program(
+    done = run_here(
         "doctor", "--parity", workshop.recipe, "--dataset", "nothing-v1", settings=workshop.settings
     )
     assert done.returncode == 2

@@ -40,10 +40,9 @@ def active_worker(store: Home) -> tuple[str, int] | None:
     return found[0] if found else None
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not HAS_PROC, reason="the engine is found through /proc")
 def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
-    workshop = make_workshop(tmp_path, tmp_path / "compiled")
+    workshop = make_workshop(tmp_path)
     with closing(open_home(workshop.settings)) as store:
         run_id = submitted(store, workshop)
         run_dir, job_dir = RunDir(store.settings.runs_dir / run_id), JobDir(store.settings.jobs_dir / run_id)
@@ -70,7 +69,7 @@ def test_a_real_run_survives_the_death_of_its_engine(tmp_path: Path) -> None:
 
 
 def test_the_worker_beside_a_server_is_replaced_when_it_dies_and_leaves_with_it(tmp_path: Path) -> None:
-    workshop = make_workshop(tmp_path, tmp_path / "compiled")
+    workshop = make_workshop(tmp_path)
     environ = environment(workshop.settings, **QUICK)
     with closing(open_home(workshop.settings)) as store:
         run_id = submitted(store, workshop)
