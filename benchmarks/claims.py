@@ -23,12 +23,12 @@ from sqlalchemy import insert
 from support.postgres import postgres_server
 from support.queued_runs import ANY_SLOT, NOON, new_run
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.db.engine import writing
+from tunix_rt.base.db.engine import writing
+from tunix_rt.base.db.schema import runs
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.db.run_rows import queued_row
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.schema import runs
-from tunix_rt.services.home import open_home
 
 MIN_CLAIMS_PER_S = 200.0
 NUM_PRIORITIES = 5

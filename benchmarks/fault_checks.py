@@ -5,11 +5,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tunix_rt.base.files.jsonl import read_json_lines
+from tunix_rt.base.home import Home
 from tunix_rt.core.run_record import RunManifest, RunStatus
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir, read_json_lines
-from tunix_rt.services.home import Home
+from tunix_rt.files.run_dirs import RunDir
 
 Problems = list[str]
 NUM_STEPS = 12

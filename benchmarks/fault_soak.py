@@ -27,15 +27,15 @@ from support.engine_processes import doubled_runs, engines_alive
 from support.postgres import PostgresServer, restartable_postgres
 
 from benchmarks.fault_checks import NUM_STEPS, losses_of, problems_of
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, StorageError
+from tunix_rt.base.errors import ConflictError, StorageError
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.runs.submitting import submit
 from tunix_rt.worker.processes import is_gone
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
+from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import validate_recipe
 from tunix_rt.core.targets import GIB, known_target
@@ -27,7 +28,6 @@ from tunix_rt.engines.planning.torch_calibration import (
     torch_calibration,
 )
 from tunix_rt.engines.planning.torch_components import estimate_torch_components
-from tunix_rt.files.atomic import write_json_atomically
 
 GRID = Path(__file__).parent / "results" / "torch_grid.json"
 MEASURED = "peak_allocated_bytes"

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from tunix_rt.base.assets import shipped_traces
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.batching import Batches, BatchSettings
 from tunix_rt.engines.encoding import PARTS, EncodedExample
 from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.models import resolve_model
-from tunix_rt.files.assets import shipped_traces
 
 MODEL = "google/gemma-2b"
 NUM_SAMPLES = 550

@@ -18,7 +18,7 @@ import httpx2 as httpx
 from benchmarks.http_load import MIX, a_request, fill, server_cpu_s
 from benchmarks.open_loop import ask_at_rate
 from benchmarks.store import environment, server, settle
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 
 NUM_REQUESTS = 400
 """In a batch: the clock of processor time counts in hundredths of a second."""

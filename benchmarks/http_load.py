@@ -26,12 +26,12 @@ from support.queued_runs import new_run
 
 from benchmarks.open_loop import Answer, ask_at_rate
 from benchmarks.store import environment, server, settle
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.db.engine import writing
+from tunix_rt.base.db.schema import run_events, runs
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.run_record import RunFigures
-from tunix_rt.db.engine import writing
 from tunix_rt.db.run_rows import queued_row
-from tunix_rt.db.schema import run_events, runs
-from tunix_rt.services.home import open_home
 
 MAX_P99_MS = 50.0
 NUM_CONNECTIONS = 64

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tunix_rt.base.statistics import wilson_share
 from tunix_rt.core.corruption import KINDS, NothingToCorruptError, corrupt
 from tunix_rt.core.formats.gsm8k import trace_from_gsm8k, without_annotations
-from tunix_rt.core.linting import lint_trace
-from tunix_rt.core.statistics import wilson_share
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.trace import Trace
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -25,9 +25,9 @@ from typing import Any
 
 from benchmarks.engine_steps import Device, open_step
 from benchmarks.gpu_training import CASES, MODEL, figures, padded, samples
+from tunix_rt.base.errors import TunixRTError
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import resolve_recipe
-from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.batching import Batches, BatchSettings
 from tunix_rt.engines.encoding import EncodedExample
 from tunix_rt.engines.flops import model_flops

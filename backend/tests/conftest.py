@@ -15,8 +15,8 @@ from support.apps import make_app
 from support.databases import TEMPLATE, Databases
 from support.postgres import postgres_server
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.services.home import Home, open_home
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -124,8 +124,8 @@ def postgres_url() -> Iterator[str]:
 
 
 def _prepare(settings: Settings) -> None:
-    from tunix_rt.db.engine import open_engine
-    from tunix_rt.db.migrate import ensure_schema
+    from tunix_rt.base.db.engine import open_engine
+    from tunix_rt.base.db.migrate import ensure_schema
 
     engine = open_engine(settings.resolved_database_url)
     ensure_schema(engine)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from tunix_rt.base.assets import ASSETS_DIR, TRACES_FILE, shipped_traces
+from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.core.evalset import EvalItem, item_json
 from tunix_rt.core.generation.demo_arithmetic import (
     DEMO_DATASET,
@@ -20,8 +22,6 @@ from tunix_rt.core.generation.demo_arithmetic import (
 from tunix_rt.core.generation.family import Category
 from tunix_rt.core.generation.generate import FAMILIES, generate
 from tunix_rt.core.trace import Trace, canonical_json
-from tunix_rt.files.assets import ASSETS_DIR, TRACES_FILE, shipped_traces
-from tunix_rt.files.atomic import write_atomically
 
 DEV_DATASET = "dev-reasoning-v2"
 DEV_SEED = 42

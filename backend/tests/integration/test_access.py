@@ -18,10 +18,10 @@ from support.http import body, error_of
 from tunix_rt.api.access import KNOWN_FOR_S, OPEN_PATHS, Access, access_to
 from tunix_rt.api.app import ROUTERS
 from tunix_rt.api.auth_failures import MAX_FAILURES
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.access import SCOPES, Scope, allows, needed_scope
 from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.tokens import create_token, revoke_token
 
 BASE_URL = "http://127.0.0.1:8000"

@@ -12,7 +12,7 @@ from support.children import LiveServer, live_server
 from support.http import body, error_of
 
 from tunix_rt.api.limits import LINGER_BYTES
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 
 JSON = {"content-type": "application/json"}
 MIB = 1024 * 1024

@@ -4,8 +4,8 @@ import pytest
 from fastapi.testclient import TestClient
 from support.apps import make_app
 
+from tunix_rt.base.home import Home
 from tunix_rt.core.doctor import Diagnosis
-from tunix_rt.services.home import Home
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis
 
 MACHINE = Diagnosis(

@@ -11,10 +11,10 @@ from fastapi.testclient import TestClient
 from support.apps import make_app
 from support.http import ERROR_KEYS, body, error_of
 
-from tunix_rt.api.errors import ANY_REQUEST, STATUS_OF, status_of
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import MissingExtraError, TunixRTError
-from tunix_rt.services.home import open_home
+from tunix_rt.base.errors import MissingExtraError, TunixRTError
+from tunix_rt.base.home import open_home
+from tunix_rt.base.http.errors import ANY_REQUEST, STATUS_OF, status_of
+from tunix_rt.base.settings import Settings
 
 JSON = {"content-type": "application/json"}
 
@@ -41,7 +41,7 @@ def with_meta(text: str) -> bytes:
 
 
 def test_every_error_class_has_a_status_of_its_own() -> None:
-    ours = [kind for kind in error_classes() if kind.__module__ == "tunix_rt.core.errors"]
+    ours = [kind for kind in error_classes() if kind.__module__ == "tunix_rt.base.errors"]
     assert set(ours) == STATUS_OF.keys()
 
 

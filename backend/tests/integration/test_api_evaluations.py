@@ -8,11 +8,11 @@ from fastapi.testclient import TestClient
 from support.evaluations import NOON, make_evaluation, make_prediction, make_predictions, write_evaluation
 from support.http import error_of
 
+from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.comparison import Baseline
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.services.home import Home
 
 
 def add(store: Home, name: str = "model-a", verdicts: str = "110?", **values: Any) -> Evaluation:

@@ -11,7 +11,7 @@ from support.evidence_runs import RUN, evaluated_run, trained_run
 from support.http import error_of
 from support.models import sqlite_home
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 from tunix_rt.services.evidence.verifying import verify_evidence
 
 EVIDENCE = "/api/evidence"

@@ -14,10 +14,10 @@ from support.http import body, error_of
 from support.postgres import postgres_server
 
 from tunix_rt import __version__
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.home import Home, open_home
 
 
 def test_a_working_server_names_its_version_and_database(client: TestClient, store: Home) -> None:

@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from support.http import error_of
 from support.models import registered, sqlite_home, succeeded_run
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.home import Home
 
 MODELS = "/api/models"
 

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from support.http import error_of
 from support.submitting import SMALL_RECIPE, build_demo
 
-from tunix_rt.services.home import Home
+from tunix_rt.base.home import Home
 
 # No rows are kept: one database is enough.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)

@@ -13,9 +13,9 @@ from support.live_runs import WrittenRun
 from support.queued_runs import queued
 from support.run_dirs import finished_run
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.home import Home
 
 RUN = "/api/tunix/runs/run-1"
 NOT_ITS_FILES = [

@@ -14,8 +14,8 @@ from support.jobs import wait_for
 from support.live_runs import Viewer, WrittenRun
 from support.sse import messages_of
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.services.home import Home
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 
 LOGS = "/api/tunix/runs/run-1/logs"
 STREAM = "/api/tunix/runs/run-1/stream"

@@ -10,11 +10,11 @@ from support.http import error_of
 from support.queued_runs import ANY_SLOT, claimed, make_worker, queued
 from support.submitting import SMALL_RECIPE, build_demo
 
+from tunix_rt.base.files.yaml_text import parse_yaml
+from tunix_rt.base.home import Home
 from tunix_rt.config.recipe_loading import resolve_recipe
-from tunix_rt.config.yaml_text import parse_yaml
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.home import Home
 
 RUNS = "/api/tunix/runs"
 

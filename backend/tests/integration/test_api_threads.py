@@ -6,7 +6,7 @@ import threading
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
 
-from tunix_rt.api.threads import MAX_READS, ThreadedRoute, threaded
+from tunix_rt.base.http.routing import MAX_READS, ThreadedRoute, threaded
 
 
 def test_a_route_runs_in_a_thread_and_is_described_as_it_was_written() -> None:

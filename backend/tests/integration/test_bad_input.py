@@ -15,11 +15,11 @@ from support.datasets import sums
 from support.encoders import write_tokenizer
 from support.http import body, error_of
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.home import open_home
 
 OUTSIDE = "what another user wrote"
 TRICKS = [

@@ -11,14 +11,14 @@ from typing import Any
 from support import claim_child
 from support.queued_runs import ANY_SLOT, NOON, claimed, kinds, queued
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.db.engine import writing
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.engine import writing
 from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.home import Home, open_home
 
 
 def taken(store: Home, *slots: Slot) -> str | None:

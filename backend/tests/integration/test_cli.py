@@ -8,10 +8,10 @@ import pytest
 from support.builders import make_trace
 from typer.testing import CliRunner, Result
 
+from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import TunixRTError
-from tunix_rt.core.linting import LINTER_VERSION
+from tunix_rt.core.linting.findings import LINTER_VERSION
 from tunix_rt.core.trace import canonical_json
 
 NOBODY = "01234567-89ab-8def-8123-456789abcdef"

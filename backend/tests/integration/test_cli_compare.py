@@ -8,8 +8,8 @@ import pytest
 from support.evaluations import make_prediction, make_predictions, write_evaluation
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import TunixRTError
 from tunix_rt.cli.main import app
-from tunix_rt.core.errors import TunixRTError
 
 
 def run(*arguments: str | Path, exit_code: int = 0) -> str:

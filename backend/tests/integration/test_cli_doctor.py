@@ -11,13 +11,13 @@ import pytest
 from support.children import environment, run_here, run_program
 from support.queued_runs import claimed, make_worker, queued
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.engines.installed import has_nvidia_gpu
 from tunix_rt.engines.probing import probe
 from tunix_rt.services.doctor import examine
 from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
-from tunix_rt.services.home import Home
 
 _REPORT_MODULES = """
 import json, sys

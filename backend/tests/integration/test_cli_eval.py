@@ -10,9 +10,9 @@ from support.evaluation_starts import sum_generation, sum_items, write_evalset
 from support.evaluations import write_evaluation
 from typer.testing import CliRunner, Result
 
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.evaluation.record import Evaluation
 

@@ -11,8 +11,8 @@ import pytest
 from support.evidence_runs import RUN, evaluated_run, trained_run
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import DataError, TunixRTError
 from tunix_rt.cli.main import app
-from tunix_rt.core.errors import DataError, TunixRTError
 from tunix_rt.services.evidence.schemas import TYPES
 
 ROOT = Path(__file__).parents[3]

@@ -8,9 +8,10 @@ from support.children import run_here
 from support.evaluations import make_evaluation, make_predictions, write_evaluation
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import NotFoundError, TunixRTError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import NotFoundError, TunixRTError
 from tunix_rt.core.evaluation.comparison import GateRule
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.evals.gating import RuleChanges
@@ -21,7 +22,6 @@ from tunix_rt.services.gating import (
     newest_successor,
     set_baseline,
 )
-from tunix_rt.services.home import Home
 
 
 def run(*arguments: str | Path, exit_code: int = 0) -> str:

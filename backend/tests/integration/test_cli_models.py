@@ -9,9 +9,9 @@ import pytest
 from support.models import plain_model, sqlite_home, succeeded_run
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import ConflictError, InvalidInputError, TunixRTError
+from tunix_rt.base.home import Home, open_home
 from tunix_rt.cli.main import app
-from tunix_rt.core.errors import ConflictError, InvalidInputError, TunixRTError
-from tunix_rt.services.home import Home, open_home
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from support.children import PROGRAM, environment, run_here, run_program, start_
 from support.stores import apple_lines
 
 from tunix_rt import __version__
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import Trace, canonical_json
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.home import open_home
 
 WRONG = canonical_json(make_trace("What is 2 + 3?", ["2 + 3 = 6"], "6"))
 RIGHT = canonical_json(make_trace("What is 2 + 3?", ["2 + 3 = 5"], "5"))
@@ -243,7 +243,7 @@ def test_the_program_names_its_version() -> None:
         ("tunix_rt.api.app", ACCELERATORS),
         ("tunix_rt.cli.main", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "tokenizers"]),
         (
-            "tunix_rt.config.recipe_loading, tunix_rt.config.settings",
+            "tunix_rt.config.recipe_loading, tunix_rt.base.settings",
             [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"],
         ),
     ],

@@ -6,11 +6,11 @@ from pathlib import Path
 from support.builders import make_trace
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import load_settings
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import load_settings
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.home import open_home
 from tunix_rt.services.traces import add_trace
 
 

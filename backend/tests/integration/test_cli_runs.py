@@ -13,13 +13,13 @@ from support.run_dirs import finished_run
 from support.submitting import SMALL_RECIPE, build_demo
 from typer.testing import CliRunner, Result
 
+from tunix_rt.base.errors import ConflictError, InvalidInputError, NotFoundError
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.core.run_record import RunFailure, RunFigures
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.home import Home, open_home
 
 FIGURES = RunFigures(
     num_steps=2,

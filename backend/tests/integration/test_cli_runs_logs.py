@@ -8,9 +8,9 @@ import pytest
 from support.live_runs import WrittenRun
 from typer.testing import CliRunner, Result
 
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
-from tunix_rt.services.home import Home
 
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tunix_rt.base.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.cli.main import app
-from tunix_rt.core.errors import ConflictError, InvalidInputError, NotFoundError
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import pytest
 from support.builders import make_trace
 from support.datasets import build, stored, sums
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError, TunixRTError
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError, TunixRTError
+from tunix_rt.base.settings import Settings
 from tunix_rt.files.dataset_dirs import dataset_keys, iter_lines, read_manifest
 from tunix_rt.services.dataset_verifying import verify_dataset
 from tunix_rt.services.datasets import delete_dataset, list_datasets, read_rows
@@ -218,7 +218,7 @@ BUILD_ON_A_FULL_DISK = """
     import resource, signal, sys
     from pathlib import Path
     from support.datasets import build, sums
-    from tunix_rt.core.errors import StorageError
+    from tunix_rt.base.errors import StorageError
 
     rows = sums(3000)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -6,11 +6,11 @@ from fastapi.testclient import TestClient
 from support.builders import make_trace
 from support.datasets import ALL_IN_TRAIN, add, stored, sums
 
+from tunix_rt.base.home import Home
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_preview import preview_dataset
-from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_unscored
 
 

@@ -7,8 +7,9 @@ import pytest
 from support.builders import make_trace
 from support.datasets import ALL_IN_TRAIN, add, build, jsonl, stored, sums
 
+from tunix_rt.base.errors import ConflictError, DataError
+from tunix_rt.base.home import Home
 from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import iter_lines
@@ -16,7 +17,6 @@ from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_comparing import diff_datasets
 from tunix_rt.services.dataset_exporting import ExportFormat, export_directory
 from tunix_rt.services.dataset_ingesting import ingest_file
-from tunix_rt.services.home import Home
 from tunix_rt.services.importing import ImportOptions
 
 

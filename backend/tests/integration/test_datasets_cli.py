@@ -8,9 +8,9 @@ import pytest
 from support.datasets import build, jsonl, sums
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import TunixRTError
 from tunix_rt.services.dataset_ingesting import default_name_and_version
 
 

@@ -13,9 +13,9 @@ from support.apps import make_app
 from support.builders import make_trace
 from support.datasets import ALL_IN_TRAIN, add, jsonl, sums
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.trace import Trace
-from tunix_rt.services.home import open_home
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from fastapi.testclient import TestClient
 from support.apps import make_app
 from support.http import error_of
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.services.demo_project import DemoProject, DemoState
-from tunix_rt.services.home import Home
 
 DEADLINE_S = 60
 RESULT = {"passed": True, "before": 0.0, "after": 0.99, "interval": [0.96, 1.0], "num_items": 200}

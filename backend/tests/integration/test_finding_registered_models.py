@@ -7,13 +7,13 @@ from support.evaluated_runs import store_answers
 from support.evaluations import make_model
 from support.models import plain_model, registered, sqlite_home
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.services.evaluation_models import find_model
 from tunix_rt.services.evaluations import find_evaluation
-from tunix_rt.services.home import Home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.registering import register_directory
 

@@ -11,12 +11,12 @@ from support.children import PROGRAM, environment, run_here
 from support.small_disk import small_disk_in
 from support.stores import apple_lines, assert_consistent
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.trace import Trace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.dataset_verifying import verify_dataset
-from tunix_rt.services.home import open_home
 
 NUM_TRACES = 6_000
 NUM_BEFORE = 100

@@ -22,13 +22,13 @@ from support.evaluations import NOON
 from support.evidence_runs import RUN, packed
 from support.sweeps import make_spec
 
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import TEXT_PATTERN
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.evaluation.comparison import Baseline
-from tunix_rt.core.trace import TEXT_PATTERN
 from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_trace
 from tunix_rt.services.sweeps.creating import create
 

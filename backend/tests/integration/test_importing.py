@@ -13,15 +13,15 @@ from uuid import UUID
 import pytest
 from support.builders import make_trace
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.base.errors import DataError, InvalidInputError
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.formats.export import EXPORT_FORMATS
 from tunix_rt.core.prepared import PreparedTrace
 from tunix_rt.core.store_types import StoredTrace, TraceFilter
 from tunix_rt.core.trace import Trace, canonical_json
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.exporting import export_file, export_lines
-from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.import_file import PARALLEL_FROM_BYTES, ImportProgress
 from tunix_rt.services.importing import (
     ImportOptions,
@@ -266,9 +266,9 @@ def _outcome(home: Path, file: Path) -> tuple[list[str], list[str], str]:
 KILLED_HALF_WAY = """
 import sys, time
 from pathlib import Path
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.home import open_home
+from tunix_rt.base.home import open_home
 from tunix_rt.services.importing import import_traces
 
 def wait_in_the_middle(progress):

@@ -10,12 +10,12 @@ import pytest
 from support.children import environment, run_here, start_program
 from support.stores import apple_lines, assert_consistent, num_stored
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.trace import Trace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.dataset_verifying import verify_dataset
-from tunix_rt.services.home import Home
 from tunix_rt.services.importing import ROWS_PER_TRANSACTION
 
 NUM_TRACES = 6_000

@@ -11,7 +11,7 @@ from support.children import environment, run_program, start_program
 from support.evaluations import write_evaluation
 from support.judge_server import JudgeServer, grades, hangs, judge_server
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 
 NUM_ITEMS, NUM_BEFORE = 5, 2
 HANG_GUARD_S = 60

@@ -6,9 +6,9 @@ from pathlib import Path
 from support.children import environment, start_program
 from support.models import plain_model, sqlite_home
 
+from tunix_rt.base.home import open_home
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.home import open_home
 from tunix_rt.services.registry.registering import register_directory
 from tunix_rt.services.registry.removing import collect_garbage
 from tunix_rt.services.registry.verifying import verify_versions

@@ -11,8 +11,8 @@ from sqlalchemy import event
 from support.live_runs import WrittenRun
 
 from tunix_rt.api.live_runs import LiveRuns
-from tunix_rt.core.errors import NotFoundError
-from tunix_rt.services.home import Home
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.home import Home
 from tunix_rt.services.runs.live import LiveMessage, RunReader
 
 on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)

@@ -11,10 +11,10 @@ from support.jobs import wait_for
 from support.live_runs import Viewer, WrittenRun, read_all
 from support.run_dirs import finished_run
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import NotFoundError
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.home import Home
 from tunix_rt.services.runs.cursors import Cursor, parse_cursor
 from tunix_rt.services.runs.following import RunWatch
 from tunix_rt.services.runs.live import CHUNK_BYTES, RunReader

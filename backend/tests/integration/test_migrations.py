@@ -7,12 +7,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import InvalidInputError, StorageError
-from tunix_rt.db.engine import open_engine, reading, writing
-from tunix_rt.db.migrate import alembic_config, current_revision, ensure_schema
-from tunix_rt.db.schema import SCHEMA_HEAD, metadata
-from tunix_rt.services.home import Home, open_home
+from tunix_rt.base.db.engine import open_engine, reading, writing
+from tunix_rt.base.db.migrate import alembic_config, current_revision, ensure_schema
+from tunix_rt.base.db.schema import SCHEMA_HEAD, metadata
+from tunix_rt.base.errors import InvalidInputError, StorageError
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 
 
 def test_the_code_expects_the_newest_migration() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support.models import plain_model, registered, sqlite_home
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.home import Home
 from tunix_rt.services.registry.registering import register_directory
 from tunix_rt.services.registry.zipping import zip_chunks
 

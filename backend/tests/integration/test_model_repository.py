@@ -8,14 +8,14 @@ from support.evaluated_runs import store_answers
 from support.evaluations import make_model
 from support.models import new_version
 
-from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.base.errors import ConflictError, NotFoundError
+from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.comparison import GateRule
 from tunix_rt.core.models.reference import ModelReference, parse_reference
 from tunix_rt.core.models.version import BaseReference, ModelLineage, NewModel
 from tunix_rt.db.model_uses import baselines_of, evaluations_of
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.services.gating import set_baseline
-from tunix_rt.services.home import Home
 
 
 def test_a_version_comes_back_as_it_was_registered(store: Home) -> None:

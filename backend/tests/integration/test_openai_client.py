@@ -14,10 +14,10 @@ from openai.types.chat import ChatCompletionMessageParam
 from support.children import LiveServer, live_server
 from support.scripted_models import scripted_run
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.home import open_home
 from tunix_rt.services.registry.registering import register_run
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 6 * 7?"}]

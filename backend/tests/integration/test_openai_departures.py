@@ -15,8 +15,8 @@ from support.apps import make_app
 from support.model_starts import ChildStarts
 from support.run_dirs import finished_run
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.services.home import open_home
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.services.serving.pool import ModelPool
 
 CHAT = "/v1/chat/completions"

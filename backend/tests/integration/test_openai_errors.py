@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from support.apps import make_app
 
 from tunix_rt.api.access import Access
-from tunix_rt.config.settings import Settings
-from tunix_rt.services.home import Home, open_home
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 
 CHAT = "/v1/chat/completions"
 JSON = {"content-type": "application/json"}

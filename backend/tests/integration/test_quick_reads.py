@@ -5,12 +5,12 @@ from sqlalchemy import Engine, column, select, table
 from sqlalchemy.exc import DBAPIError
 from support.queued_runs import new_run, queued
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.db.schema import runs
+from tunix_rt.base.db.statements import QuickRead
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.home import Home
 from tunix_rt.core.runs.store_types import RunFilter
-from tunix_rt.db.quick_reads import QuickRead
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.schema import runs
-from tunix_rt.services.home import Home
 
 STATUSES = QuickRead(select(runs.c.status))
 

@@ -14,11 +14,12 @@ from ray.cluster_utils import Cluster
 from support.jobs import number_in
 from support.ray_cluster import RECIPE, Office, add_node, in_the_end, lose_node_of, make_office, ray_cluster
 
-from tunix_rt.core.errors import DeviceError
+from tunix_rt.base.errors import DeviceError
+from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir, read_json_lines
+from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.ray import RayExecutor
 from tunix_rt.worker.processes import process_start
 
@@ -130,7 +131,7 @@ def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_agai
     program = textwrap.dedent("""
         import sys, time
         from support.ray_cluster import Office
-        from tunix_rt.config.settings import Settings
+        from tunix_rt.base.settings import Settings
         from tunix_rt.worker.executors.ray import RayExecutor
         home, address, engine, *runs = sys.argv[1:]
         office = Office(Settings(home=home))

@@ -7,11 +7,11 @@ import pytest
 from support.models import plain_model, registered, sqlite_home, succeeded_run
 from support.run_dirs import finished_run
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.home import Home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.registering import register_directory, register_run, remarks_of
 from tunix_rt.services.registry.resolving import resolve

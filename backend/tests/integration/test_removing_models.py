@@ -9,8 +9,9 @@ from support.evaluated_runs import store_answers
 from support.evaluations import make_model
 from support.models import plain_model, registered, sqlite_home, succeeded_run
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.comparison import GateRule
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.db.baselines import BaselineRepository
@@ -18,7 +19,6 @@ from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.gating import set_baseline
-from tunix_rt.services.home import Home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.describing import set_alias
 from tunix_rt.services.registry.registering import register_directory, register_run

@@ -6,16 +6,16 @@ from support.evaluations import make_evaluation, make_predictions
 from support.models import new_version
 from support.queued_runs import NOON, claimed, kinds, new_run, queued
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.db.engine import writing
+from tunix_rt.base.db.schema import sweeps
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.comparison import Baseline, GateRule
 from tunix_rt.core.models.version import ModelLineage
 from tunix_rt.db.baselines import BaselineRepository
-from tunix_rt.db.engine import writing
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.schema import sweeps
-from tunix_rt.services.home import Home
 
 
 def ended(store: Home) -> None:

@@ -13,9 +13,9 @@ from support.children import LiveServer, live_server
 from support.http import error_of
 from support.queued_runs import queued
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.services.home import open_home
 from tunix_rt.services.tokens import create_token
 
 DEADLINE_S = 60

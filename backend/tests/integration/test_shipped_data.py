@@ -19,20 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from tunix_rt.core.errors import NotFoundError
-from tunix_rt.core.evalset import EvalItem
-from tunix_rt.core.generation.demo_arithmetic import (
-    DEMO_DATASET,
-    NUM_HELD_OUT_ITEMS,
-    NUM_TRAIN_TRACES,
-    worked_question,
-)
-from tunix_rt.core.linting import CODES, lint_trace
-from tunix_rt.core.similarity import question_of
-from tunix_rt.core.trace import Trace, canonical_json, normalised_prompt
-from tunix_rt.evals.evalset import load_evalset
-from tunix_rt.evals.evalset_report import validate_evalset
-from tunix_rt.files.assets import (
+from tunix_rt.base.assets import (
     ASSETS_DIR,
     shipped_dataset_names,
     shipped_evalset_names,
@@ -40,6 +27,20 @@ from tunix_rt.files.assets import (
     shipped_tokenizer_dir,
     shipped_traces,
 )
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.core.evalset import EvalItem
+from tunix_rt.core.generation.demo_arithmetic import (
+    DEMO_DATASET,
+    NUM_HELD_OUT_ITEMS,
+    NUM_TRAIN_TRACES,
+    worked_question,
+)
+from tunix_rt.core.linting.findings import CODES
+from tunix_rt.core.linting.linter import lint_trace
+from tunix_rt.core.similarity import question_of
+from tunix_rt.core.trace import Trace, canonical_json, normalised_prompt
+from tunix_rt.evals.evalset import load_evalset
+from tunix_rt.evals.evalset_report import validate_evalset
 from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
 
 REPOSITORY = Path(__file__).parents[3]

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.base.assets import shipped_dataset_names, shipped_traces
+from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.core.evalset import EvalItem, item_json
 from tunix_rt.core.trace import Trace
-from tunix_rt.files.assets import shipped_dataset_names, shipped_traces
 from tunix_rt.services.dataset_verifying import verify_dataset
 from tunix_rt.services.datasets import get_dataset, iter_rows
 

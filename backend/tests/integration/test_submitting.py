@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from support.submitting import SMALL_RECIPE, build_demo, small_request
 
-from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import (
+from tunix_rt.base.errors import (
     ConflictError,
     DoesNotFitError,
     InvalidInputError,
@@ -17,12 +15,14 @@ from tunix_rt.core.errors import (
     StorageError,
     TunixRTError,
 )
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
+from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.services.datasets import delete_dataset
-from tunix_rt.services.home import Home
 from tunix_rt.services.runs.preparing import prepare
 from tunix_rt.services.runs.removing import remove
 from tunix_rt.services.runs.submitting import submit

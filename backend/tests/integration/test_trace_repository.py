@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 from support.builders import make_item, make_trace
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.home import Home
 from tunix_rt.core.linting.findings import LINTER_VERSION, Finding, LintReport
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.core.trace import trace_id
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.home import Home
 
 
 def report(score: float, *codes: str) -> LintReport:

@@ -13,19 +13,19 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 from support.schema_dumps import dump_file, load_dump
 
+from tunix_rt.base.db.engine import open_engine, reading
+from tunix_rt.base.db.migrate import alembic_config, current_revision, ensure_schema
+from tunix_rt.base.db.schema import SCHEMA_HEAD
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
 from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.db.baselines import BaselineRepository
-from tunix_rt.db.engine import open_engine, reading
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.gate_checks import GateCheckRepository
-from tunix_rt.db.migrate import alembic_config, current_revision, ensure_schema
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.schema import SCHEMA_HEAD
 from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.db.traces import TraceRepository

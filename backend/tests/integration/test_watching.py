@@ -15,13 +15,13 @@ from support.apps import make_app
 from support.queued_runs import NOON, claimed, make_worker, queued
 from support.tasks import queued_task
 
-from tunix_rt.config.logs import JsonLines, TextLines, request_id
-from tunix_rt.config.settings import Settings
-from tunix_rt.db.engine import writing
+from tunix_rt.base.db.engine import writing
+from tunix_rt.base.db.schema import runs
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.logs import JsonLines, TextLines, request_id
+from tunix_rt.base.settings import Settings
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.schema import runs
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.metrics import FiguresReader, last_tokens_per_s
 
 Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]

@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute
 
 from tunix_rt.api.access import Access
 from tunix_rt.api.app import create_app
-from tunix_rt.services.home import Home
+from tunix_rt.base.home import Home
 
 _shared_routes: list[BaseRoute] = []
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import main
-from tunix_rt.config.settings import Settings
 
 PROGRAM = [sys.executable, "-m", "tunix_rt.cli"]
 START_TIMEOUT_S = 60

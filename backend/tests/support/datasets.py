@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from support.builders import make_trace
+from tunix_rt.base.home import Home
 from tunix_rt.core.dataset import BuildOutcome
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.evalset import EvalItem, evalset_hash
@@ -14,7 +15,6 @@ from tunix_rt.core.trace import Trace, canonical_json, trace_id
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.contamination import EvalSet
 from tunix_rt.services.dataset_building import build_dataset
-from tunix_rt.services.home import Home
 
 EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
 ALL_IN_TRAIN = {"train": 1.0}

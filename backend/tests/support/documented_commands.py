@@ -16,13 +16,13 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from support.apps import make_app
+from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.eval_launcher import eval_generate_command
 from tunix_rt.cli.launchers import training_command
 from tunix_rt.cli.main import app
 from tunix_rt.cli.submission_launcher import package_submission_command
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import TunixRTError
-from tunix_rt.services.home import open_home
 
 BLOCK = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```", re.M | re.S)
 SHELL = "console"

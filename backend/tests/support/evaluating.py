@@ -7,7 +7,8 @@ from typing import Any
 
 from support.evaluation_starts import sum_items, write_evalset
 from support.training import Workshop
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.engines.base import DeviceRequest, EngineName
@@ -15,7 +16,6 @@ from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRe
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_texts import EvaluationProgress
-from tunix_rt.services.home import Home, open_home
 
 GREEDY = Decoding(max_new_tokens=24)
 SAMPLED = Decoding(temperature=1.0, num_samples=2, seed=3, max_new_tokens=24)

@@ -12,9 +12,9 @@ from uuid import UUID
 from support.datasets import build, sums
 from support.evaluations import make_generation, make_protocol
 from support.recipes import make_recipe
+from tunix_rt.base.errors import DivergedError
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe_loading import ResolvedRecipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DivergedError
 from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.evaluation.record import EvaluatedModel
 from tunix_rt.core.evaluation.request import EvaluationStart

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.files.assets import shipped_recipe_path
+from tunix_rt.base.assets import shipped_recipe_path
+from tunix_rt.base.settings import Settings
 from tunix_rt.services.kaggle.machines import DEFAULT_HOURS
 from tunix_rt.services.kaggle.notebook import WrittenNotebook, write_notebook
 from tunix_rt.services.kaggle.stages import NotebookRequest

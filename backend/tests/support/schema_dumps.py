@@ -22,7 +22,10 @@ from support.models import new_version
 from support.postgres import find_binaries, postgres_server
 from support.queued_runs import claimed, make_worker, queued
 from support.sweeps import make_sweep
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.db.engine import open_engine, writing
+from tunix_rt.base.db.migrate import upgrade
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.access import ApiToken
 from tunix_rt.core.chat.preference import Preference
 from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule
@@ -30,11 +33,9 @@ from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.core.models.version import NewModel
 from tunix_rt.core.sweeps.sweep import Trial
 from tunix_rt.db.baselines import BaselineRepository
-from tunix_rt.db.engine import open_engine, writing
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.gate_checks import GateCheckRepository
-from tunix_rt.db.migrate import upgrade
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.db.runs import RunRepository
@@ -42,7 +43,6 @@ from tunix_rt.db.sweeps import Decision, SweepRepository
 from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_trace
 
 DUMPS = Path(__file__).parents[1] / "golden" / "schemas"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from support.datasets import build, sums
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.request import RunRequest
 
 SMALL_RECIPE: dict[str, Any] = {

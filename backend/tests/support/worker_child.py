@@ -4,8 +4,8 @@ import sys
 from contextlib import closing
 
 from support.workers import ANY, ProgramExecutor, quick
-from tunix_rt.config.settings import load_settings
-from tunix_rt.services.home import open_home
+from tunix_rt.base.home import open_home
+from tunix_rt.base.settings import load_settings
 from tunix_rt.worker.loop import WorkerLoop, work
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.errors import StorageError
-from tunix_rt.files.atomic import write_directory_atomically
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.files.atomic import write_directory_atomically
 
 
 def write(path: Path, text: str) -> None:
@@ -35,7 +35,7 @@ def test_a_killed_process_leaves_nothing_that_looks_complete(tmp_path: Path) -> 
     path = tmp_path / "model"
     code = f"""
 import os, pathlib
-from tunix_rt.files.atomic import write_directory_atomically
+from tunix_rt.base.files.atomic import write_directory_atomically
 with write_directory_atomically(pathlib.Path({str(path)!r})) as directory:
     (directory / "file").write_text("half")
     os.kill(os.getpid(), 9)

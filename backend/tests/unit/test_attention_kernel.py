@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.attention_kernel import Choice, Setting, resolve_kernel
 

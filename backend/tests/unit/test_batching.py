@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.encoders import an_encoder
 
-from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.core.trace import trace_from_text_steps
 from tunix_rt.engines.batching import Batches, BatchSettings, require_trained_answers
 from tunix_rt.engines.encoding import PARTS, EncodedExample

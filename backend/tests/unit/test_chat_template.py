@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.encoders import a_tokenizer
 
-from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.rendering import chat_messages
 from tunix_rt.engines.chat_template import (
     ChatTemplate,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError, StorageError
+from tunix_rt.base.errors import InvalidInputError, StorageError
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tunix_rt.core.redaction import HIDDEN
+from tunix_rt.base.logs import HIDDEN
 from tunix_rt.engines.code_revision import (
     code_diff,
     code_sha256,

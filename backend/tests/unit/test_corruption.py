@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tunix_rt.core.corruption import KINDS, CorruptionKind, NothingToCorruptError, corrupt
 from tunix_rt.core.formats.gsm8k import without_annotations
-from tunix_rt.core.linting import read_step
+from tunix_rt.core.linting.claims import read_step
 from tunix_rt.core.trace import Trace, trace_from_text_steps
 
 PROMPT = "A shop has 4 shelves with 125 jars each, sells 60 jars and packs the rest in boxes of 8."

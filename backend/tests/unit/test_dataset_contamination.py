@@ -4,7 +4,7 @@ import pytest
 from support.builders import make_trace
 from support.datasets import build, evalset, stored, sums
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.similarity import question_of
 from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
 

@@ -1,9 +1,9 @@
 import pytest
 from pydantic import ValidationError
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.dataset import content_hash
 from tunix_rt.core.dataset_spec import DatasetSpec, checked_key, checked_split
-from tunix_rt.core.errors import InvalidInputError
 
 PATH_TRICKS = [
     "",

@@ -16,8 +16,8 @@ from support.references import (
 )
 from typer.main import get_command
 
-from tunix_rt.api.errors import ANY_REQUEST, STATUS_OF
 from tunix_rt.api.openapi import openapi_document
+from tunix_rt.base.http.errors import ANY_REQUEST, STATUS_OF
 from tunix_rt.cli.main import app as cli
 
 ROOT = Path(__file__).parents[3]

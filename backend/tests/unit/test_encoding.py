@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.encoders import NAMED_TOKENS, an_encoder, trained_fast_tokenizer
 from tokenizers import Tokenizer as FastTokenizer
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.rendering import MARKUP_STYLES, MarkupStyle, render_completion, reserved_markup_in
 from tunix_rt.core.trace import Trace, trace_from_text_steps
 from tunix_rt.engines.chat_template import choose_template

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.errors import MissingExtraError
+from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.engines.choice import choose_engine
 from tunix_rt.engines.installed import EXTRAS, Machine, this_machine
 

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from tunix_rt.core.errors import DataError, MissingExtraError, TunixRTError
+from tunix_rt.base.errors import DataError, MissingExtraError, TunixRTError
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support.evaluation_starts import sum_items
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.base.errors import DataError, NotFoundError
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.evalset import item_json
 from tunix_rt.services.evalsets import evalset_paths, named_evalset, open_evalset
 

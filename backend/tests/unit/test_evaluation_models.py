@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support.run_dirs import finished_run
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.settings import Settings
 from tunix_rt.services.evaluation_models import find_model
 from tunix_rt.services.weight_hashing import weights_hash
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunix_rt.api.file_ranges import asked_range
+from tunix_rt.base.http.transfers import asked_range
 
 KNOWN = {"ETag": '"abc"', "Last-Modified": "Wed, 01 Jan 2025 12:00:00 GMT"}
 

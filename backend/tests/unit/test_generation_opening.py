@@ -13,8 +13,8 @@ import pytest
 import torch
 from support.encoders import write_tokenizer
 
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError, TunixRTError
 from tunix_rt.config.recipe import LoraSection, ModelSection, Recipe, ShardingSection
-from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError, TunixRTError
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.chat_template import choose_template
@@ -23,6 +23,7 @@ from tunix_rt.engines.generation import GeneratorRequest, Prompt, Written
 from tunix_rt.engines.generation_writing import BatchGenerator
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.generation import opening as jax_opening
+from tunix_rt.engines.jax.generation.batch import LoadedModel
 from tunix_rt.engines.jax.lora import abstract_adapters
 from tunix_rt.engines.jax.params import abstract_params
 from tunix_rt.engines.jax.program import build_program
@@ -141,7 +142,7 @@ def test_the_format_is_float32_on_a_cpu_unless_asked_for(open_generator: Open, m
 
 def _format_of(model: Any) -> str:
     """Of a matrix."""
-    if isinstance(model, jax_opening.LoadedModel):
+    if isinstance(model, LoadedModel):
         return str(model.weights.params["layers"][0]["q"].dtype.name)
     return str(model.decoder.layers[0].self_attn.q_proj.weight.dtype).removeprefix("torch.")
 

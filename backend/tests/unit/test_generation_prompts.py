@@ -5,7 +5,7 @@ from support.encoders import CONTROL_TOKENS, a_tokenizer, an_encoder, trained_fa
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as FastTokenizer
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.rendering import render_completion
 from tunix_rt.core.trace import trace_from_text_steps
 from tunix_rt.engines.chat_template import builtin_template_names, choose_template

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.encoders import an_encoder
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.engines.chat_template import builtin_template_names
 from tunix_rt.engines.generation_prompts import decode
 from tunix_rt.engines.generation_texts import TextStream

@@ -15,10 +15,10 @@ from support.golden import command_output, json_lines
 from typer.main import get_command
 
 from tunix_rt.api.openapi import openapi_document
+from tunix_rt.base.assets import shipped_evalset_path, shipped_recipe_names, shipped_traces
 from tunix_rt.cli.main import app
 from tunix_rt.core.corruption import NothingToCorruptError, corrupt
 from tunix_rt.core.trace import Trace, canonical_json, trace_id
-from tunix_rt.files.assets import shipped_evalset_path, shipped_recipe_names, shipped_traces
 
 AssertGolden = Callable[[str, str], None]
 

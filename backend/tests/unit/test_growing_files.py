@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.files.jsonl import keep_json_lines
 from tunix_rt.files.growing_files import GrowingFile
-from tunix_rt.files.run_dirs import keep_json_lines
 
 
 @pytest.fixture

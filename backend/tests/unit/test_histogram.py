@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunix_rt.core.histogram import MAX_BINS, histogram
+from tunix_rt.base.statistics import MAX_BINS, histogram
 
 
 def test_few_whole_numbers_get_a_bin_each() -> None:

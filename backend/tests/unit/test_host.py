@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.files.host import usable_cores
+from tunix_rt.base.host import usable_cores
 
 ALLOWED = set(range(8))
 

@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError, StorageError
-from tunix_rt.engines.hub import download_files, is_hub_id
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, StorageError
+from tunix_rt.base.hub import download_files, is_hub_id
 
 REFUSALS = {
     "/api/models/google/gated": (403, "GatedRepo"),

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from support.model_starts import ChildStarts
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.errors import DataError, ServingError
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.errors import DataError, ServingError
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.services.serving.naming import FoundModel
 from tunix_rt.services.serving.pool import ModelPool

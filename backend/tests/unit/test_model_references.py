@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.models.reference import Label, ModelName, ModelReference, is_reference, parse_reference
 from tunix_rt.core.models.tree import ModelFile, tree_of
 

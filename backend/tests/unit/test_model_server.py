@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.children import environment
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 
 PROGRAM = [sys.executable, "-m", "tunix_rt.cli.model_server"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.small_disk import small_disk_in
 
-from tunix_rt.core.errors import DataError, InvalidInputError, StorageError
+from tunix_rt.base.errors import DataError, InvalidInputError, StorageError
 from tunix_rt.files.model_garbage import remove_garbage
 from tunix_rt.files.model_store import ModelStore
 

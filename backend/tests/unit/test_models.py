@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support.encoders import write_tokenizer
 
+from tunix_rt.base.assets import known_model_configs, shipped_model_config, shipped_model_names
+from tunix_rt.base.errors import InvalidInputError, MissingExtraError, NotFoundError
 from tunix_rt.config.recipe import ModelSection
-from tunix_rt.core.errors import InvalidInputError, MissingExtraError, NotFoundError
 from tunix_rt.engines.models import resolve_model, tokenizer_source
 from tunix_rt.engines.tokenizer import load_tokenizer
-from tunix_rt.files.assets import known_model_configs, shipped_model_config, shipped_model_names
 
 COMMIT = "0123456789" * 4
 HANDLE = "google/gemma/transformers/2b"

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from tunix_rt.cli.output import counted, err, print_table
+from tunix_rt.base.terminal.output import counted, err, print_table
 
 
 def test_a_notebook_that_forces_colours_gets_no_moving_bars(monkeypatch: pytest.MonkeyPatch) -> None:

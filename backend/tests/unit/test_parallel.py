@@ -7,8 +7,8 @@ from itertools import count, islice
 
 import pytest
 
-from tunix_rt.core.errors import TunixRTError
-from tunix_rt.services.parallel import worker_processes
+from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.host import worker_processes
 
 
 def test_workers_give_results_in_the_order_of_the_items() -> None:
@@ -28,7 +28,7 @@ def test_a_worker_that_is_killed_is_an_error_with_a_next_step() -> None:
 
 SLEEPING = """
 import time
-from tunix_rt.services.parallel import worker_processes
+from tunix_rt.base.host import worker_processes
 if __name__ == "__main__":
     with worker_processes() as mapper:
         next(mapper(abs, [1]))

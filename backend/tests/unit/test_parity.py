@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from tunix_rt.core.errors import DataError, DoesNotFitError, InvalidInputError, TunixRTError
+from tunix_rt.base.errors import DataError, DoesNotFitError, InvalidInputError, TunixRTError, child_error
 from tunix_rt.core.parity import ParityRun, is_within_bounds
-from tunix_rt.engines.child_errors import child_error
 from tunix_rt.engines.parity_runs import FinishedRun
 from tunix_rt.engines.weight_comparison import compare_weights
 from tunix_rt.services.parity import make_certificate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.base import ProcessGroup
 from tunix_rt.engines.process_groups import coordinator_address, processes_of_torchrun
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.errors import StorageError
-from tunix_rt.files.file_copies import file_digest
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.files.copies import file_digest
+from tunix_rt.base.files.jsonl import keep_json_lines, read_json_lines
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir, keep_json_lines, read_json_lines
+from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors import ray_reports
 from tunix_rt.worker.executors.base import ChildExit
 from tunix_rt.worker.executors.ray_messages import Report

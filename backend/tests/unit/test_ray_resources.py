@@ -3,8 +3,8 @@
 import pytest
 from support.recipes import make_recipe
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DeviceError
+from tunix_rt.base.errors import DeviceError
+from tunix_rt.base.settings import Settings
 from tunix_rt.worker.executors.ray_resources import Resources, demand_of
 
 CPU_NODE = {"CPU": 8.0, "memory": 1e9}

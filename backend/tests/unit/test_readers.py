@@ -12,13 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
-from tunix_rt.files.csv_rows import CsvTable
-from tunix_rt.files.json_list import read_json_list
-from tunix_rt.files.jsonl import read_jsonl
-from tunix_rt.files.parquet import write_parquet
-from tunix_rt.files.readers import FileType, open_rows, regular_file, source_name
-from tunix_rt.files.rows import BadRow, BlankLine, FileRow, ReadRow
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.files.jsonl import BadRow, BlankLine, FileRow, ReadRow, read_jsonl
+from tunix_rt.base.files.readers import FileType, open_rows, regular_file, source_name
+from tunix_rt.base.files.tables import CsvTable, read_json_list, write_parquet
 
 GOOD = b'{"a": 1}\n'
 

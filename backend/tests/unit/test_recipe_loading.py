@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
 from tunix_rt.core.override import Override
 
 SMALL = "model: {name: tiny-gemma, weights: random}\ntraining:\n  num_steps: 20\n"

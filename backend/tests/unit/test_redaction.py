@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support.children import environment
 
-from tunix_rt.cli.output import print_error
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.logs import redacted, secret_values
+from tunix_rt.base.settings import Settings
+from tunix_rt.base.terminal.output import print_error
 from tunix_rt.core.access import new_token
-from tunix_rt.core.errors import StorageError
-from tunix_rt.core.redaction import redacted, secret_values
 from tunix_rt.engines.environment import run_environment
 from tunix_rt.engines.records import Progress, RunRecords
 from tunix_rt.files.run_dirs import RunDir

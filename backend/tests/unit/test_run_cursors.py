@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.services.runs.cursors import Cursor, LinePlace, mark_of, parse_cursor
 
 

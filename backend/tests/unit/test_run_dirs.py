@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.errors import ConflictError
-from tunix_rt.files.directory_locks import is_held
-from tunix_rt.files.run_dirs import JsonLines, RunDir, keep_json_lines, read_json_lines
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.files.jsonl import JsonLines, keep_json_lines, read_json_lines
+from tunix_rt.base.files.locks import is_held
+from tunix_rt.files.run_dirs import RunDir
 
 
 def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.run_record import RUN_STATUSES, RunStatus
 from tunix_rt.core.runs.backoff import BACKOFF_CAP_S, backoff_s
 from tunix_rt.core.runs.states import ACTIVE, ALLOWED, TERMINAL, require_transition, steps_between

@@ -1,6 +1,6 @@
 import pytest
 
-from tunix_rt.core.statistics import wilson_share
+from tunix_rt.base.statistics import wilson_share
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from support.encoders import an_encoder
 from support.programs import TINY_GEMMA2
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.models import ModelSource
 from tunix_rt.engines.stop_tokens import stop_token_ids

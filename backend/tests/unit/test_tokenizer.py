@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.encoders import NAMED_TOKENS, a_tokenizer, write_tokenizer
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.tokenizer import load_tokenizer
 

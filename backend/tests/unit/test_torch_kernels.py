@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from support.programs import tiny_architecture
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.attention_kernel import Setting
 from tunix_rt.engines.torch_kernels import resolve_torch_kernel
 

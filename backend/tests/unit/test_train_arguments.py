@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tunix_rt.base.assets import shipped_recipe_path
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.signals import StopRequest
+from tunix_rt.base.terminal.options import recipe_file
 from tunix_rt.cli.main import app
-from tunix_rt.cli.recipe_argument import recipe_file
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.engines.interrupts import StopRequest
-from tunix_rt.files.assets import shipped_recipe_path
 
 
 def test_a_shipped_recipe_has_a_name() -> None:

@@ -12,8 +12,9 @@ from support.encoders import a_tokenizer, write_tokenizer
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as FastTokenizer
 
+from tunix_rt.base.assets import shipped_model_config, shipped_tokenizer_dir
+from tunix_rt.base.errors import DataError
 from tunix_rt.config.recipe import ModelSection, Recipe
-from tunix_rt.core.errors import DataError
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.base import Rows, TrainingData
 from tunix_rt.engines.chat_template import ChatTemplate
@@ -22,7 +23,6 @@ from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.preparation import prepare
 from tunix_rt.engines.tokenizer import Tokenizer, load_tokenizer
 from tunix_rt.engines.vocabulary import check_same_tokens, check_vocabulary, require_known_ids
-from tunix_rt.files.assets import shipped_model_config, shipped_tokenizer_dir
 
 
 def architecture(vocab_size: int = 1024) -> Architecture:

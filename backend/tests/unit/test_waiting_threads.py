@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from tunix_rt.core.errors import NotFoundError
-from tunix_rt.services.waiting_threads import in_threads
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.host import in_threads
 
 
 def test_results_come_in_the_order_of_the_items() -> None:

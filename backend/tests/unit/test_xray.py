@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 from support.encoders import an_encoder
 
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.cli.xray_view import print_xray
-from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.trace import Trace, trace_from_text_steps
 from tunix_rt.core.xray import FindingCode, XrayReport, visible_text
 from tunix_rt.engines.batching import Batches, BatchSettings

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.config.yaml_text import parse_yaml
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.files.yaml_text import parse_yaml
 
 
 @pytest.mark.parametrize(

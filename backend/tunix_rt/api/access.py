@@ -19,12 +19,12 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tunix_rt.api.auth_failures import AuthFailures
-from tunix_rt.api.errors import error_response, response_to
 from tunix_rt.api.hosts import Hosts
 from tunix_rt.api.web import is_web_path
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.http.errors import error_response, response_to
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.access import TOKEN_PREFIX, ApiToken, allows, is_loopback, needed_scope, token_hash
-from tunix_rt.core.errors import StorageError
 from tunix_rt.db.tokens import TokenRepository
 
 OPEN_PATHS = frozenset({"/api/health"})

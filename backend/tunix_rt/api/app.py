@@ -11,7 +11,6 @@ from fastapi_offline import FastAPIOffline
 
 from tunix_rt import __version__
 from tunix_rt.api.access import Access, TokenCheck, access_to
-from tunix_rt.api.errors import install_error_handlers
 from tunix_rt.api.hosts import OwnHostOnly
 from tunix_rt.api.limits import BodyLimit
 from tunix_rt.api.live_runs import LiveRuns
@@ -45,11 +44,12 @@ from tunix_rt.api.routes.tuning import router as tuning_router
 from tunix_rt.api.routes.tunix import router as tunix_router
 from tunix_rt.api.routes.xray import router as xray_router
 from tunix_rt.api.web import BUILT, WebApp
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.http.errors import install_error_handlers
+from tunix_rt.base.settings import Settings
 from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.services.demo_project import DemoProject
 from tunix_rt.services.doctor import examine
-from tunix_rt.services.home import Home, open_home
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis
 from tunix_rt.services.serving.pool import ModelPool
 from tunix_rt.services.serving.starting import process_starter

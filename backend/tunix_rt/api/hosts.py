@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tunix_rt.api.errors import error_response
+from tunix_rt.base.http.errors import error_response
 
 _LOOPBACK_NAMES = frozenset({"localhost"})
 _DEFAULT_PORTS = (80, 443)

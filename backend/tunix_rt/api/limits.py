@@ -5,8 +5,8 @@ from collections.abc import Callable
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tunix_rt.api.errors import error_response
-from tunix_rt.core.errors import TooLargeError
+from tunix_rt.base.errors import TooLargeError
+from tunix_rt.base.http.errors import error_response
 
 LINGER_BYTES = 64 * 1024 * 1024
 LINGER_S = 5.0

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager, closing
 
 import anyio
 
-from tunix_rt.api.sse import sse_message
-from tunix_rt.core.errors import TunixRTError
-from tunix_rt.services.home import Home
+from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.home import Home
+from tunix_rt.base.http.transfers import sse_message
 from tunix_rt.services.runs.following import LOOK_EVERY_S, RunWatch
 from tunix_rt.services.runs.live import LiveMessage, RunReader
 

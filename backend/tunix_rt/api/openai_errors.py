@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tunix_rt.api.errors import ANY_REQUEST, ErrorBody
+from tunix_rt.base.http.errors import ANY_REQUEST, ErrorBody
 
 PREFIX = "/v1/"
 

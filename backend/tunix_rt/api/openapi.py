@@ -5,9 +5,9 @@ import sys
 from typing import Any
 
 from tunix_rt.api.app import create_app
-from tunix_rt.config.settings import Settings
-from tunix_rt.db.engine import open_engine
-from tunix_rt.services.home import Home
+from tunix_rt.base.db.engine import open_engine
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 
 
 def openapi_document() -> dict[str, Any]:

@@ -4,21 +4,11 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
+from tunix_rt.base.http.routing import Word
 from tunix_rt.core.evaluation.prediction import Verdict
 from tunix_rt.core.evaluation.protocol import ExtractionRule
-from tunix_rt.core.evaluation.store_types import (
-    MAX_FILTER_CHARS,
-    DayOrMoment,
-    EvaluationFilter,
-    PredictionFilter,
-)
-from tunix_rt.core.trace import StorableText
+from tunix_rt.core.evaluation.store_types import DayOrMoment, EvaluationFilter, PredictionFilter
 
-MAX_OFFSET = 2**31 - 1
-
-Limit = Annotated[int, Query(ge=1, le=100)]
-Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
-Word = Annotated[StorableText | None, Query(max_length=MAX_FILTER_CHARS)]
 ModelWord = Annotated[Word, Query(description="stands in the name of the model or of its base")]
 RecipeWord = Annotated[Word, Query(description="stands in the name of the recipe")]
 DateFrom = Annotated[DayOrMoment | None, Query(description="not before this day or moment, in UTC")]

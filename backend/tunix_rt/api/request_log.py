@@ -12,9 +12,9 @@ import time
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tunix_rt.api.errors import REQUEST_ID
 from tunix_rt.api.metrics import Measurements
-from tunix_rt.config.logs import request_id
+from tunix_rt.base.http.errors import REQUEST_ID
+from tunix_rt.base.logs import request_id
 
 logger = logging.getLogger("tunix_rt.requests")
 

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.output import JsonFlag, counted, err, print_json, say
-from tunix_rt.config.settings import load_settings
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, err, print_json, say
 from tunix_rt.core.backup import BackupManifest
 from tunix_rt.services.backup import make_backup
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.restoring import restore_backup
 
 BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup: a zip file.")]

@@ -4,9 +4,11 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json, print_table, say
 from tunix_rt.cli.gate_options import Alpha, MaxUnscored, Protect, rule_changes
 from tunix_rt.cli.gate_view import protected_text, rule_text
-from tunix_rt.cli.output import JsonFlag, print_json, print_table, say
 from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.db.baselines import BaselineRepository
@@ -15,7 +17,6 @@ from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.evals.gating import changed_rule
 from tunix_rt.services.evaluations import find_evaluation
 from tunix_rt.services.gating import set_baseline
-from tunix_rt.services.home import opened_home
 
 _ID_CHARS = 8
 _TIME = "%Y-%m-%d %H:%M"

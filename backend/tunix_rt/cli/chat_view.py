@@ -7,8 +7,7 @@ from typing import Protocol
 
 from rich.console import Console
 
-from tunix_rt.cli.model_text import printable
-from tunix_rt.cli.output import err, note, out, print_json
+from tunix_rt.base.terminal.output import err, note, out, print_json, printable
 from tunix_rt.services.serving.chatting import Answer
 
 PROMPT = "> "

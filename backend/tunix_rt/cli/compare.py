@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json
 from tunix_rt.cli.comparison_view import print_comparison, print_flips
-from tunix_rt.cli.output import JsonFlag, print_json
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.comparison import Comparison
-from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.services.comparing import compare_evaluations
 from tunix_rt.services.evaluations import find_evaluation
-from tunix_rt.services.home import opened_home
 
 NUM_FLIPS_SHOWN = 5
 

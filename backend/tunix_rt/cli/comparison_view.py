@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from tunix_rt.cli.model_text import printable
-from tunix_rt.cli.output import counted, out, print_table, say
+from tunix_rt.base.terminal.output import counted, out, print_table, printable, say
 from tunix_rt.core.evaluation.comparison import Comparison, Flip, FlipSide, PairedDifference
 
 _ID_CHARS = 8

@@ -8,10 +8,12 @@ from typing import Annotated, Any, cast, get_args
 import typer
 from pydantic import BaseModel
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, print_json, progress_bar, say
 from tunix_rt.cli import data_options, data_view, filters, import_args
-from tunix_rt.cli.output import JsonFlag, counted, print_json, progress_bar, say
-from tunix_rt.config.settings import load_settings
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.formats.columns import parse_column_map
 from tunix_rt.services import datasets as dataset_service
 from tunix_rt.services.dataset_building import build_from_store
@@ -19,7 +21,6 @@ from tunix_rt.services.dataset_comparing import diff_datasets
 from tunix_rt.services.dataset_exporting import ExportFileType, ExportFormat, export_directory, open_export
 from tunix_rt.services.dataset_ingesting import default_name_and_version, ingest_file, named_file
 from tunix_rt.services.filtering import build_filter
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.importing import import_options
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of a dataset: NAME-VERSION.")]

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.trace import explain_validation_error
 
 Name = Annotated[str, typer.Option("--name", help="Name of the dataset; its key is NAME-VERSION.")]
 Version = Annotated[str, typer.Option("--version", help="Version of the dataset: v1, v2, …")]

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json
 from tunix_rt.cli import data_view
-from tunix_rt.cli.output import JsonFlag, print_json
-from tunix_rt.config.settings import load_settings
 from tunix_rt.services.dataset_verifying import verify_dataset
 from tunix_rt.services.evalset_validating import validate_evalset_file
 from tunix_rt.services.evalsets import evalset_paths

@@ -1,6 +1,6 @@
 """Datasets as text for people."""
 
-from tunix_rt.cli.output import counted, note, print_table, say
+from tunix_rt.base.terminal.output import counted, note, print_table, say
 from tunix_rt.core.dataset import BuildOutcome, DatasetManifest, Distribution
 from tunix_rt.core.dataset_diff import DatasetDiff
 from tunix_rt.evals.evalset_report import EvalSetReport

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.output import JsonFlag, out, print_json, say
+from tunix_rt.base.files.atomic import write_atomically
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import out, print_json, say
 from tunix_rt.cli.xray_view import print_xray
-from tunix_rt.config.settings import load_settings
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.xray import LossOn
-from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.dataset_xray import ModelChoice, xray_dataset
 from tunix_rt.services.xray import XrayOptions
 from tunix_rt.services.xray_html import xray_html

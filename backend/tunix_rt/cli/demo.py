@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import err, note, print_json
 from tunix_rt.cli.demo_view import print_data, print_end, print_plan, print_result
 from tunix_rt.cli.engines import chosen_engine, load_engine
 from tunix_rt.cli.eval_view import EvaluationBar
-from tunix_rt.cli.output import JsonFlag, err, note, print_json
 from tunix_rt.cli.train_view import TrainingView
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.services.demo import DemoData, Stage, build_demo_dataset
@@ -19,7 +21,6 @@ from tunix_rt.services.demo_evaluation import (
     evaluate_random_weights,
 )
 from tunix_rt.services.demo_training import DEMO_DEVICE, DemoTraining, plan_demo_training
-from tunix_rt.services.home import Home, opened_home
 
 STAGES: dict[Stage, str] = {
     "collect": "1/10 collecting worked arithmetic traces",

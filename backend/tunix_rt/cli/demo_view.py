@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from tunix_rt.base.terminal.output import counted, out, print_table, say
 from tunix_rt.cli.as_called import as_called, program
 from tunix_rt.cli.eval_view import print_prediction
-from tunix_rt.cli.output import counted, out, print_table, say
 from tunix_rt.cli.train_view import summary
 from tunix_rt.cli.xray_view import print_xray
 from tunix_rt.core.evaluation.record import Evaluation

@@ -1,6 +1,6 @@
 """Whether the same run twice was the same, for people."""
 
-from tunix_rt.cli.output import counted, out, print_table
+from tunix_rt.base.terminal.output import counted, out, print_table
 from tunix_rt.core.determinism import DeterminismReport, RepeatedRun
 
 

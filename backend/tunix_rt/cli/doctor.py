@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.assets import shipped_recipe_path
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import err, print_json
 from tunix_rt.cli.determinism_view import print_determinism
 from tunix_rt.cli.doctor_view import print_certificate, print_diagnosis
-from tunix_rt.cli.output import JsonFlag, err, print_json
-from tunix_rt.config.settings import load_settings
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.files.assets import shipped_recipe_path
 from tunix_rt.services.determinism import DeterminismRequest, measure_determinism
 from tunix_rt.services.doctor import examine
 from tunix_rt.services.parity import ParityRequest, certify_parity

@@ -2,15 +2,8 @@
 
 from pathlib import Path
 
-from tunix_rt.cli.output import counted, out, print_table
-from tunix_rt.core.doctor import (
-    DeviceReport,
-    Diagnosis,
-    EngineReport,
-    HubToken,
-    ServiceReport,
-    WorkerReport,
-)
+from tunix_rt.base.terminal.output import counted, out, print_table
+from tunix_rt.core.doctor import DeviceReport, Diagnosis, EngineReport, HubToken, ServiceReport, WorkerReport
 from tunix_rt.core.parity import ParityCertificate
 
 

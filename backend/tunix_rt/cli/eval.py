@@ -6,11 +6,13 @@ from typing import Annotated, Literal, get_args
 import typer
 from pydantic import ValidationError
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import err, note, print_json
 from tunix_rt.cli.engines import EngineOption, WritingEngine, chosen_engine
 from tunix_rt.cli.eval_view import EvaluationBar, print_evaluation
-from tunix_rt.cli.output import JsonFlag, err, note, print_json
 from tunix_rt.config.recipe import FloatFormat
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.rendering import MarkupStyle
@@ -19,7 +21,6 @@ from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.services.evaluation_models import Weights
 from tunix_rt.services.evaluations import load_predictions
-from tunix_rt.services.home import Home, opened_home
 
 Precision = Literal["auto", "float32", "bfloat16"]
 assert set(get_args(Precision)) == {"auto", *get_args(FloatFormat)}

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json, say
 from tunix_rt.cli.eval_records import Reference
-from tunix_rt.cli.output import JsonFlag, print_json, say
 from tunix_rt.services.evaluation_exporting import export_evaluation
 from tunix_rt.services.evaluations import find_evaluation
-from tunix_rt.services.home import opened_home
 
 To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory of the two files.")]
 

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counting_bar, print_json
 from tunix_rt.cli.eval_judge_view import print_report
-from tunix_rt.cli.output import JsonFlag, counting_bar, print_json
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.rubric import JudgeModel, Prices
 from tunix_rt.evals.rubric.loading import load_rubric
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.rubric_judging import JudgingOptions, judge_api_key, judge_base_url, judge_evaluation
 
 Reference = Annotated[

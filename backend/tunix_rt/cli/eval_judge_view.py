@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from tunix_rt.cli.model_text import printable
-from tunix_rt.cli.output import print_table, say
+from tunix_rt.base.terminal.output import print_table, printable, say
 from tunix_rt.core.evaluation.rubric import Grade, RubricReport
 
 

@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import note, print_json, print_table, say
 from tunix_rt.cli.eval_view import print_evaluation, print_prediction
-from tunix_rt.cli.output import JsonFlag, note, print_json, print_table, say
-from tunix_rt.core.errors import NotFoundError
 from tunix_rt.core.evaluation.prediction import Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import ExtractionRule
 from tunix_rt.core.evaluation.record import EvaluationSummary
@@ -20,7 +22,6 @@ from tunix_rt.services.evaluations import (
     list_predictions,
     load_predictions,
 )
-from tunix_rt.services.home import opened_home
 
 Reference = Annotated[
     str,

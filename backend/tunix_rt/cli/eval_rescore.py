@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, print_json, say
 from tunix_rt.cli.eval import EvalSet, Lenient, show
 from tunix_rt.cli.eval_records import Reference
-from tunix_rt.cli.output import JsonFlag, counted, print_json, say
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE
@@ -15,7 +17,6 @@ from tunix_rt.services.evaluating import evaluation_dir
 from tunix_rt.services.evaluation_rescoring import ForeignTexts, num_changed_verdicts, score_texts
 from tunix_rt.services.evaluation_rescoring import rescore as rescore_evaluation
 from tunix_rt.services.evaluations import find_evaluation
-from tunix_rt.services.home import opened_home
 
 
 def rescore(reference: Reference, as_json: JsonFlag = False) -> None:

@@ -8,8 +8,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from tunix_rt.cli.model_text import printable
-from tunix_rt.cli.output import counted, print_table, say
+from tunix_rt.base.terminal.output import counted, print_table, printable, say
 from tunix_rt.core.evaluation.prediction import Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation

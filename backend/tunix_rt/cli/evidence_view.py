@@ -1,6 +1,6 @@
 """Bundles and verdicts on a terminal."""
 
-from tunix_rt.cli.output import counted, out, print_table, say
+from tunix_rt.base.terminal.output import counted, out, print_table, say
 from tunix_rt.core.evidence.verdict import Check, EvidenceVerdict
 from tunix_rt.services.evidence.listing import EvidenceList
 from tunix_rt.services.evidence.packing import PackedEvidence

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json, say
 from tunix_rt.cli.gate_options import Alpha, MaxUnscored, Protect, rule_changes
 from tunix_rt.cli.gate_view import markdown, print_verdict
-from tunix_rt.cli.output import JsonFlag, print_json, say
 from tunix_rt.services.evaluations import find_evaluation
 from tunix_rt.services.gating import check_gate, find_baseline, newest_successor
-from tunix_rt.services.home import opened_home
 
 Reference = Annotated[
     str | None,

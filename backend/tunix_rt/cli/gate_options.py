@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.evals.gating import RuleChanges
 
 Protect = Annotated[

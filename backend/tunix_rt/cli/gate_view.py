@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from tunix_rt.base.terminal.output import out, printable, say
 from tunix_rt.cli.comparison_view import (
     Names,
     difference_columns,
@@ -13,8 +14,6 @@ from tunix_rt.cli.comparison_view import (
     print_flips,
     work_text,
 )
-from tunix_rt.cli.model_text import printable
-from tunix_rt.cli.output import out, say
 from tunix_rt.core.evaluation.comparison import Flip, FlipSide, GateRule, GateVerdict
 from tunix_rt.evals.gating import is_protected
 

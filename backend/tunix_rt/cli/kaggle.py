@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.errors import DeviceError, DoesNotFitError, TunixRTError
+from tunix_rt.base.files.atomic import write_atomically
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, recipe_file
+from tunix_rt.base.terminal.output import err, print_json
 from tunix_rt.cli.kaggle_view import print_preflight, print_pulled, print_pushed, print_written
-from tunix_rt.cli.output import JsonFlag, err, print_json
 from tunix_rt.cli.plan_view import CompilingLine
-from tunix_rt.cli.recipe_argument import RecipeFile, recipe_file
 from tunix_rt.cli.train import SmokeSteps, resolve
-from tunix_rt.config.settings import load_settings
-from tunix_rt.core.errors import DeviceError, DoesNotFitError, TunixRTError
 from tunix_rt.core.preflight import CheckName, Preflight
 from tunix_rt.core.targets import LOCAL
-from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.kaggle.kernels import PushRequest, pull_kernel, push_kernel
 from tunix_rt.services.kaggle.machines import DEFAULT_HOURS, MACHINES
 from tunix_rt.services.kaggle.notebook import write_notebook

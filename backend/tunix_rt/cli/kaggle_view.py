@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tunix_rt.cli.output import counted, print_json, print_table, say
+from tunix_rt.base.terminal.output import counted, print_json, print_table, say
 from tunix_rt.cli.plan_view import duration
 from tunix_rt.core.preflight import Preflight
 from tunix_rt.core.targets import LOCAL

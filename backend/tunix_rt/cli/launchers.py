@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, TunixRTError
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.output import note, print_error
 from tunix_rt.cli.eval import evaluate_and_show
-from tunix_rt.cli.output import note, print_error
 from tunix_rt.cli.train import parse_resume_from, resolve
 from tunix_rt.cli.train_request import TrainRequest, run_request
 from tunix_rt.config.recipe_loading import Flag
-from tunix_rt.config.settings import load_settings
-from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
 from tunix_rt.engines.base import DeviceRequest, EngineName
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.services.evalsets import open_evalset

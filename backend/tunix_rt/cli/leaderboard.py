@@ -5,11 +5,12 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json
 from tunix_rt.cli.leaderboard_view import print_leaderboard
-from tunix_rt.cli.output import JsonFlag, print_json
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.leaderboards import show_leaderboard
 
 Dataset = Annotated[str | None, typer.Option(help="Only runs that were trained on this dataset.")]

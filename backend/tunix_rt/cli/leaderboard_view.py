@@ -1,7 +1,7 @@
 """The leaderboard as text for people."""
 
+from tunix_rt.base.terminal.output import counted, print_table, say
 from tunix_rt.cli.comparison_view import points
-from tunix_rt.cli.output import counted, print_table, say
 from tunix_rt.core.evaluation.leaderboard import Leaderboard, LeaderboardEntry, LeaderboardGroup
 from tunix_rt.core.evaluation.record import EvaluatedModel, EvaluationSummary
 

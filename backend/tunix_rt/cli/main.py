@@ -15,11 +15,10 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from tunix_rt import __version__
-from tunix_rt.cli.output import note, print_error, say
-from tunix_rt.cli.standard_error import write_no_more
-from tunix_rt.core.errors import StorageError, TunixRTError
-from tunix_rt.core.redaction import redacted
-from tunix_rt.files.atomic import FULL_DISK_ERRORS
+from tunix_rt.base.errors import StorageError, TunixRTError
+from tunix_rt.base.files.atomic import FULL_DISK_ERRORS
+from tunix_rt.base.logs import redacted
+from tunix_rt.base.terminal.output import note, print_error, say, write_no_more
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import os
 import sys
 from typing import BinaryIO, get_args
 
+from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.settings import load_settings
 from tunix_rt.cli.engines import WritingEngine, chosen_engine
-from tunix_rt.config.settings import load_settings
-from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.base import DeviceName, DeviceRequest
 from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.engines.generation import GeneratingEngine

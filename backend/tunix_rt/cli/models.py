@@ -5,16 +5,17 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, note, print_json, say
 from tunix_rt.cli.models_export import Reference
 from tunix_rt.cli.models_view import print_model, print_models, print_version, size_text
-from tunix_rt.cli.output import JsonFlag, counted, note, print_json, say
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.models.reference import is_reference, parse_reference
 from tunix_rt.core.models.version import Remarks
 from tunix_rt.db.model_uses import evaluations_of
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.home import Home, opened_home
 from tunix_rt.services.registry.cards import card_of
 from tunix_rt.services.registry.describing import remove_tag, set_alias, set_notes, set_tag, unset_alias
 from tunix_rt.services.registry.registering import (

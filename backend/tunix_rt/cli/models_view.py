@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tunix_rt.cli.output import counted, print_table, say
+from tunix_rt.base.terminal.output import counted, print_table, say
 from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.models.export import ExportReport
 from tunix_rt.core.models.version import ModelDetail, ModelVersion, RegisteredModel

@@ -7,7 +7,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from tunix_rt.cli.output import counted
+from tunix_rt.base.terminal.output import counted
 from tunix_rt.core.plan import COMPONENT_MEANINGS, Plan, PlanFix
 from tunix_rt.core.targets import GIB
 

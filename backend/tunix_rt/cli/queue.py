@@ -1,8 +1,9 @@
 """`tunix-rt queue status | pause | resume`: whether workers take runs."""
 
-from tunix_rt.cli.output import JsonFlag, print_json
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json
 from tunix_rt.cli.runs_view import print_queue
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.runs import controlling, listing
 from tunix_rt.services.runs.listing import QueueState
 

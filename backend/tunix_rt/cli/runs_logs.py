@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.output import JsonFlag, note
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import note
 from tunix_rt.cli.runs import RunArgument
 from tunix_rt.core.runs.live import LogChunk
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.runs.cursors import Cursor
 from tunix_rt.services.runs.following import LOOK_EVERY_S, RunWatch
 from tunix_rt.services.runs.listing import find_run_id

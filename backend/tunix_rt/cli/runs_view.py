@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from tunix_rt.cli.output import note, print_json, print_table, say
+from tunix_rt.base.terminal.output import note, print_json, print_table, say
 from tunix_rt.core.runs.run import Run, RunDetail, ServiceEvent
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.engines.records import duration_text

@@ -2,11 +2,11 @@
 
 import time
 
-from tunix_rt.cli.output import note
+from tunix_rt.base.home import Home
+from tunix_rt.base.terminal.output import note
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.home import Home
 
 _LOOK_EVERY_S = 0.5
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 
 logger = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.output import say
 from tunix_rt.cli.evidence_view import print_packed, print_verdict
 from tunix_rt.cli.launchers import launch
-from tunix_rt.cli.output import say
-from tunix_rt.config.settings import load_settings
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE
 from tunix_rt.services.evidence.packing import (
     PackRequest,

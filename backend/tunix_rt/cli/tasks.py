@@ -5,11 +5,12 @@ from uuid import UUID
 
 import typer
 
-from tunix_rt.cli.output import JsonFlag, print_json, print_table, say
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json, print_table, say
 from tunix_rt.core.tasks.request import EvaluateModel, TaskKind
 from tunix_rt.core.tasks.task import Task, TaskFilter
 from tunix_rt.db.tasks import TaskRepository
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.tasks import looking
 
 TaskId = Annotated[UUID, typer.Argument(metavar="TASK", help="Id of the task.")]

@@ -6,9 +6,10 @@ from uuid import UUID
 
 import typer
 
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.terminal.output import note
 from tunix_rt.cli.engines import WritingEngine, chosen_engine
 from tunix_rt.cli.models_export import exported
-from tunix_rt.cli.output import note
 from tunix_rt.core.tasks.request import EvaluateModel, ExportModel
 from tunix_rt.core.tasks.task import Task, TaskProgress, TaskResult
 from tunix_rt.db.tasks import TaskRepository
@@ -17,7 +18,6 @@ from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_models import find_model
 from tunix_rt.services.evaluation_texts import EvaluationProgress
-from tunix_rt.services.home import Home, opened_home
 from tunix_rt.services.registry.exporting import ExportRequest
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.serving.naming import find_served

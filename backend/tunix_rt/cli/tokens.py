@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.output import JsonFlag, note, print_json, print_table, say
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import note, print_json, print_table, say
 from tunix_rt.core.access import ApiToken, Scope
 from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.tokens import adopt_token, create_token, revoke_token, standing_of
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is, or what for.")]

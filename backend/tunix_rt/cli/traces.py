@@ -5,16 +5,14 @@ from uuid import UUID
 
 import typer
 
-from tunix_rt.cli import (
-    filters,
-    traces_view,
-)
-from tunix_rt.cli.output import JsonFlag, print_json, say
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json, say
+from tunix_rt.cli import filters, traces_view
 from tunix_rt.core.store_types import TraceOrder
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services import traces as trace_service
 from tunix_rt.services.filtering import build_filter
-from tunix_rt.services.home import opened_home
 
 TraceId = Annotated[UUID, typer.Argument(help="Id of a stored trace.")]
 

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.output import JsonFlag, counted, print_json, print_table, progress_bar, say
+from tunix_rt.base.files.atomic import write_atomically
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, print_json, print_table, progress_bar, say
 from tunix_rt.core.trace import canonical_json
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.generating import generate_traces, list_generators
-from tunix_rt.services.home import opened_home
 
 CHUNK = 1_000
 

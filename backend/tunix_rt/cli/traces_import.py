@@ -9,14 +9,15 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, err, note, print_json, say
 from tunix_rt.cli import filters, import_args
-from tunix_rt.cli.output import JsonFlag, counted, err, note, print_json, say
 from tunix_rt.core.formats.columns import parse_column_map
 from tunix_rt.core.formats.export import EXPORT_FORMATS
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.exporting import export_file, export_lines, require_export_format, write_lines
 from tunix_rt.services.filtering import build_filter
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.import_file import ImportProgress, OnProgress
 from tunix_rt.services.importing import ImportReport, import_options, import_traces
 from tunix_rt.services.linting import score_unscored

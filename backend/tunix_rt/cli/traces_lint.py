@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from tunix_rt.cli import filters
-from tunix_rt.cli.output import (
-    JsonFlag,
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import (
     counted,
     fraction_bar,
     note,
@@ -20,12 +21,11 @@ from tunix_rt.cli.output import (
     progress_bar,
     say,
 )
-from tunix_rt.core.errors import DataError
-from tunix_rt.core.linting import CODES, LINTER_VERSION
+from tunix_rt.cli import filters
+from tunix_rt.core.linting.findings import CODES, LINTER_VERSION
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.file_linting import LineReport, lint_file
 from tunix_rt.services.filtering import build_filter
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.linting import score_unscored
 
 MAX_SHOWN = 20

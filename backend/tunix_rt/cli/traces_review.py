@@ -8,14 +8,15 @@ from uuid import UUID
 import typer
 from pydantic import ValidationError
 
-from tunix_rt.cli.output import JsonFlag, counted, print_json, say
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.files.atomic import write_atomically
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.records import explain_validation_error
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, print_json, say
 from tunix_rt.core.revision import TraceReview
-from tunix_rt.core.trace import explain_validation_error
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.files.atomic import write_atomically
 from tunix_rt.services.exporting import write_lines
-from tunix_rt.services.home import opened_home
 from tunix_rt.services.revisions import ReviewExport, add_revision, review_lines
 
 

@@ -2,8 +2,8 @@
 
 from rich.text import Text
 
-from tunix_rt.cli.output import out, print_table, say
-from tunix_rt.core.linting import Finding, LintReport
+from tunix_rt.base.terminal.output import out, print_table, say
+from tunix_rt.core.linting.findings import Finding, LintReport
 from tunix_rt.services.traces import StoredComparison, TraceDetail, TraceList
 
 _PROMPT_CHARS = 60

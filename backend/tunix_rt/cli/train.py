@@ -5,13 +5,11 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.durations import parse_duration
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, parse_duration, recipe_file
 from tunix_rt.cli.engines import EngineOption
-from tunix_rt.cli.output import JsonFlag
-from tunix_rt.cli.recipe_argument import RecipeFile, recipe_file
 from tunix_rt.cli.train_request import TrainRequest, not_together, run_request
 from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.base import LATEST, DeviceName, DeviceRequest, ProcessGroup, ResumePoint
 from tunix_rt.services.training import smoke_flags
 

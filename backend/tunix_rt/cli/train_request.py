@@ -6,12 +6,12 @@ from pathlib import Path
 
 import typer
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.settings import Settings, load_settings
+from tunix_rt.base.terminal.output import err, note, print_json, say
 from tunix_rt.cli.engines import chosen_engine, load_engine
-from tunix_rt.cli.output import err, note, print_json, say
 from tunix_rt.cli.train_view import TrainingView, summary
 from tunix_rt.config.recipe_loading import ResolvedRecipe
-from tunix_rt.config.settings import Settings, load_settings
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.run_record import OUT_OF_TIME, OUT_OF_TIME_TEXT, RunManifest
 from tunix_rt.engines.base import DeviceRequest, ProcessGroup, ResumePoint, TrainingJob
 from tunix_rt.engines.choice import AskedEngine, EngineChoice

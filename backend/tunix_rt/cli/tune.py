@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.cli.output import JsonFlag, note, print_json, say
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import note, print_json, say
 from tunix_rt.cli.tune_following import follow, has_worker
 from tunix_rt.cli.tune_view import print_best, print_sweep, print_sweeps
 from tunix_rt.config.sweep_spec import load_sweep
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.sweeps.sweep import SweepDetail
 from tunix_rt.db.sweeps import SweepRepository
-from tunix_rt.services.home import Home, opened_home
 from tunix_rt.services.sweeps import controlling
 from tunix_rt.services.sweeps.creating import create
 from tunix_rt.services.sweeps.promoting import promote_best, save_best_recipe

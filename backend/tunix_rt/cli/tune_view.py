@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from rich.markup import escape
 from rich.table import Table
 
-from tunix_rt.cli.output import print_table, say
+from tunix_rt.base.terminal.output import print_table, say
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail, SweepPage, Trial
 from tunix_rt.services.sweeps.reporting import MIN_TRIALS, Importances
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from tunix_rt.config.logs import configure_logs
-from tunix_rt.config.settings import load_settings
+from tunix_rt.base.logs import configure_logs
+from tunix_rt.base.settings import load_settings
 from tunix_rt.core.runs.request import ExecutorName
 from tunix_rt.core.runs.worker import parse_slot
 from tunix_rt.services.sweeps.advancing import advance_all

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tunix_rt.cli.output import counted
+from tunix_rt.base.terminal.output import counted
 from tunix_rt.core.xray import (
     Severity,
     TokenPart,

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from tunix_rt.base.errors import InvalidInputError, first_problems
 from tunix_rt.config.recipe_keys import RecipeKey, recipe_keys
-from tunix_rt.core.errors import InvalidInputError, first_problems
 
 _MAX_VALUE_LETTERS = 60
 

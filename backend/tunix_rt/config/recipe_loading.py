@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean
+from tunix_rt.base.files.yaml_text import parse_yaml
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_errors import recipe_error, unknown_key
 from tunix_rt.config.recipe_keys import recipe_keys
-from tunix_rt.config.yaml_text import parse_yaml
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
 from tunix_rt.core.override import Override
-from tunix_rt.core.suggestions import did_you_mean
 
 _OVERRIDES = TypeAdapter(tuple[Override, ...])
 

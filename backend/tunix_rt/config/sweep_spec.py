@@ -8,12 +8,11 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean, first_problems
+from tunix_rt.base.files.yaml_text import parse_yaml
 from tunix_rt.config.recipe_errors import unknown_key
 from tunix_rt.config.recipe_keys import recipe_keys
 from tunix_rt.config.recipe_loading import read_values
-from tunix_rt.config.yaml_text import parse_yaml
-from tunix_rt.core.errors import InvalidInputError, NotFoundError, first_problems
-from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.core.sweeps.spec import SweepSpec
 
 _EXAMPLE = "docs/sweeps.md shows a sweep"

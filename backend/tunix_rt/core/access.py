@@ -6,7 +6,7 @@ import secrets
 from datetime import datetime
 from typing import Literal, get_args
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
 
 Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)

@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count
+from tunix_rt.base.records import Count, Record
 
 
 class ArchivedFile(Record):

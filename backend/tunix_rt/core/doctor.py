@@ -1,10 +1,11 @@
 """What `tunix-rt doctor` finds: the machine, the engines and the store, and what is wrong with them."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-Count = Annotated[int, Field(ge=0)]
+from tunix_rt.base.records import Count
+
 Platform = Literal["cpu", "gpu", "tpu"]
 
 

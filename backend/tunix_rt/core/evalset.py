@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from tunix_rt.base.records import Text
 from tunix_rt.core.evaluation.prediction import CheckerName
-from tunix_rt.core.trace import MAX_ANSWER_CHARS, MAX_PROMPT_CHARS, Text
+from tunix_rt.core.trace import MAX_ANSWER_CHARS, MAX_PROMPT_CHARS
 
 Section = Literal["core", "trace_sensitive", "edge_case"]
 Difficulty = Literal["easy", "medium", "hard"]

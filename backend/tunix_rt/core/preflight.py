@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
 
 CheckName = Literal["devices", "memory", "session"]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.braces import fits_in_braces
-from tunix_rt.core.errors import DataError
 from tunix_rt.core.step_lines import StepLine, step_lines
 from tunix_rt.core.trace import Trace
 

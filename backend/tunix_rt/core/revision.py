@@ -10,9 +10,10 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.records import TEXT_PATTERN
 from tunix_rt.core.rendering import render_completion
-from tunix_rt.core.trace import MAX_ANSWER_CHARS, MAX_STEP_CHARS, MAX_STEPS, TEXT_PATTERN, Trace, TraceStep
+from tunix_rt.core.trace import MAX_ANSWER_CHARS, MAX_STEP_CHARS, MAX_STEPS, Trace, TraceStep
 
 StepVerdict = Literal["accepted", "edited", "rejected"]
 

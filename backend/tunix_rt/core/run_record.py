@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, JsonValue
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Count, Record, Seconds
 
 RunStatus = Literal["queued", "running", "cancelling", "cancelled", "failed", "succeeded"]
 RUN_STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
@@ -37,9 +37,6 @@ OUT_OF_TIME = 7
 """Exit code of a run that stopped in time, with everything saved."""
 OUT_OF_TIME_TEXT = "out of time: everything is saved"
 """What it says last, and what is looked for in the log of a machine elsewhere."""
-
-Count = Annotated[int, Field(ge=0)]
-Seconds = Annotated[float, Field(ge=0)]
 
 
 class MetricsLine(Record):

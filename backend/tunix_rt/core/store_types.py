@@ -6,7 +6,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tunix_rt.core.trace import StorableText, Trace
+from tunix_rt.base.records import StorableText
+from tunix_rt.core.trace import Trace
 
 Score = Annotated[float, Field(ge=0, le=100, strict=True)]
 TraceOrder = Literal["newest", "oldest", "best", "worst"]

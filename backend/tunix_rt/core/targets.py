@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
 
 Platform = Literal["cpu", "gpu", "tpu"]
 

@@ -3,43 +3,23 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from tunix_rt.base.records import TEXT_PATTERN, _storable_text
 
 MAX_PROMPT_CHARS = 50_000
 MAX_ANSWER_CHARS = 50_000
 MAX_STEP_CHARS = 20_000
 MAX_STEPS = 1_000
 MAX_META_DEPTH = 16
-LONE_SURROGATE = "contains a lone surrogate, which UTF-8 cannot encode; remove it"
-
-
-TEXT_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
 """Text with something to see in it, and without the one character that PostgreSQL cannot hold."""
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-_PLAIN_REASONS = {
-    "string_pattern_mismatch": "is empty, only white space, or contains a NUL character",
-    "string_unicode": LONE_SURROGATE,
-    "tuple_type": "must be a list",
-    "model_type": "must be an object",
-}
-
-
-def _storable_text(text: str) -> str:
-    """Refuse what PostgreSQL or UTF-8 cannot hold, before it reaches either."""
-    if "\x00" in text:
-        raise ValueError("contains a NUL character; remove it")
-    if not text.isascii():
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ValueError(LONE_SURROGATE) from error
-    return text
 
 
 def _storable_json(value: object, depth: int = 0) -> None:
@@ -65,8 +45,6 @@ def _storable_meta(meta: dict[str, Any]) -> dict[str, Any]:
     return meta
 
 
-StorableText = Annotated[str, AfterValidator(_storable_text)]
-Text = Annotated[str, Field(min_length=1, pattern=TEXT_PATTERN)]
 Meta = Annotated[dict[str, Any], AfterValidator(_storable_meta)]
 
 
@@ -130,32 +108,6 @@ def trace_id(canonical: str) -> UUID:
 def normalised_prompt(prompt: str) -> str:
     """The prompt as two people would call it the same question: case and white space folded."""
     return " ".join(prompt.casefold().split())
-
-
-def explain_validation_error(error: ValidationError, *, whole: str = "trace", max_problems: int = 3) -> str:
-    """One line that names each bad field and why, e.g. `prompt: Field required`."""
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    return explain_problems(problems, whole=whole, max_problems=max_problems)
-
-
-def explain_problems(
-    problems: Sequence[Mapping[str, Any]], *, whole: str = "trace", max_problems: int = 3
-) -> str:
-    """The same for problems that pydantic has listed already; `whole` names what they are about."""
-    reasons = [f"{_place(problem['loc'], whole)}: {_reason(problem)}" for problem in problems[:max_problems]]
-    num_hidden = len(problems) - max_problems
-    return "; ".join(reasons) + (f"; and {num_hidden} more" if num_hidden > 0 else "")
-
-
-def _place(loc: Sequence[int | str], whole: str) -> str:
-    return ".".join(str(part) for part in loc) or whole
-
-
-def _reason(problem: Mapping[str, Any]) -> str:
-    # Patterns say nothing to a person; only those of this module are known to mean "text".
-    if problem["type"] == "string_pattern_mismatch" and TEXT_PATTERN not in str(problem["msg"]):
-        return str(problem["msg"])
-    return _PLAIN_REASONS.get(problem["type"], str(problem["msg"]).removeprefix("Value error, "))
 
 
 def labels_of(trace: Trace) -> Iterator[tuple[str, str]]:

@@ -6,11 +6,10 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, Row, Select, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from tunix_rt.core.errors import NotFoundError
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import baselines, evaluations
+from tunix_rt.base.errors import NotFoundError, did_you_mean
 from tunix_rt.core.evaluation.comparison import Baseline, GateRule
-from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.db.engine import reading, writing
-from tunix_rt.db.schema import baselines, evaluations
 
 
 class BaselineRepository:

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from sqlalchemy import Column, Connection, Engine, Table, Uuid, insert, inspect, select, text
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.db.engine import reading
+from tunix_rt.base.db.schema import UtcDateTime, metadata, trace_bodies, workers
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.search_tokens import tokens_of
 from tunix_rt.core.trace import Trace
-from tunix_rt.db.engine import reading
-from tunix_rt.db.schema import UtcDateTime, metadata, trace_bodies, workers
 from tunix_rt.db.search import add_to_index
 
 _CHUNK = 500

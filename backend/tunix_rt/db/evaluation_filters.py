@@ -2,9 +2,9 @@
 
 from sqlalchemy import ColumnElement, or_
 
+from tunix_rt.base.db.schema import evaluations, predictions
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, PredictionFilter
-from tunix_rt.db.schema import evaluations, predictions
 
 
 def evaluation_conditions(criteria: EvaluationFilter) -> list[ColumnElement[bool]]:

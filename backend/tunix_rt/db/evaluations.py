@@ -6,7 +6,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, Select, delete, func, select
 
-from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import baselines, evaluations, predictions
+from tunix_rt.base.db.statements import insert_new, insert_rows, stored_value
+from tunix_rt.base.errors import ConflictError, NotFoundError
+from tunix_rt.base.records import Record
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
 from tunix_rt.core.evaluation.store_types import (
@@ -17,11 +21,7 @@ from tunix_rt.core.evaluation.store_types import (
     PredictionPage,
     summary_of,
 )
-from tunix_rt.core.record import Record
-from tunix_rt.db.bulk import insert_new, insert_rows, stored_value
-from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.evaluation_filters import evaluation_conditions, prediction_conditions, searched_text
-from tunix_rt.db.schema import baselines, evaluations, predictions
 
 MIN_PREFIX_CHARS = 6
 _UUID_CHARS = 32

@@ -4,10 +4,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, exists, or_, select
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.db.schema import trace_lint_codes, traces
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.search_tokens import label_token, query_tokens
 from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.db.schema import trace_lint_codes, traces
 from tunix_rt.db.search import select_indexed
 
 Chosen = tuple[Select[Any], ColumnElement[int]]

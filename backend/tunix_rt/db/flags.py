@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Engine, Exists, delete, exists, insert, select
 
-from tunix_rt.db.engine import reading, writing
-from tunix_rt.db.schema import service_flags
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import service_flags
 
 _QUEUE_PAUSED = "queue-paused"
 

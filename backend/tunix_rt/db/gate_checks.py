@@ -2,9 +2,9 @@
 
 from sqlalchemy import Engine, func, insert, select, true
 
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import gate_checks
 from tunix_rt.core.evaluation.comparison import GateCheck, GateCheckPage
-from tunix_rt.db.engine import reading, writing
-from tunix_rt.db.schema import gate_checks
 
 
 class GateCheckRepository:

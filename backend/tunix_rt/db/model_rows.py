@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select
 
+from tunix_rt.base.db.schema import model_aliases, model_tags, model_versions, models
+from tunix_rt.base.records import Record
 from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.core.models.version import ModelLineage, ModelVersion, RegisteredModel
-from tunix_rt.core.record import Record
 from tunix_rt.core.rendering import MarkupStyle
-from tunix_rt.db.schema import model_aliases, model_tags, model_versions, models
 
 
 class VersionRecord(Record):

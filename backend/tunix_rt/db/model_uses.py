@@ -2,10 +2,10 @@
 
 from sqlalchemy import ColumnElement, Engine, or_, select
 
+from tunix_rt.base.db.engine import reading
+from tunix_rt.base.db.schema import baselines, evaluations
 from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.models.version import ModelVersion
-from tunix_rt.db.engine import reading
-from tunix_rt.db.schema import baselines, evaluations
 
 
 def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSummary, ...]:

@@ -7,14 +7,13 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import model_aliases, model_tags, model_versions, models
+from tunix_rt.base.db.statements import insert_or_ignore, insert_or_update
+from tunix_rt.base.errors import ConflictError, NotFoundError, did_you_mean
 from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.core.models.version import ModelVersion, NewModel, NewVersion, RegisteredModel
-from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.model_rows import VersionRecord, named_by, read_models, read_versions, select_versions
-from tunix_rt.db.schema import model_aliases, model_tags, model_versions, models
-from tunix_rt.db.upserts import insert_or_ignore, insert_or_update
 
 _LIST = "List what is registered: tunix-rt models list"
 

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from sqlalchemy import Engine, delete, func, insert, select
 
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import preferences
+from tunix_rt.base.errors import NotFoundError
 from tunix_rt.core.chat.preference import Preference, PreferredSide
-from tunix_rt.core.errors import NotFoundError
-from tunix_rt.db.engine import reading, writing
-from tunix_rt.db.schema import preferences
 
 _CHUNK = 500
 _NEWEST = (preferences.c.created_at.desc(), preferences.c.pk.desc())

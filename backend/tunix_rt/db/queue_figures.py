@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, case, extract, func, or_, select
 
+from tunix_rt.base.db.engine import reading
+from tunix_rt.base.db.schema import run_events, runs, tasks, workers
 from tunix_rt.core.run_record import RUN_STATUSES
-from tunix_rt.db.engine import reading
-from tunix_rt.db.schema import run_events, runs, tasks, workers
 
 WAIT_BUCKETS_S = (1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
 

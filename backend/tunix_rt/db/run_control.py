@@ -4,10 +4,10 @@ from typing import Any
 
 from sqlalchemy import Row, delete, select
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.db.schema import baselines, evaluations, model_versions, models, runs, sweeps
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.runs.states import ACTIVE, TERMINAL
 from tunix_rt.db.run_transitions import Change, Note
-from tunix_rt.db.schema import baselines, evaluations, model_versions, models, runs, sweeps
 
 _AFRESH: dict[str, Any] = {
     "is_held": False,

@@ -9,9 +9,8 @@ from pydantic import JsonValue
 from pydantic_core import from_json
 from sqlalchemy import Connection, bindparam, insert, select
 
+from tunix_rt.base.db.schema import as_moment, run_events, runs
 from tunix_rt.core.runs.run import ServiceEvent, ServiceEventKind
-from tunix_rt.db.schema import run_events, runs
-from tunix_rt.db.schema.columns import as_moment
 
 # Made once: SQLAlchemy takes longer to make it than the database to run it.
 _ADDING = insert(run_events)

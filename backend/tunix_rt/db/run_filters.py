@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Text, bindparam, func, or_
 
+from tunix_rt.base.db.schema import runs
 from tunix_rt.core.runs.store_types import RunFilter
-from tunix_rt.db.schema import runs
 
 _EQUAL = ("dataset", "mode", "engine", "sweep_id")
 _SEARCHED = ("id", "recipe_name", "model", "dataset")

@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import Engine, FromClause, Integer, Select, bindparam, func, select
 
+from tunix_rt.base.db.schema import runs
+from tunix_rt.base.db.statements import QuickRead
 from tunix_rt.core.runs.store_types import RunFilter, RunPage
-from tunix_rt.db.quick_reads import QuickRead
 from tunix_rt.db.run_filters import FilterShape, run_conditions, shape_of, values_of
 from tunix_rt.db.run_rows import SUMMARY_COLUMNS, run_of
-from tunix_rt.db.schema import runs
 
 _NUM_SHAPES = 64
 _LIMIT = bindparam("limit", type_=Integer)

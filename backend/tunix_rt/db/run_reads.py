@@ -2,13 +2,13 @@
 
 from sqlalchemy import Engine, bindparam, select
 
+from tunix_rt.base.db.schema import runs
+from tunix_rt.base.db.statements import QuickRead
 from tunix_rt.core.runs.run import Run, RunDetail, ServiceEvent
 from tunix_rt.core.runs.store_types import RunStanding
-from tunix_rt.db.quick_reads import QuickRead
 from tunix_rt.db.run_events import LATER, event_of
 from tunix_rt.db.run_rows import DETAIL_COLUMNS, SUMMARY_COLUMNS, detail_of, run_of
 from tunix_rt.db.run_transitions import unknown_run
-from tunix_rt.db.schema import runs
 
 THIS_RUN = runs.c.id == bindparam("run_id")
 DETAIL = select(*DETAIL_COLUMNS).where(THIS_RUN)

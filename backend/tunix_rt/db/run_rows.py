@@ -9,10 +9,9 @@ from typing import Any
 from pydantic_core import from_json
 from sqlalchemy import ColumnElement
 
+from tunix_rt.base.db.schema import as_moment, runs
 from tunix_rt.core.runs.run import Run, RunDetail
 from tunix_rt.core.runs.store_types import NewRun, OutsideRun, OutsideStanding
-from tunix_rt.db.schema import runs
-from tunix_rt.db.schema.columns import as_moment
 
 _OF_A_DETAIL = ("request", "recipe", "plan")
 _NOT_SHOWN = ("pk", "lease", "beats", "num_events")

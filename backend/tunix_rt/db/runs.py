@@ -8,7 +8,9 @@ from typing import Any
 from pydantic import JsonValue
 from sqlalchemy import Connection, Engine, func, insert, or_, select
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import runs
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import ExecutorName
 from tunix_rt.core.runs.run import Claim, Lease, Run, RunDetail, ServiceEvent, ServiceEventKind
@@ -24,13 +26,11 @@ from tunix_rt.core.runs.store_types import (
 )
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db import run_control, run_imports, run_leases
-from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.run_events import insert_event
 from tunix_rt.db.run_pages import page_of_runs
 from tunix_rt.db.run_reads import DETAIL, read_detail, read_events, read_standing, read_summary
 from tunix_rt.db.run_rows import detail_of, queued_row
 from tunix_rt.db.run_transitions import Change, Note, unknown_run
-from tunix_rt.db.schema import runs
 
 Details = Mapping[str, JsonValue]
 

@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, cast, column, literal_column, select, table, text
 from sqlalchemy.dialects.postgresql import TSQUERY
 
+from tunix_rt.base.db.statements import insert_rows
 from tunix_rt.core.search_tokens import tokens_of
 from tunix_rt.core.trace import Trace
-from tunix_rt.db.bulk import insert_rows
 
 trace_index = table("trace_index", column("pk"), column("rowid"), column("tokens"))
 

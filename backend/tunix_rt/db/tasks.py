@@ -8,7 +8,9 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, insert, not_, or_, select, update
 
-from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.base.db.engine import glancing, reading, writing
+from tunix_rt.base.db.schema import tasks
+from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.core.run_record import RunFailure, RunStatus
 from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
 from tunix_rt.core.runs.run import Lease
@@ -17,9 +19,7 @@ from tunix_rt.core.runs.store_types import BeatAnswer, LeaseBeat
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.core.tasks.request import TaskRequest
 from tunix_rt.core.tasks.task import Task, TaskClaim, TaskFilter, TaskPage, TaskResult
-from tunix_rt.db.engine import glancing, reading, writing
 from tunix_rt.db.flags import queue_is_paused
-from tunix_rt.db.schema import tasks
 from tunix_rt.db.task_rows import queued_task_row, task_of
 
 _ANY_QUEUED = select(tasks.c.pk).where(tasks.c.status == "queued").limit(1)

@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import Engine, Row, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import api_tokens
+from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.core.access import ApiToken
-from tunix_rt.core.errors import ConflictError, NotFoundError
-from tunix_rt.db.engine import reading, writing
-from tunix_rt.db.schema import api_tokens
 
 LAST_USED_EVERY = timedelta(minutes=1)
 """How exactly the last use is known: a write for every request would be one too many."""

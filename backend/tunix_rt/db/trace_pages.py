@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
+from tunix_rt.base.db.schema import traces
 from tunix_rt.core.store_types import TraceOrder
-from tunix_rt.db.schema import traces
 
 COUNT_UP_TO = 10_000
 """Totals of filtered lists are exact up to here; counting on would make every page of a large store slow."""

@@ -7,22 +7,15 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, Row, Select, delete, insert, select, text
 
-from tunix_rt.core.errors import NotFoundError
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import trace_bodies, trace_lint_codes, trace_reports, traces
+from tunix_rt.base.db.statements import insert_new, insert_rows, stored_value
+from tunix_rt.base.errors import NotFoundError
 from tunix_rt.core.linting.findings import LintReport
 from tunix_rt.core.prepared import PreparedTrace, prepared
-from tunix_rt.core.store_types import (
-    AddResult,
-    StoredTrace,
-    TraceFilter,
-    TraceOrder,
-    TracePage,
-    TraceSummary,
-)
+from tunix_rt.core.store_types import AddResult, StoredTrace, TraceFilter, TraceOrder, TracePage, TraceSummary
 from tunix_rt.core.trace import Trace
-from tunix_rt.db.bulk import insert_new, insert_rows, stored_value
-from tunix_rt.db.engine import reading, writing
 from tunix_rt.db.filters import select_traces, unscored_like
-from tunix_rt.db.schema import trace_bodies, trace_lint_codes, trace_reports, traces
 from tunix_rt.db.search import add_to_index, remove_from_index
 from tunix_rt.db.trace_pages import Window, count, keys_of_page, sorted_by
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import Engine, Row, delete, insert, select, update
 
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import workers
 from tunix_rt.core.runs.worker import Worker, WorkerStatus
-from tunix_rt.db.engine import reading, writing
-from tunix_rt.db.schema import workers
 
 
 class WorkerRepository:

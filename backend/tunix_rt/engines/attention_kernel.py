@@ -8,8 +8,8 @@ dense    anywhere: plain products; the scores [B, N, T, T] exist in float32 for 
 from dataclasses import dataclass
 from typing import Literal
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import AttentionKernel, FloatFormat
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.architecture import Architecture
 
 Kernel = Literal["dense", "cudnn", "splash"]

@@ -22,7 +22,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.engines.encoding import PARTS, EncodedExample
 from tunix_rt.engines.packing import RowPlan, plan_rows
 

@@ -14,7 +14,7 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.engines.tokenizer import Tokenizer
 
 TEMPLATES_DIR = Path(__file__).parent / "templates"

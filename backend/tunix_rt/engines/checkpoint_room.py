@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
 
 DISK_IS_FULL = "the disk is full"
 

@@ -6,7 +6,7 @@ A pure decision: `engines.installed` reads the machine.
 from dataclasses import dataclass
 from typing import Literal
 
-from tunix_rt.core.errors import MissingExtraError
+from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.engines.base import DeviceName, EngineName
 from tunix_rt.engines.installed import Machine
 

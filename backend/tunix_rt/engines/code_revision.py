@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 import tunix_rt
-from tunix_rt.core.redaction import redacted
+from tunix_rt.base.logs import redacted
 
 PACKAGE_DIR = Path(tunix_rt.__file__).parent
 _GIT_TIMEOUT_S = 10

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tunix_rt.core.errors import DivergedError
+from tunix_rt.base.errors import DivergedError
 from tunix_rt.engines.preparation import Prepared
 from tunix_rt.engines.records import RunRecords
 

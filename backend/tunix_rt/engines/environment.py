@@ -5,10 +5,10 @@ import platform
 from importlib import metadata
 from pathlib import Path
 
-from tunix_rt.core.redaction import redacted
+from tunix_rt.base.host import usable_cores
+from tunix_rt.base.logs import redacted
 from tunix_rt.core.run_record import RunEnvironment
 from tunix_rt.engines.code_revision import code_sha256, commit, has_changes, installed_packages
-from tunix_rt.files.host import usable_cores
 
 _PACKAGES = (
     "accelerate",

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import FloatFormat
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import Prompt, Written

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.core.errors import ConflictError
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.models import ModelSource
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from tunix_rt.base.signals import StopRequest
 from tunix_rt.engines.checkpoint_record import ValidationHistory
 from tunix_rt.engines.divergence import Diverged, diverged_error, write_diverged_batch
-from tunix_rt.engines.interrupts import StopRequest
 from tunix_rt.engines.learner import Learner
 from tunix_rt.engines.metering import Meter
 from tunix_rt.engines.prefetch import prefetched

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import ShardingSection, TrainingSection
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.architecture import Architecture
 
 

@@ -7,13 +7,18 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from tunix_rt.base.assets import known_model_configs, shipped_model_config, shipped_model_names
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, TunixRTError, did_you_mean
+from tunix_rt.base.hub import (
+    CONFIG_FILES,
+    TOKENIZER_FILES,
+    WEIGHT_FILES,
+    download_files,
+    download_kaggle_model,
+    is_hub_id,
+)
 from tunix_rt.config.recipe import ModelSection
-from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
-from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
-from tunix_rt.engines.hub import CONFIG_FILES, TOKENIZER_FILES, WEIGHT_FILES, download_files, is_hub_id
-from tunix_rt.engines.kaggle import download_kaggle_model
-from tunix_rt.files.assets import known_model_configs, shipped_model_config, shipped_model_names
 
 BUILTIN_TOKENIZER = "tiny"
 KAGGLE_PREFIX = "kaggle:"

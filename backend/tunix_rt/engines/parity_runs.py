@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tunix_rt.base.errors import child_error
+from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.core.parity import ParityRun
 from tunix_rt.engines.base import DeviceName, EngineName
-from tunix_rt.engines.child_errors import child_error
-from tunix_rt.files.run_dirs import RunDir, read_json_lines
+from tunix_rt.files.run_dirs import RunDir
 
 MODEL = "model"
 ADAPTERS = "adapters"

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from itertools import islice
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.base import Rows, TrainingData
 from tunix_rt.engines.batching import Batches, BatchSettings
 from tunix_rt.engines.chat_template import choose_template

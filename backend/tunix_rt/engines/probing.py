@@ -8,8 +8,8 @@ from typing import cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from tunix_rt.base.errors import TunixRTError
 from tunix_rt.core.doctor import DeviceReport, DoctorProblem, Platform
-from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.base import EngineName
 
 PROBE_TIMEOUT_S = 120.0

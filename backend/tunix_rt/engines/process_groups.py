@@ -4,7 +4,7 @@ import socket
 import time
 from collections.abc import Mapping
 
-from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.engines.base import ProcessGroup
 
 DEFAULT_TIMEOUT_S = 300

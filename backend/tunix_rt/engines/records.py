@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from tunix_rt.core.redaction import redacted
+from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_json_atomically
+from tunix_rt.base.files.jsonl import JsonLines, keep_json_lines, read_json_lines
+from tunix_rt.base.logs import redacted
 from tunix_rt.core.run_record import EventKind, MetricsLine, RunEvent, ValidationLine
-from tunix_rt.files.atomic import storage_errors, write_atomically, write_json_atomically
-from tunix_rt.files.run_dirs import JsonLines, RunDir, keep_json_lines, read_json_lines
+from tunix_rt.files.run_dirs import RunDir
 
 PROGRESS_EVERY_S = 1.0
 

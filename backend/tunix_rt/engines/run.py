@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tunix_rt import __version__
-from tunix_rt.core.errors import ConflictError, TunixRTError
-from tunix_rt.core.redaction import redacted
+from tunix_rt.base.errors import ConflictError, TunixRTError
+from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.base.logs import redacted
+from tunix_rt.base.signals import Interrupted
 from tunix_rt.core.run_record import OUT_OF_TIME, RunFailure, RunFigures, RunManifest, RunStatus
 from tunix_rt.engines.base import Engine, TrainingJob
 from tunix_rt.engines.checkpoint_record import begun_by_another_engine, require_checkpoints_of
-from tunix_rt.engines.interrupts import Interrupted
 from tunix_rt.engines.records import RunRecords, View
-from tunix_rt.files.atomic import write_json_atomically
 
 # What a shell reports of a process that a signal ended.
 _SIGNAL_EXIT_BASE = 128

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.engines.tensor_names import INDEX_FILE, SINGLE_FILE
 
 Framework = Literal["numpy", "pt"]

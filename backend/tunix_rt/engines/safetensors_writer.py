@@ -18,8 +18,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.engines.tensor_names import INDEX_FILE, SINGLE_FILE
-from tunix_rt.files.atomic import storage_errors, write_json_atomically
 
 MAX_SHARD_BYTES = 4 * 1024**3
 FORMATS = {"float32": "F32", "bfloat16": "BF16", "float16": "F16", "int64": "I64", "int32": "I32"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.engines.base import TrainingJob
 from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
 from tunix_rt.engines.identity import RunIdentity

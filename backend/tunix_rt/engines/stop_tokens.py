@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.models import ModelSource
 

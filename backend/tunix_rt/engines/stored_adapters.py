@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
+from tunix_rt.base.errors import DataError
 from tunix_rt.config.recipe import LoraSection, LoraTarget
-from tunix_rt.core.errors import DataError
 from tunix_rt.engines.adapter_config import CONFIG_FILE, WEIGHTS_FILE
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.safetensors_reader import Framework, StoredTensor, damaged_file, open_tensor_file

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.param_shapes import param_shapes
 from tunix_rt.engines.safetensors_reader import StoredTensor

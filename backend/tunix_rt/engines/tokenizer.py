@@ -12,9 +12,9 @@ from typing import Any
 from tokenizers import AddedToken, Encoding
 from tokenizers import Tokenizer as FastTokenizer
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
-from tunix_rt.engines.hub import TOKENIZER_FILES, download_files, is_hub_id
-from tunix_rt.files.assets import shipped_tokenizer_dir, shipped_tokenizer_names
+from tunix_rt.base.assets import shipped_tokenizer_dir, shipped_tokenizer_names
+from tunix_rt.base.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.hub import TOKENIZER_FILES, download_files, is_hub_id
 
 NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from tunix_rt.base.files.atomic import write_atomically, write_json_atomically
 from tunix_rt.engines.chat_template import ChatTemplate
 from tunix_rt.engines.tokenizer import Tokenizer
-from tunix_rt.files.atomic import write_atomically, write_json_atomically
 
 _WHAT = "writing the tokenizer"
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import AttentionKernel
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.attention_kernel import Setting
 
 TorchKernel = Literal["dense", "sdpa", "cudnn", "varlen", "flash"]

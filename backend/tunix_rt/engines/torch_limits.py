@@ -1,7 +1,7 @@
 """What the torch engine cannot do. Torch itself is not needed: the planner asks here too."""
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import FloatFormat, Recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.mesh_shape import MeshShape
 
 _BFLOAT16_CAPABILITY = (8, 0)

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from tunix_rt.core.errors import DivergedError
+from tunix_rt.base.errors import DivergedError
 from tunix_rt.core.run_record import ValidationLine
 from tunix_rt.engines.learner import Learner, PendingSums
 from tunix_rt.engines.metering import NUM_IN_FLIGHT

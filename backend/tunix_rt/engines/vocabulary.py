@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.encoding import EncodedExample
 from tunix_rt.engines.tokenizer import Tokenizer

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 
 _PATTERN = "*.safetensors"
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.statistics import sign_test
 from tunix_rt.core.evaluation.comparison import Comparison, Flip, FlipDirection, FlipSide, PairedDifference
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.statistics import sign_test
 from tunix_rt.evals.item_samples import ItemSamples, by_item
 from tunix_rt.evals.sampling_statistics import mean_difference_interval
 

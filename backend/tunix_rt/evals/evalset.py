@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import DataError, NotFoundError, first_problems
+from tunix_rt.base.errors import DataError, NotFoundError, first_problems
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.evalset import EvalItem
-from tunix_rt.core.trace import explain_validation_error
 
 MAX_LINE_BYTES = 1 << 20
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
 from tunix_rt.core.evaluation.comparison import Comparison, Flip, GateRule, GateVerdict, PairedDifference
 from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.suggestions import did_you_mean
 
 _MAX_NAMED = 5
 _MAX_LISTED = 20

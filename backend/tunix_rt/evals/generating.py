@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation, GenerationFailure
 from tunix_rt.core.evaluation.protocol import Decoding

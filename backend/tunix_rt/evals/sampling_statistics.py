@@ -9,8 +9,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from tunix_rt.base.statistics import wilson_interval, wilson_share
 from tunix_rt.core.evaluation.scores import Estimate
-from tunix_rt.core.statistics import wilson_interval, wilson_share
 
 NUM_RESAMPLES = 2000
 MAX_SUBSETS = 13_000

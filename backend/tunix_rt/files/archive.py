@@ -16,9 +16,9 @@ from typing import IO
 
 from pydantic import ValidationError
 
+from tunix_rt.base.errors import DataError, InvalidInputError
+from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.core.backup import ArchivedFile, BackupManifest
-from tunix_rt.core.errors import DataError, InvalidInputError
-from tunix_rt.files.atomic import storage_errors
 
 MANIFEST_ENTRY = "manifest.json"
 _CHUNK_BYTES = 1 << 20

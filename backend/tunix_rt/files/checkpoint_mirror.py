@@ -20,11 +20,11 @@ from typing import Annotated
 import fsspec
 from pydantic import Field, ValidationError
 
-from tunix_rt.core.errors import InvalidInputError, StorageError
-from tunix_rt.core.record import Record
-from tunix_rt.core.redaction import redacted
-from tunix_rt.files.atomic import write_directory_atomically
-from tunix_rt.files.file_copies import file_digest
+from tunix_rt.base.errors import InvalidInputError, StorageError
+from tunix_rt.base.files.atomic import write_directory_atomically
+from tunix_rt.base.files.copies import file_digest
+from tunix_rt.base.logs import redacted
+from tunix_rt.base.records import Record
 
 _CHECKPOINT = "checkpoint"
 _RECORDS = "records"

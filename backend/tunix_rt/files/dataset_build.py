@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
+from tunix_rt.base.files.atomic import storage_errors, sync_directory
 from tunix_rt.core.dataset import DatasetManifest
 from tunix_rt.core.dataset_spec import checked_split
-from tunix_rt.files.atomic import storage_errors, sync_directory
 from tunix_rt.files.dataset_dirs import CARD_FILE, MANIFEST_FILE, dataset_dir, remove_half_deleted
 
 _BUILDING_PREFIX = ".building-"

@@ -16,11 +16,11 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from tunix_rt.base.errors import DataError, NotFoundError
+from tunix_rt.base.files.atomic import storage_errors, sync_directory
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.dataset import DatasetManifest
 from tunix_rt.core.dataset_spec import checked_key, checked_split
-from tunix_rt.core.errors import DataError, NotFoundError
-from tunix_rt.core.trace import explain_validation_error
-from tunix_rt.files.atomic import storage_errors, sync_directory
 
 MANIFEST_FILE = "manifest.json"
 CARD_FILE = "README.md"

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tunix_rt.files.atomic import storage_errors
+from tunix_rt.base.files.atomic import storage_errors
 
 _BLOCK_BYTES = 1 << 16
 

@@ -16,13 +16,13 @@ from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import StorageError
-from tunix_rt.core.record import Record
-from tunix_rt.files.atomic import storage_errors, write_json_atomically
-from tunix_rt.files.file_locks import is_locked, lock
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
+from tunix_rt.base.files.locks import is_locked, lock
+from tunix_rt.base.records import Record
+from tunix_rt.base.settings import JOB_RECIPE_FILE
 
 _Record = TypeVar("_Record", bound=Record)
-JOB_RECIPE_FILE = "recipe.yaml"
 _BYTES_OF_A_TAIL = 64 * 1024
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.core.evaluation.rubric import PaidGrade
-from tunix_rt.files.atomic import write_json_atomically
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunix_rt.files.atomic import storage_errors
+from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.files.model_store import ModelStore
 
 

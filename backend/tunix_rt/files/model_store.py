@@ -19,10 +19,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.base.errors import DataError, InvalidInputError
+from tunix_rt.base.files.atomic import storage_errors, sync_directory, write_atomically
+from tunix_rt.base.files.copies import copy_file, file_digest, link_file
 from tunix_rt.core.models.tree import ModelFile, ModelTree, tree_of
-from tunix_rt.files.atomic import storage_errors, sync_directory, write_atomically
-from tunix_rt.files.file_copies import copy_file, file_digest, link_file
 
 _READ_ONLY = 0o444
 

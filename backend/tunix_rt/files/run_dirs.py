@@ -8,19 +8,16 @@ runs/<run_id>/run_manifest.json                        written last
 
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tunix_rt.files.atomic import storage_errors, write_atomically
-from tunix_rt.files.directory_locks import LOCK_FILE, held_directory, is_unused, remove_if_unused
-from tunix_rt.files.host import usable_cores
+from tunix_rt.base.files.locks import LOCK_FILE, held_directory, is_unused, remove_if_unused
+from tunix_rt.base.host import usable_cores
+from tunix_rt.base.settings import RUN_RECIPE_FILE
 
-RUN_RECIPE_FILE = "recipe.resolved.json"
 MANIFEST_FILE = "run_manifest.json"
 _CHUNK_BYTES = 1 << 20
 
@@ -120,58 +117,6 @@ class RunDir:
         return {
             path.relative_to(self.path).as_posix(): digest for path, digest in zip(files, hashes, strict=True)
         }
-
-
-class JsonLines:
-    """A file of JSON lines that one process appends to."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with storage_errors(f"opening {path.name}"):
-            self._file = path.open("ab")
-
-    def append(self, value: dict[str, Any]) -> None:
-        """Hand one line to the operating system; it survives the end of this process, however sudden."""
-        line = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
-        with storage_errors(f"writing {self._path.name}"):
-            self._file.write(line.encode())
-            self._file.flush()
-
-    def sync(self) -> None:
-        """Make the lines survive a power cut."""
-        with storage_errors(f"writing {self._path.name}"):
-            os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """No more lines."""
-        with storage_errors(f"writing {self._path.name}"):
-            self._file.close()
-
-
-def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file that a process may have died while writing: a torn last line is left out."""
-    if not path.exists():
-        return []
-    *whole, _torn = path.read_bytes().split(b"\n")
-    return [json.loads(line) for line in whole]
-
-
-def first_json_line(path: Path) -> dict[str, Any] | None:
-    """The first line of such a file; None while there is none."""
-    try:
-        with path.open("rb") as file:
-            line = file.readline()
-    except FileNotFoundError:
-        return None
-    first: dict[str, Any] | None = json.loads(line) if line.endswith(b"\n") else None
-    return first
-
-
-def keep_json_lines(path: Path, is_kept: Callable[[dict[str, Any]], bool]) -> None:
-    """Rewrite the file with the lines that are kept, whole or not at all."""
-    kept = [line for line in read_json_lines(path) if is_kept(line)]
-    with write_atomically(path, what=f"cutting back {path.name}") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept)
 
 
 def runs_using_dataset(runs_dir: Path, key: str, *, recipe_file: str = RUN_RECIPE_FILE) -> list[str]:

@@ -14,11 +14,11 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
+from tunix_rt.base.files.copies import PIECE_BYTES, zip_pieces
+from tunix_rt.base.records import Record
 from tunix_rt.core.tasks.task import TaskProgress, TaskResult
-from tunix_rt.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.zip_pieces import PIECE_BYTES, zip_pieces
 
 _Record = TypeVar("_Record", bound=Record)
 

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tunix_rt import __version__
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.db.schema import SCHEMA_HEAD
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.files.atomic import storage_errors, write_atomically
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.backup import ArchivedFile, ArchivedTable, BackupManifest
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.db.dump import DUMPED, dump_rows, snapshot
-from tunix_rt.db.schema import SCHEMA_HEAD
 from tunix_rt.files.archive import ArchiveWriter, file_entry, read_up_to, table_entry
-from tunix_rt.files.atomic import storage_errors, write_atomically
-from tunix_rt.services.home import Home
 
 OnFile = Callable[[str], None]
 

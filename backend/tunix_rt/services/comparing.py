@@ -1,10 +1,10 @@
 """Compare two stored evaluations item by item."""
 
+from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.comparison import Comparison
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.evals.comparing import Scored, compare
 from tunix_rt.services.evaluations import load_predictions
-from tunix_rt.services.home import Home
 
 
 def compare_evaluations(

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tunix_rt.base.assets import shipped_evalset_names, shipped_evalset_path
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.dataset import CheckedEvalSet, ContaminationReport, Overlap, OverlapKind
 from tunix_rt.core.dataset_rows import RowFacts
 from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.errors import DataError
 from tunix_rt.core.evalset import evalset_hash
 from tunix_rt.core.similarity import Question, question_of, shingles, words
 from tunix_rt.evals.evalset import load_evalset
-from tunix_rt.files.assets import shipped_evalset_names, shipped_evalset_path
 from tunix_rt.services.near_duplicates import NearDuplicateIndex
 
 NEAR_THRESHOLD = 0.8

@@ -8,6 +8,8 @@ from typing import Literal
 from uuid import UUID
 
 import tunix_rt
+from tunix_rt.base.errors import ConflictError, DataError
+from tunix_rt.base.home import Home
 from tunix_rt.core.dataset import (
     BuildOutcome,
     DatasetLineage,
@@ -20,8 +22,7 @@ from tunix_rt.core.dataset_card import dataset_card
 from tunix_rt.core.dataset_rows import RowFacts
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.dataset_statistics import split_statistics
-from tunix_rt.core.errors import ConflictError, DataError
-from tunix_rt.core.linting import LINTER_VERSION
+from tunix_rt.core.linting.findings import LINTER_VERSION
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_build import DatasetBuild, open_build
@@ -33,7 +34,6 @@ from tunix_rt.services.contamination import (
     judge_contamination,
     load_evalsets,
 )
-from tunix_rt.services.home import Home
 from tunix_rt.services.linting import score_unscored
 from tunix_rt.services.row_scanning import Progress, RowScan, scan_rows
 from tunix_rt.services.row_selection import Selection, select_rows

@@ -8,9 +8,9 @@ from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.files.atomic import storage_errors, write_atomically
 from tunix_rt.core.dataset_card import dataset_card
-from tunix_rt.core.errors import ConflictError
-from tunix_rt.files.atomic import storage_errors, write_atomically
 from tunix_rt.files.dataset_dirs import CARD_FILE
 from tunix_rt.services.datasets import chosen_split, get_dataset, iter_rows
 from tunix_rt.services.exporting import export_file

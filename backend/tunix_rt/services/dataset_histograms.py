@@ -6,11 +6,11 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import from_json
 
+from tunix_rt.base.home import Home
+from tunix_rt.base.statistics import Bin, histogram
 from tunix_rt.core.dataset_rows import row_sizes
-from tunix_rt.core.histogram import Bin, histogram
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.datasets import chosen_split, get_dataset, iter_rows
-from tunix_rt.services.home import Home
 
 
 class DatasetHistograms(BaseModel):

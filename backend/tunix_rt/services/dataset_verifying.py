@@ -5,10 +5,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.dataset import DatasetManifest, SplitFile, content_hash
 from tunix_rt.core.dataset_rows import digest
-from tunix_rt.core.errors import DataError
-from tunix_rt.core.trace import Trace, canonical_json, explain_validation_error, normalised_prompt, trace_id
+from tunix_rt.core.trace import Trace, canonical_json, normalised_prompt, trace_id
 from tunix_rt.files.dataset_dirs import CARD_FILE, dataset_dir, file_sha256, iter_lines
 from tunix_rt.services.datasets import get_dataset
 

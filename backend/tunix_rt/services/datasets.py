@@ -7,11 +7,12 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.records import Pagination, explain_validation_error, pagination
+from tunix_rt.base.settings import JOB_RECIPE_FILE, Settings
 from tunix_rt.core.dataset import DatasetManifest, DatasetSummary, SplitFile, summarise
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.core.trace import Trace, explain_validation_error, trace_id
+from tunix_rt.core.trace import Trace, trace_id
 from tunix_rt.files.dataset_dirs import (
     dataset_exists,
     dataset_keys,
@@ -22,9 +23,7 @@ from tunix_rt.files.dataset_dirs import (
     read_manifest,
     split_path,
 )
-from tunix_rt.files.job_dirs import JOB_RECIPE_FILE
 from tunix_rt.files.run_dirs import runs_using_dataset
-from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.shipped_datasets import ensure_shipped
 
 _MAX_RUNS_SHOWN = 5

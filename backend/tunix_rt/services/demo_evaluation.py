@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tunix_rt.base.home import Home
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.evaluation.comparison import PairedDifference
 from tunix_rt.core.evaluation.prediction import Prediction
@@ -18,7 +19,6 @@ from tunix_rt.services.demo_training import DEMO_DEVICE
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_texts import EvaluationView
 from tunix_rt.services.evaluations import load_predictions
-from tunix_rt.services.home import Home
 
 MIN_ACCURACY = 0.9
 """What the demo's recipe reaches with every seed that was tried, with room to spare."""

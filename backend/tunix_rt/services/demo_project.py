@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError
-from tunix_rt.core.record import Record
-from tunix_rt.core.redaction import redacted
-from tunix_rt.files.atomic import storage_errors
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.logs import redacted
+from tunix_rt.base.records import Record
+from tunix_rt.base.settings import Settings
 
 _COMMAND = (sys.executable, "-m", "tunix_rt.cli", "demo", "--json")
 _LEAVING_S = 10.0

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tunix_rt import __version__
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.errors import MissingExtraError, StorageError
+from tunix_rt.base.home import open_home
+from tunix_rt.base.host import available_memory_bytes, usable_cores
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.doctor import (
     Ability,
     DatabaseReport,
@@ -20,16 +23,13 @@ from tunix_rt.core.doctor import (
     Platform,
     ServiceReport,
 )
-from tunix_rt.core.errors import MissingExtraError, StorageError
 from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.choice import choose_engine
 from tunix_rt.engines.environment import nvidia_driver
 from tunix_rt.engines.installed import EXTRAS, Machine, installed_version, this_machine
 from tunix_rt.engines.probing import PROBE_TIMEOUT_S, ProbeAnswer, probe
-from tunix_rt.files.host import available_memory_bytes, usable_cores
 from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
 from tunix_rt.services.health import check_health
-from tunix_rt.services.home import open_home
 
 ENGINES: tuple[EngineName, ...] = ("jax", "torch")
 _JAX_ABILITIES = {

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.assets import shipped_evalset_names
+from tunix_rt.base.records import Pagination, pagination
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.evals.evalset_report import validate_evalset
-from tunix_rt.files.assets import shipped_evalset_names
 from tunix_rt.services.evalsets import evalset_paths, named_evalset
-from tunix_rt.services.pages import Pagination, pagination
 
 
 class EvalSetSummary(BaseModel):

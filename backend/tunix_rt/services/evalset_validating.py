@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from tunix_rt.base.assets import shipped_dataset_names, shipped_traces
 from tunix_rt.evals.evalset_report import EvalSetReport, validate_evalset
-from tunix_rt.files.assets import shipped_dataset_names, shipped_traces
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.datasets import iter_rows
 

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import NotFoundError
+from tunix_rt.base.assets import shipped_evalset_names, shipped_evalset_path
+from tunix_rt.base.errors import NotFoundError, did_you_mean
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.evalset import EvalItem, evalset_hash
-from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.evals.evalset import load_evalset
-from tunix_rt.files.assets import shipped_evalset_names, shipped_evalset_path
 
 _ENDING = ".jsonl"
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Literal
 from uuid import UUID, uuid4
 
+from tunix_rt.base.errors import ConflictError, DataError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import FloatFormat
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.protocol import Decoding, Protocol, default_extraction
 from tunix_rt.core.evaluation.record import Evaluation
@@ -31,7 +32,6 @@ from tunix_rt.services.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 from tunix_rt.services.evaluation_texts import EvaluationView, ModelAccess, write_missing_texts
-from tunix_rt.services.home import Home
 
 
 @dataclass(frozen=True)

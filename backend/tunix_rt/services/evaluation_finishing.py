@@ -5,6 +5,8 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 
 from tunix_rt import __version__
+from tunix_rt.base.home import Home
+from tunix_rt.base.host import in_this_process, worker_processes
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation, Prediction
 from tunix_rt.core.evaluation.protocol import Protocol
@@ -15,8 +17,6 @@ from tunix_rt.evals.scores import score
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluations import add_directory
-from tunix_rt.services.home import Home
-from tunix_rt.services.parallel import in_this_process, worker_processes
 from tunix_rt.services.run_manifests import add_run_files, read_manifest
 
 MIN_FOR_WORKERS = 500

@@ -5,19 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from tunix_rt.base.assets import shipped_model_names
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError, did_you_mean
+from tunix_rt.base.hub import is_hub_id
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import ModelSection
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.evaluation.record import EvaluatedModel, ModelOrigin
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.run_record import RunManifest
-from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.engines.chat_template import ChatTemplate, choose_template
-from tunix_rt.engines.hub import is_hub_id
 from tunix_rt.engines.models import KAGGLE_PREFIX, ModelSource, resolve_model, tokenizer_source
 from tunix_rt.engines.tokenizer import load_tokenizer
-from tunix_rt.files.assets import shipped_model_names
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.registry.loading import LoadableVersion, find_registered
 from tunix_rt.services.run_manifests import read_manifest

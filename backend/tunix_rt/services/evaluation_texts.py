@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch

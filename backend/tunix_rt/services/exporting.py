@@ -7,12 +7,11 @@ from typing import IO, Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.base.errors import DataError, InvalidInputError, did_you_mean
+from tunix_rt.base.files.atomic import write_atomically
+from tunix_rt.base.files.tables import write_parquet
 from tunix_rt.core.formats.export import EXPORT_FORMATS, export_line
 from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.files.atomic import write_atomically
-from tunix_rt.files.parquet import write_parquet
 
 
 class ExportReport(BaseModel):

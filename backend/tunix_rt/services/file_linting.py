@@ -5,13 +5,13 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
+from tunix_rt.base.files.jsonl import BadRow, BlankLine, FileRow
+from tunix_rt.base.files.readers import open_rows, regular_file
 from tunix_rt.core.formats.registry import ROW_FORMATS, RowReading, detect_format, read_row
 from tunix_rt.core.formats.rows import RowError
-from tunix_rt.core.linting import Finding, lint_trace
-from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.files.readers import open_rows, regular_file
-from tunix_rt.files.rows import BadRow, BlankLine, FileRow
+from tunix_rt.core.linting.findings import Finding
+from tunix_rt.core.linting.linter import lint_trace
 
 PROGRESS_EVERY_ROWS = 200
 

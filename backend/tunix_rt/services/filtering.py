@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.linting import CODES
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
+from tunix_rt.base.records import explain_validation_error
+from tunix_rt.core.linting.findings import CODES
 from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.core.trace import explain_validation_error
 
 
 def build_filter(

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.core.errors import DataError, NotFoundError, first_problems
+from tunix_rt.base.errors import DataError, NotFoundError, first_problems
+from tunix_rt.base.files.jsonl import BadRow, BlankLine, read_jsonl
 from tunix_rt.core.evaluation.prediction import Generation
-from tunix_rt.files.jsonl import read_jsonl
-from tunix_rt.files.rows import BadRow, BlankLine
 
 ID_KEYS = ("item_id", "id", "trace_id")
 TEXT_KEYS = ("text", "prediction")

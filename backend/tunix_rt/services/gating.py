@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule, GateVerdict
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
@@ -17,7 +18,6 @@ from tunix_rt.evals.comparing import compare
 from tunix_rt.evals.gating import RuleChanges, changed_rule, gate, require_known_names
 from tunix_rt.services.comparing import load_scored
 from tunix_rt.services.evaluations import find_evaluation, get_evaluation, load_predictions
-from tunix_rt.services.home import Home
 
 
 @dataclass(frozen=True)

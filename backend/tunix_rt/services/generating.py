@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.generation import FAMILIES, generate
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.core.generation.generate import FAMILIES, generate
 from tunix_rt.core.generation.gym_steps import GYM_STEPS
 from tunix_rt.core.trace import Trace
 from tunix_rt.services.gym import gym_traces

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.core.evalset import EvalItem, GymTask
 from tunix_rt.core.generation.gym_steps import GYM_STEPS
-from tunix_rt.core.linting import CODES, lint_trace
+from tunix_rt.core.linting.findings import CODES
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.trace import Trace, normalised_prompt, trace_from_text_steps
 
 GYM_SOURCE = "reasoning-gym"

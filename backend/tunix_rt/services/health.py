@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from tunix_rt import __version__
-from tunix_rt.db.ping import ping
-from tunix_rt.services.home import Home
+from tunix_rt.base.db.statements import ping
+from tunix_rt.base.home import Home
 
 
 class Health(BaseModel):

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal
 
+from tunix_rt.base.files.atomic import write_atomically
+from tunix_rt.base.files.jsonl import RawLine, UnreadRow
+from tunix_rt.base.files.readers import FileType, open_rows
+from tunix_rt.base.host import Mapper, in_this_process, worker_processes
 from tunix_rt.core.formats.registry import RowReading
 from tunix_rt.core.prepared import PreparedTrace
-from tunix_rt.files.atomic import write_atomically
-from tunix_rt.files.readers import FileType, open_rows
-from tunix_rt.files.rows import RawLine, UnreadRow
 from tunix_rt.services.import_rows import RejectedRow, RowJob, Tally, prepare_chunk
-from tunix_rt.services.parallel import Mapper, in_this_process, worker_processes
 
 ROWS_PER_CHUNK = 500
 BYTES_PER_CHUNK = 4 * 1024 * 1024

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
+from tunix_rt.base.files.jsonl import FileRow, ReadRow
+from tunix_rt.base.files.readers import FileType, open_rows
 from tunix_rt.core.formats.columns import ColumnMap, require_columns
 from tunix_rt.core.formats.registry import ROW_FORMATS, detect_format
 from tunix_rt.core.formats.rows import RowError
-from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.files.readers import FileType, open_rows
-from tunix_rt.files.rows import FileRow, ReadRow
 
 
 def choose_format(

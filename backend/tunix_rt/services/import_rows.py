@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.base.files.jsonl import BadRow, RawLine, ReadRow, UnreadRow, parse_raw
 from tunix_rt.core.formats.registry import RowReading, read_row
 from tunix_rt.core.formats.rows import RowError
 from tunix_rt.core.prepared import PreparedTrace, prepared
 from tunix_rt.core.trace import Trace
-from tunix_rt.files.jsonl import parse_raw
-from tunix_rt.files.rows import BadRow, RawLine, ReadRow, UnreadRow
 
 MAX_SHOWN_REJECTIONS = 10
 MAX_SHOWN_CHARS = 200

@@ -9,19 +9,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.base.errors import DataError, InvalidInputError
+from tunix_rt.base.files.readers import STANDARD_INPUT, FileType, file_type_of, regular_file, source_name
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.formats.registry import RowReading
 from tunix_rt.core.formats.solutions import UNMARKED_RULE
 from tunix_rt.core.prepared import PreparedTrace
 from tunix_rt.core.store_types import AddResult
-from tunix_rt.core.trace import explain_validation_error
-from tunix_rt.files.readers import (
-    STANDARD_INPUT,
-    FileType,
-    file_type_of,
-    regular_file,
-    source_name,
-)
 from tunix_rt.services.import_file import OnProgress, TraceFile, rejects_file
 from tunix_rt.services.import_formats import choose_format
 from tunix_rt.services.import_rows import Rejection, Tally

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from tunix_rt.base.records import Record
 from tunix_rt.core.doctor import Diagnosis
-from tunix_rt.core.record import Record
 
 
 class Examination(Record):

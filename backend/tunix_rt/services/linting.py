@@ -5,11 +5,12 @@ from contextlib import nullcontext
 from itertools import islice
 from uuid import UUID
 
-from tunix_rt.core.linting import LINTER_VERSION, LintReport, lint_trace
+from tunix_rt.base.host import in_this_process, worker_processes
+from tunix_rt.core.linting.findings import LINTER_VERSION, LintReport
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.store_types import StoredTrace, TraceFilter
 from tunix_rt.core.trace import Trace
 from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.parallel import in_this_process, worker_processes
 
 Progress = Callable[[int], None]
 """Told how many more traces are done."""

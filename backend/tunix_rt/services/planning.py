@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tunix_rt.base.errors import MissingExtraError
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import MissingExtraError
 from tunix_rt.core.plan import Plan, PlanFix
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.base import EngineName

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from itertools import islice
 
+from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.batching import Batches, BatchSettings
 from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.encoding import EncodedExample, TraceEncoder

@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.base.records import Pagination, pagination
+from tunix_rt.base.statistics import wilson_share
 from tunix_rt.core.chat.preference import NewPreference, PairTally, Preference, preference_line
-from tunix_rt.core.statistics import wilson_share
 from tunix_rt.db.preferences import PreferenceRepository, VoteCount
-from tunix_rt.services.pages import Pagination, pagination
 
 Pair = tuple[str, str]
 

@@ -6,19 +6,17 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.base.errors import ConflictError, NotFoundError
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import Pagination, Record, Word, pagination
 from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule, GateVerdict
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.evaluation.store_types import Word
-from tunix_rt.core.record import Record
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.gate_checks import GateCheckRepository
 from tunix_rt.services import gating
 from tunix_rt.services.evaluations import get_evaluation
-from tunix_rt.services.home import Home
-from tunix_rt.services.pages import Pagination, pagination
 
 BASELINE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 Metric = Literal["primary_score"]

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.db.engine import Database, open_engine, writing
+from tunix_rt.base.db.migrate import upgrade
+from tunix_rt.base.db.schema import SCHEMA_HEAD
+from tunix_rt.base.errors import ConflictError, DataError
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.backup import BackupManifest
-from tunix_rt.core.errors import ConflictError, DataError
 from tunix_rt.db.dump import finish_loading, first_table_with_rows, has_tables, load_rows
-from tunix_rt.db.engine import Database, open_engine, writing
-from tunix_rt.db.migrate import upgrade
-from tunix_rt.db.schema import SCHEMA_HEAD
 from tunix_rt.files.archive import ArchiveReader, open_archive
-from tunix_rt.files.atomic import storage_errors
 
 OnFile = Callable[[str], None]
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.core.revision import (
     REVIEWED,
     ROOT_LABEL,

@@ -12,8 +12,11 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from tunix_rt import __version__
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import InvalidInputError, JudgeError
+from tunix_rt.base.errors import InvalidInputError, JudgeError
+from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.base.home import Home
+from tunix_rt.base.host import in_threads
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.rubric import Grade, JudgeModel, Prices, Rubric, RubricReport, json_hash
@@ -21,13 +24,10 @@ from tunix_rt.evals.rubric.chat import Chat
 from tunix_rt.evals.rubric.grading import Grader
 from tunix_rt.evals.rubric.prompts import grading_messages
 from tunix_rt.evals.rubric.report import criterion_means, failure_counts, total_usage
-from tunix_rt.files.atomic import write_json_atomically
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
 from tunix_rt.files.judge_cache import JudgeCache
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluations import find_evaluation, load_predictions
-from tunix_rt.services.home import Home
-from tunix_rt.services.waiting_threads import in_threads
 
 MAX_FAILURES_IN_A_ROW = 10
 _OF_THE_ENDPOINT = {"timeout", "rate-limited", "server-error", "refused"}

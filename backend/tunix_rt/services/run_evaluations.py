@@ -4,7 +4,9 @@ from datetime import date, datetime
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.core.errors import ConflictError, NotFoundError
+from tunix_rt.base.errors import ConflictError, NotFoundError
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import Pagination, Word, pagination
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.run_evaluation import (
     JudgeName,
@@ -13,15 +15,13 @@ from tunix_rt.core.evaluation.run_evaluation import (
     model_score,
     run_evaluation,
 )
-from tunix_rt.core.evaluation.store_types import EvaluationFilter, Word
+from tunix_rt.core.evaluation.store_types import EvaluationFilter
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluation_rescoring import rescore
 from tunix_rt.services.evaluations import add_directory
-from tunix_rt.services.home import Home
-from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.run_manifests import JOIN_WAIT_S, read_manifest
 
 

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tunix_rt.config.settings import EVALSETS
+from tunix_rt.base.assets import shipped_dataset_names, shipped_traces
+from tunix_rt.base.settings import EVALSETS
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.core.trace import trace_id
-from tunix_rt.files.assets import shipped_dataset_names, shipped_traces
 from tunix_rt.files.dataset_dirs import dataset_exists
 from tunix_rt.services.contamination import load_evalsets
 from tunix_rt.services.dataset_building import build_dataset

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from tunix_rt.base.errors import ConflictError, InvalidInputError
+from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.core.access import MIN_TOKEN_CHARS, ApiToken, Scope, new_token, token_hash
-from tunix_rt.core.errors import ConflictError, InvalidInputError
 from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.files.atomic import storage_errors
 
 MAX_NAME_CHARS = 64
 

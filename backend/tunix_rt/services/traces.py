@@ -7,16 +7,16 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.records import Pagination
 from tunix_rt.core.compare import TraceComparison, compare_traces
-from tunix_rt.core.errors import NotFoundError
-from tunix_rt.core.linting import CODES, LintReport
+from tunix_rt.core.linting.findings import CODES, LintReport
 from tunix_rt.core.prepared import prepared
 from tunix_rt.core.store_types import TraceFilter, TraceOrder, TraceSummary
 from tunix_rt.core.trace import Trace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.linting import score_trace as judge_and_keep
 from tunix_rt.services.linting import score_unscored
-from tunix_rt.services.pages import Pagination
 
 
 class TraceReceipt(BaseModel):

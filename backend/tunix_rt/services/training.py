@@ -8,18 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
+from tunix_rt.base.errors import DataError, InvalidInputError
+from tunix_rt.base.files.jsonl import BadRow, BlankLine, FileRow
+from tunix_rt.base.files.readers import open_rows
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import Flag
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DataError, InvalidInputError
 from tunix_rt.core.formats.registry import RowReading, detect_format, read_row
 from tunix_rt.core.formats.rows import RowError
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.core.trace import Trace, canonical_json, trace_id
 from tunix_rt.engines.base import EngineName, Rows, TrainingData
 from tunix_rt.files.dataset_dirs import file_sha256
-from tunix_rt.files.readers import open_rows
-from tunix_rt.files.rows import BadRow, BlankLine, FileRow
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.datasets import chosen_split, get_dataset, iter_rows
 

@@ -7,18 +7,10 @@ from itertools import islice
 
 import numpy as np
 
-from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.rendering import MarkupStyle, render_completion
 from tunix_rt.core.trace import Trace
-from tunix_rt.core.xray import (
-    FindingCode,
-    LossOn,
-    PartCount,
-    XrayReport,
-    XrayRow,
-    XraySegment,
-    XrayToken,
-)
+from tunix_rt.core.xray import FindingCode, LossOn, PartCount, XrayReport, XrayRow, XraySegment, XrayToken
 from tunix_rt.engines.encoding import PARTS, EncodedExample, TraceEncoder
 from tunix_rt.engines.packing import plan_rows
 from tunix_rt.services.xray_findings import findings_of, summarise

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Mapping
 
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe_loading import resolve_recipe
-from tunix_rt.config.settings import Settings
 from tunix_rt.core.runs.run import Claim
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.core.tasks.task import Task

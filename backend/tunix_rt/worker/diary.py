@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import JsonValue
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
 from tunix_rt.core.runs.run import Lease, ServiceEventKind
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.worker.outcome import Finished, Outcome, PutBack

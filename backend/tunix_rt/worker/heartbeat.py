@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.home import Home
 from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.runs.store_types import BeatAnswer
 from tunix_rt.core.runs.worker import Worker
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.home import Home
 
 logger = logging.getLogger(__name__)
 

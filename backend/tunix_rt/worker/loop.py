@@ -13,16 +13,16 @@ from functools import partial
 from types import FrameType
 
 from tunix_rt import __version__
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
+from tunix_rt.base.signals import stop_signals
 from tunix_rt.core.runs.request import ExecutorName
 from tunix_rt.core.runs.store_types import LeaseBeat
 from tunix_rt.core.runs.worker import Slot, Worker, WorkerStatus
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.engines.interrupts import stop_signals
-from tunix_rt.services.home import Home, open_home
 from tunix_rt.worker.attempt import Attempt, Workplace
 from tunix_rt.worker.executors.base import Executor
 from tunix_rt.worker.executors.local import LocalExecutor

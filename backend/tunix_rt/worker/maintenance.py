@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.home import Home
 from tunix_rt.core.runs.backoff import backoff_s
 from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.runs.store_types import LeaseBeat
@@ -14,7 +15,6 @@ from tunix_rt.core.runs.worker import Worker
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.home import Home
 from tunix_rt.worker.processes import is_gone
 
 logger = logging.getLogger(__name__)

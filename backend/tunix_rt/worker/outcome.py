@@ -5,7 +5,7 @@ import signal
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tunix_rt.core.errors import (
+from tunix_rt.base.errors import (
     DataError,
     DeviceError,
     DivergedError,
@@ -13,7 +13,7 @@ from tunix_rt.core.errors import (
     InvalidInputError,
     TunixRTError,
 )
-from tunix_rt.core.redaction import redacted
+from tunix_rt.base.logs import redacted
 from tunix_rt.core.run_record import RunFailure, RunFigures, RunManifest, RunStatus
 from tunix_rt.core.runs.backoff import backoff_s
 from tunix_rt.core.runs.run import ServiceEventKind

@@ -3,7 +3,7 @@
 import logging
 from datetime import UTC, datetime, timedelta
 
-from tunix_rt.core.errors import StorageError, TunixRTError
+from tunix_rt.base.errors import StorageError, TunixRTError
 from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.runs.store_types import BeatAnswer
 from tunix_rt.core.runs.worker import Slot

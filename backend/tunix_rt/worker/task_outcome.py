@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from tunix_rt.core.errors import TunixRTError
-from tunix_rt.core.redaction import redacted
+from tunix_rt.base.errors import TunixRTError
+from tunix_rt.base.logs import redacted
 from tunix_rt.core.run_record import RunFailure, RunStatus
 from tunix_rt.core.runs.backoff import backoff_s
 from tunix_rt.core.tasks.task import TaskResult

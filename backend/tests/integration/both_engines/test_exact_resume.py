@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.training import Workshop
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 
 ONLY_STEPS = (
     "eval.every_steps=null",

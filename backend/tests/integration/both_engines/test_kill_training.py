@@ -13,7 +13,7 @@ import pytest
 from support.small_disk import small_disk_in
 from support.training import Workshop
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
 
 LONG = (
     "--set",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.training import Workshop
 
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.engines.base import EngineName
 
 HALF = "training.num_steps=8"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from support.training import DATASET, Listener, Workshop
 
-from tunix_rt.core.errors import ConflictError, DataError, DeviceError, DivergedError, DoesNotFitError
+from tunix_rt.base.errors import ConflictError, DataError, DeviceError, DivergedError, DoesNotFitError
+from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.files.run_dirs import read_json_lines
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pytest
 from support.children import environment, run_here, start_program
 from support.recipes import make_recipe
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import GIB
 from tunix_rt.engines.models import resolve_model

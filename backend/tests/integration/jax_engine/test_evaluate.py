@@ -22,9 +22,9 @@ from support.small_disk import small_disk_in
 from support.training import Workshop
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import ConflictError, DataError, DeviceError, NotFoundError
 from tunix_rt.cli.main import app
 from tunix_rt.config.recipe import LoraSection, ModelSection
-from tunix_rt.core.errors import ConflictError, DataError, DeviceError, NotFoundError
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.base import DeviceRequest

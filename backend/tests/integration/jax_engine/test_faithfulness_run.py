@@ -9,8 +9,8 @@ from support.datasets import build, stored
 from support.training import Workshop
 from typer.testing import CliRunner, Result
 
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.cli.main import app
-from tunix_rt.core.errors import ConflictError
 from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport, GroupFaithfulness
 from tunix_rt.core.store_types import StoredTrace
 

@@ -13,8 +13,8 @@ from nbclient.exceptions import CellExecutionError
 from support.children import environment, run_here
 from support.notebooks import written_notebook
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.files.assets import shipped_recipe_path
+from tunix_rt.base.assets import shipped_recipe_path
+from tunix_rt.base.settings import Settings
 
 TIMEOUT_S = 600
 

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from support.sweeps import LEARNING_RATE, RECIPE, rate_of, train_next, with_rows
 
-from tunix_rt.services.home import Home
+from tunix_rt.base.home import Home
 from tunix_rt.services.sweeps.advancing import advance
 
 JOBS = "/api/tuning/jobs"

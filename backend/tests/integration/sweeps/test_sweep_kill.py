@@ -10,11 +10,11 @@ import support.sweep_child
 from support.children import environment
 from support.sweeps import rate_of, started, statuses, train_next
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
-from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.advancing import advance
 from tunix_rt.services.sweeps.study import SweepStudy
 

@@ -11,10 +11,10 @@ from support.children import PROGRAM, environment
 from support.scripted_models import scripted_run, write_scripted_model
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.config.settings import Settings
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.errors import DataError
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.choice import AskedEngine

@@ -8,8 +8,8 @@ from support.evaluating import GREEDY, SAMPLED, CountingEngine, Exam, Interrupti
 from support.training import make_workshop
 from typer.testing import CliRunner
 
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.cli.main import app
-from tunix_rt.core.errors import ConflictError
 
 
 @pytest.fixture(scope="module")

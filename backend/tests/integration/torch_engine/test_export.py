@@ -15,12 +15,12 @@ from support.parity import save_tiny_model
 from support.training import Workshop, make_workshop
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tunix_rt.base.assets import shipped_tokenizer_dir
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.jax.adapter_files import load_adapters
 from tunix_rt.engines.jax.lora import adapter_scale
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.files.assets import shipped_tokenizer_dir
 
 TOKENS = np.array([[5, 17, 300, 42, 7, 999, 3]], np.int32)
 SHORT = ("training.num_steps=2", "eval.every_steps=null", "eval.max_batches=null")

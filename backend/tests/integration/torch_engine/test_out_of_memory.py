@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.training import Workshop, make_workshop
 
-from tunix_rt.core.errors import DoesNotFitError
+from tunix_rt.base.errors import DoesNotFitError
 
 ADDRESS_LIMIT = 64 * 2**30
 # Who sees whom in a row of a million tokens is a terabyte.

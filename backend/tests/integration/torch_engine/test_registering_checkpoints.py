@@ -3,8 +3,8 @@
 import pytest
 from support.training import Workshop
 
-from tunix_rt.core.errors import NotFoundError
-from tunix_rt.services.home import open_home
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.home import open_home
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.registering import register_run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.jobs import PATIENCE_S, ended, make_job, number_in, wait_for
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
 from tunix_rt.worker.executors.base import ChildExit, Job
 from tunix_rt.worker.executors.local import LocalChild, LocalExecutor
 from tunix_rt.worker.processes import descendants, is_gone, process_start

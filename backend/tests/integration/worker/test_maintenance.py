@@ -5,10 +5,10 @@ import os
 import pytest
 from support.queued_runs import claimed, kinds, make_worker
 
+from tunix_rt.base.home import Home
 from tunix_rt.core.runs.worker import Worker
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.home import Home
 from tunix_rt.worker.maintenance import Maintenance
 from tunix_rt.worker.processes import machine, process_start
 

@@ -16,12 +16,12 @@ from support.queued_runs import kinds, queued
 from support.small_disk import small_disk_in
 from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, start_worker, working
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.db.engine import writing
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.engine import writing
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.home import Home, open_home
 from tunix_rt.worker.processes import is_gone, process_start
 
 TWO = (Slot(device="cpu"), Slot(device="cpu"))

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tunix_rt.base.assets import shipped_evalset_names, shipped_evalset_path
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import CheckerName
 from tunix_rt.evals.checkers import check, checker_of
 from tunix_rt.evals.evalset import load_evalset
 from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
-from tunix_rt.files.assets import shipped_evalset_names, shipped_evalset_path
 
 CASES = json.loads((Path(__file__).parent / "answer_cases.json").read_text(encoding="utf-8"))
 QUICK_CASES = [case for case in CASES if case["answer_type"] != "math"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.errors import MissingExtraError
+from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.core.evalset import EvalItem, GymTask, item_json
 from tunix_rt.evals.checkers import check, require_checkers
 from tunix_rt.evals.checkers.verifier import Verifier, VerifierError

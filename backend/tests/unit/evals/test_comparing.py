@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from support.evaluations import make_evaluation, make_prediction, make_predictions, make_protocol
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.evaluation.comparison import Comparison, PairedDifference
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.protocol import Decoding

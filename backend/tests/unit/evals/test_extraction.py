@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.builders import make_trace
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.evaluation.protocol import default_extraction
 from tunix_rt.core.rendering import MARKUP_STYLES, MarkupStyle, parse_completion, render_completion
 from tunix_rt.evals.extraction import Extracted, extract

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.evaluation.prediction import Generation, GenerationFailure, Judgement
 from tunix_rt.core.evaluation.protocol import Protocol, default_extraction

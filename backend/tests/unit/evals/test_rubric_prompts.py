@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.evaluations import make_generation, make_prediction
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.core.evaluation.rubric import Rubric
 from tunix_rt.evals.rubric.loading import load_rubric, read_rubric
 from tunix_rt.evals.rubric.prompts import criteria_order, grading_messages, reply_schema

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from tunix_rt.core.statistics import sign_test, wilson_interval
+from tunix_rt.base.statistics import sign_test, wilson_interval
 from tunix_rt.evals.sampling_statistics import (
     majority_at_k,
     mean_difference_interval,

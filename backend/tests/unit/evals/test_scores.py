@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.evaluations import make_prediction, make_predictions
 
+from tunix_rt.base.statistics import wilson_share
 from tunix_rt.core.evaluation.prediction import Generation, Prediction
 from tunix_rt.core.evaluation.scores import Estimate, GroupScores
-from tunix_rt.core.statistics import wilson_share
 from tunix_rt.evals.scores import score
 
 step_verdicts = st.sampled_from(["confirmed", "broken", "unchecked"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.evidence_runs import packed, reseal
 
-from tunix_rt.core.errors import NotFoundError
+from tunix_rt.base.errors import NotFoundError
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.files.evidence.writing import BundleWriter, bundle_entries

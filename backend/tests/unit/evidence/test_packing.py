@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support.evidence_runs import RUN, evaluated_run, packed, trained_run
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.settings import Settings
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evidence.gathering import Wanted
 from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_in_home

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from support.evidence_runs import packed, reseal
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.evidence.verdict import Check
 from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence
 

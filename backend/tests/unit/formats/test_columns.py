@@ -1,6 +1,6 @@
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.formats.columns import parse_column_map, require_columns
 from tunix_rt.core.formats.registry import RowReading, read_row
 from tunix_rt.core.formats.rows import RowError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.formats.export import EXPORT_FORMATS, export_line
 from tunix_rt.core.formats.registry import ROW_FORMATS, RowReading, detect_format, read_row
 from tunix_rt.core.formats.rows import RowError

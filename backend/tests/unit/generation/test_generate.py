@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.generation import FAMILIES, generate
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.generation.dice import Dice, derived_seed
-from tunix_rt.core.linting import CODES, lint_trace
+from tunix_rt.core.generation.generate import FAMILIES, generate
+from tunix_rt.core.linting.findings import CODES
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.trace import Trace, canonical_json, normalised_prompt, trace_id
 
 NUM_PER_FAMILY = 12

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.generation import FAMILIES
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.core.generation.generate import FAMILIES
 from tunix_rt.services.generating import generate_traces, list_generators
 
 

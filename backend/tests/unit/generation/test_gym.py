@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.core.generation.gym_steps import GYM_STEPS
-from tunix_rt.core.linting import CODES, lint_trace
+from tunix_rt.core.linting.findings import CODES
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.services.gym import gym_eval_items, gym_task_names, gym_traces
 
 

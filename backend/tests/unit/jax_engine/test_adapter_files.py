@@ -13,8 +13,8 @@ from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from support.tiny_models import architecture_of, tiny_model
 
+from tunix_rt.base.errors import DataError
 from tunix_rt.config.recipe import LoraSection
-from tunix_rt.core.errors import DataError
 from tunix_rt.engines.jax.adapter_files import load_adapters, save_adapters
 from tunix_rt.engines.jax.lora import Adapters, abstract_adapters
 

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.engines.jax.distributed import initialize
 
 

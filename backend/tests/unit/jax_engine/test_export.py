@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tunix_rt.base.assets import shipped_model_names
 from tunix_rt.config.recipe import ModelSection, QuantizationSection, Recipe
 from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.encoding import TraceEncoder
@@ -24,7 +25,6 @@ from tunix_rt.engines.jax.quantization import dequantize, quantize
 from tunix_rt.engines.jax.weights import load_params
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.tokenizer import load_tokenizer
-from tunix_rt.files.assets import shipped_model_names
 
 PROMPT = "What is 17 + 25? Würfle <b>zweimal</b>."
 LORA = {"rank": 3, "alpha": 12.0, "targets": ("q", "v", "o", "down")}

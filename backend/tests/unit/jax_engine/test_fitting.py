@@ -4,7 +4,7 @@ import jax
 import pytest
 from support.programs import tiny_architecture, tiny_recipe
 
-from tunix_rt.core.errors import DoesNotFitError
+from tunix_rt.base.errors import DoesNotFitError
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import known_target
 from tunix_rt.engines.jax.fitting import Fitted

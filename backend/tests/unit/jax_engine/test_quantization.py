@@ -10,8 +10,8 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 from numpy.typing import NDArray
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import LoraSection, QuantizationFormat, QuantizationSection
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.jax.linear import Adapter, project
 from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale

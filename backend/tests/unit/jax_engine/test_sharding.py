@@ -9,8 +9,8 @@ from jax.sharding import AbstractMesh
 from jax.sharding import PartitionSpec as P
 from support.programs import tiny_architecture, tiny_recipe
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import LoraSection, QuantizationSection, ShardingSection
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.jax.layer_lists import abstract_unstacked
 from tunix_rt.engines.jax.lora import abstract_adapters
 from tunix_rt.engines.jax.optimizer import make_optimizer

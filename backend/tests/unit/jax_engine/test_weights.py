@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from support.tiny_models import CONFIGS, architecture_of, engine_params, tiny_model
 from transformers import Gemma3Config, Gemma3ForConditionalGeneration, PreTrainedModel
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.weights import load_params

@@ -8,7 +8,7 @@ import pytest
 from support.datasets import build, sums
 from support.notebooks import code_cells, written_notebook
 
-from tunix_rt.core.errors import DoesNotFitError, InvalidInputError
+from tunix_rt.base.errors import DoesNotFitError, InvalidInputError
 
 COMMITTED = Path(__file__).parents[4] / "notebooks" / "kaggle_submission.ipynb"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support.recipes import SEED_KEYS, make_recipe
 
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.settings import Settings
 from tunix_rt.core.doctor import DeviceReport, DoctorProblem, Platform
 from tunix_rt.core.preflight import Preflight
 from tunix_rt.core.targets import GIB

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 import pytest
 from support.recipes import make_recipe
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.plan import Plan
 from tunix_rt.services.kaggle.session import plan_session, training_seconds
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.training_modes_page import CHIPS, compiled_recipes, gpu_table, seed_table, shipped, tpu_table
 
-from tunix_rt.files.assets import shipped_recipe_names
+from tunix_rt.base.assets import shipped_recipe_names
 
 PAGE = Path(__file__).parents[4] / "docs" / "training-modes.md"
 

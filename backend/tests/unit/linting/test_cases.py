@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.core.linting import CODES, lint_trace, read_step
+from tunix_rt.core.linting.claims import read_step
+from tunix_rt.core.linting.findings import CODES
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.linting.ratios import as_text
 from tunix_rt.core.trace import trace_from_text_steps
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.linting import CODES, LINTER_VERSION, lint_trace
+from tunix_rt.core.linting.findings import CODES, LINTER_VERSION
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.trace import MAX_STEP_CHARS, MAX_STEPS, trace_from_text_steps
 
 REPOSITORY = Path(__file__).parents[4]

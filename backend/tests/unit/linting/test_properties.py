@@ -5,9 +5,11 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunix_rt.core.linting import CODES, lint_trace, read_step
+from tunix_rt.core.linting.claims import read_step
 from tunix_rt.core.linting.expressions import evaluate
+from tunix_rt.core.linting.findings import CODES
 from tunix_rt.core.linting.latex import plain_text
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.linting.ratios import as_text, reduced
 from tunix_rt.core.linting.scanning import tokenise
 from tunix_rt.core.trace import Trace, trace_from_text_steps

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.recipes import make_recipe
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.cache import cached_step, compiler_versions, keep_step
 from tunix_rt.engines.planning.fixes import find_fixes

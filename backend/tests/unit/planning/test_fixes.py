@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from support.recipes import SEED_KEYS, make_recipe
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.targets import known_target
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.changes import changed_recipe, possible_changes

@@ -7,10 +7,10 @@ import pytest
 from support.recipes import SEED_KEYS, make_recipe
 from typer.testing import CliRunner, Result
 
-from tunix_rt.cli.durations import parse_duration
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, TunixRTError
+from tunix_rt.base.terminal.options import parse_duration
 from tunix_rt.cli.main import app
 from tunix_rt.cli.plan_view import duration
-from tunix_rt.core.errors import InvalidInputError, NotFoundError, TunixRTError
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.recipes import SEED_KEYS, make_recipe
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import GIB, TARGETS
 from tunix_rt.engines.planning.this_machine import find_target

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.planning_page import question_of, torch_measured_steps
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import GIB
 from tunix_rt.engines.planning.fixes import find_fixes

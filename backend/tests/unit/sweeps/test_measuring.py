@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from support.sweeps import NOON
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.runs.run import ServiceEvent
 from tunix_rt.core.sweeps.device_time import device_seconds
 from tunix_rt.core.sweeps.states import require_sweep_transition

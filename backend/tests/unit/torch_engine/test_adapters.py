@@ -13,8 +13,8 @@ from support.tiny_models import tiny_model
 from support.torch_models import CPU, decoder_of, inputs_of
 from torch import Tensor
 
+from tunix_rt.base.errors import DataError
 from tunix_rt.config.recipe import LoraSection
-from tunix_rt.core.errors import DataError
 from tunix_rt.engines.adapter_config import WEIGHTS_FILE, write_adapter_config
 from tunix_rt.engines.jax.adapter_files import load_adapters as load_jax_adapters
 from tunix_rt.engines.jax.adapter_files import save_adapters as save_jax_adapters

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
 from tunix_rt.engines.identity import RunIdentity
 from tunix_rt.engines.starting import DamagedError

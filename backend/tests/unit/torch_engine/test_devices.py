@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.torch.devices import TorchDevice, _reason_for_cpu, choose_device, require_format
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from support.children import free_port
 
-from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.engines.base import DeviceRequest, ProcessGroup
 from tunix_rt.engines.torch.distributed import joined, own_device
 

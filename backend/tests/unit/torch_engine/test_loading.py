@@ -12,8 +12,8 @@ from support.torch_models import decoder_of
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.config.recipe import ModelSection, Recipe, Remat
-from tunix_rt.core.errors import DataError, InvalidInputError
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.torch.devices import choose_device

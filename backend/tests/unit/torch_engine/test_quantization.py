@@ -14,8 +14,8 @@ from support.torch_models import CPU, decoder_of, inputs_of
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.config.recipe import LoraSection, QuantizationFormat, QuantizationSection
-from tunix_rt.core.errors import InvalidInputError, MissingExtraError
 from tunix_rt.engines.jax.quantization import dequantize, quantize_matrix
 from tunix_rt.engines.torch.adapters import add_adapters, merged_weights
 from tunix_rt.engines.torch.model import Decoder

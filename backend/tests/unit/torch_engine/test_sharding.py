@@ -7,7 +7,7 @@ import pytest
 import torch
 from support.programs import random_batch, tiny_architecture, tiny_recipe
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.base import ProcessGroup
 from tunix_rt.engines.torch.sharding import ALONE, Layout, make_layout
 

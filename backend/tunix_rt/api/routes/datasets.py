@@ -5,11 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile, status
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import Limit, Offset, Word
-from tunix_rt.api.transfers import download, saved_upload, text_answer
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, Word
+from tunix_rt.base.http.transfers import download, saved_upload, text_answer
 from tunix_rt.core.dataset import BuildOutcome, DatasetManifest
 from tunix_rt.core.dataset_diff import DatasetDiff
 from tunix_rt.core.dataset_spec import NAME_PATTERN, SPLIT_PATTERN, VERSION_PATTERN, DatasetSpec

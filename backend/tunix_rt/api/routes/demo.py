@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, status
 
-from tunix_rt.api.errors import error_responses
+from tunix_rt.base.http.errors import error_responses
 from tunix_rt.services.demo_project import DemoProject, DemoState
 
 router = APIRouter(prefix="/api/demo", tags=["demo"], responses=error_responses())

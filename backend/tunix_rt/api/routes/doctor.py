@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tunix_rt.api.errors import error_responses
+from tunix_rt.base.http.errors import error_responses
 from tunix_rt.services.kept_diagnosis import Examination, KeptDiagnosis
 
 router = APIRouter(prefix="/api/doctor", tags=["doctor"], responses=error_responses())

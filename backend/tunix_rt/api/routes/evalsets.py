@@ -2,9 +2,8 @@
 
 from fastapi import APIRouter
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.queries import Limit, Offset
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import Limit, Offset, OpenHome
 from tunix_rt.services import evalset_listing
 
 router = APIRouter(prefix="/api/evalsets", tags=["evalsets"], responses=error_responses())

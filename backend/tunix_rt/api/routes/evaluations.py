@@ -6,14 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, status
 from fastapi.responses import StreamingResponse
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.queries import ChosenEvaluations, ChosenPredictions, Limit, Offset
-from tunix_rt.api.transfers import download, spooled
+from tunix_rt.api.queries import ChosenEvaluations, ChosenPredictions
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import Limit, Offset, OpenHome
+from tunix_rt.base.http.transfers import download, spooled
+from tunix_rt.base.records import StorableText
 from tunix_rt.core.evaluation.comparison import Comparison
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import EvaluationOrder
-from tunix_rt.core.trace import StorableText
 from tunix_rt.services import evaluations as evaluation_service
 from tunix_rt.services.comparing import compare_evaluations
 from tunix_rt.services.evaluation_exporting import iter_samples

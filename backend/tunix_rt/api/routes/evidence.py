@@ -8,11 +8,9 @@ from fastapi import APIRouter, Depends, Path, Query, status
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import Limit, Offset
-from tunix_rt.api.transfers import chunks
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
+from tunix_rt.base.http.transfers import chunks
 from tunix_rt.core.evidence.manifest import EVIDENCE_ID_PATTERN, EvidenceManifest
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN

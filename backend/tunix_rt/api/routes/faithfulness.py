@@ -4,8 +4,8 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import OpenHome
 from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport
 from tunix_rt.services import evaluations as evaluation_service
 from tunix_rt.services.faithfulness_reports import FaithfulnessList, get_report, list_reports

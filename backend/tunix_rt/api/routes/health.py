@@ -2,9 +2,8 @@
 
 from fastapi import APIRouter
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.threads import ThreadedRoute
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import OpenHome, ThreadedRoute
 from tunix_rt.services.health import Health, check_health
 
 router = APIRouter(

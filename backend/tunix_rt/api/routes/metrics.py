@@ -3,9 +3,9 @@
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from tunix_rt.api.errors import error_responses
 from tunix_rt.api.metrics import Measurements
-from tunix_rt.api.transfers import text_answer
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.transfers import text_answer
 
 router = APIRouter(tags=["health"], responses=error_responses())
 

@@ -7,10 +7,9 @@ from fastapi import APIRouter, Depends, Path, Response, status
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.transfers import text_answer
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, OpenHome
+from tunix_rt.base.http.transfers import text_answer
 from tunix_rt.core.models.reference import WORD_PATTERN
 from tunix_rt.core.models.tree import ModelTree
 from tunix_rt.core.models.version import ModelVersion, Note, TagValue

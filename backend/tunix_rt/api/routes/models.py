@@ -5,10 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Response, status
 from pydantic import BaseModel, ConfigDict, Field
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import Limit, Offset
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
+from tunix_rt.base.records import StorableText
 from tunix_rt.core.models.reference import WORD_PATTERN, Label, ModelReference
 from tunix_rt.core.models.version import (
     ModelDetail,
@@ -21,7 +20,6 @@ from tunix_rt.core.models.version import (
     VersionNumber,
 )
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
-from tunix_rt.core.trace import StorableText
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.services.registry.listing import ModelList, list_models
 from tunix_rt.services.registry.registering import register_run

@@ -7,14 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
-from tunix_rt.api.departures import unless_gone
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import ErrorBody, status_of
-from tunix_rt.api.json_bodies import CheckedRoute
 from tunix_rt.api.openai_errors import openai_error, openai_error_responses
+from tunix_rt.base.errors import ServingError, TunixRTError
+from tunix_rt.base.http.errors import ErrorBody, status_of
+from tunix_rt.base.http.routing import CheckedRoute, OpenHome
+from tunix_rt.base.http.transfers import unless_gone
 from tunix_rt.core.chat.completion import ChatCompletion, ChatCompletionChunk, ServedModel, ServedModels
 from tunix_rt.core.chat.request import ChatRequest
-from tunix_rt.core.errors import ServingError, TunixRTError
 from tunix_rt.services.serving.answering import Asked, complete, stream
 from tunix_rt.services.serving.naming import find_served, list_served, served
 from tunix_rt.services.serving.pool import ModelPool

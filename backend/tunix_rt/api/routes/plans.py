@@ -4,9 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, OpenHome
 from tunix_rt.core.runs.plan_request import PlanRequest
 from tunix_rt.core.runs.preview import RunPreview
 from tunix_rt.services.runs.plans import TargetList, list_targets, plan_run

@@ -6,11 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, status
 from fastapi.responses import StreamingResponse
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import Limit, Offset
-from tunix_rt.api.transfers import download, spooled
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
+from tunix_rt.base.http.transfers import download, spooled
 from tunix_rt.core.chat.preference import NewPreference, Preference
 from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.services import preferences as preference_service

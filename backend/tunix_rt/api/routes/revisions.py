@@ -6,10 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Response, status
 from fastapi.responses import StreamingResponse
 
-from tunix_rt.api.deps import Traces
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.transfers import download, spooled
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Traces
+from tunix_rt.base.http.transfers import download, spooled
 from tunix_rt.core.revision import TraceReview
 from tunix_rt.services import revisions as revision_service
 

@@ -6,11 +6,9 @@ from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import ErrorBody, error_responses
-from tunix_rt.api.file_ranges import file_response
-from tunix_rt.api.threads import ThreadedRoute
-from tunix_rt.api.transfers import pieces_response
+from tunix_rt.base.http.errors import ErrorBody, error_responses
+from tunix_rt.base.http.routing import OpenHome, ThreadedRoute
+from tunix_rt.base.http.transfers import file_response, pieces_response
 from tunix_rt.core.run_record import MetricsLine, ValidationLine
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services.runs import artifacts

@@ -4,10 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, status
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import ChosenEvaluations, ChosenScores, Limit, Offset
+from tunix_rt.api.queries import ChosenEvaluations, ChosenScores
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.core.evaluation.leaderboard import Leaderboard
 from tunix_rt.core.evaluation.run_evaluation import RunEvaluation
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN

@@ -6,10 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from tunix_rt.api.errors import error_responses
 from tunix_rt.api.live_runs import Follower, LiveRuns
-from tunix_rt.api.sse import sse_response
-from tunix_rt.api.transfers import text_answer
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.transfers import sse_response, text_answer
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.services.runs.cursors import Cursor, parse_cursor
 from tunix_rt.services.runs.live import RunReader

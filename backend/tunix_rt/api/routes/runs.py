@@ -5,10 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, status
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import Limit, Offset, Word
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, Word
 from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.request import Priority, RunRequest
 from tunix_rt.core.runs.run import RunDetail

@@ -6,11 +6,10 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Depends, Query, Response, status
 from pydantic import BaseModel, ConfigDict, FailFast
 
-from tunix_rt.api.deps import Traces
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import Limit, Offset
-from tunix_rt.core.linting import LintReport, lint_trace
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, Traces
+from tunix_rt.core.linting.findings import LintReport
+from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.store_types import TraceFilter, TraceOrder
 from tunix_rt.core.trace import Trace
 from tunix_rt.services import traces as trace_service

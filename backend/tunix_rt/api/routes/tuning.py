@@ -4,10 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, status
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.queries import Limit, Offset
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.core.sweeps.sweep import SweepDetail
 from tunix_rt.db.sweeps import SweepRepository

@@ -3,11 +3,10 @@
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.json_bodies import CheckedRoute
-from tunix_rt.api.transfers import download, spooled
-from tunix_rt.core.record import Record
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, OpenHome
+from tunix_rt.base.http.transfers import download, spooled
+from tunix_rt.base.records import Record
 from tunix_rt.core.runs.preview import RunPreview
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import RunDetail

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse
 
-from tunix_rt.api.deps import OpenHome
-from tunix_rt.api.errors import error_responses
-from tunix_rt.api.transfers import text_answer
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import OpenHome
+from tunix_rt.base.http.transfers import text_answer
 from tunix_rt.core.dataset_spec import SPLIT_PATTERN
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.xray import LossOn, XrayReport

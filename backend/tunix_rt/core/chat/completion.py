@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
 
 FinishReason = Literal["stop", "length"]
 """`stop`: the model ended its turn, or wrote a stop text. `length`: it was cut off."""

@@ -6,11 +6,10 @@ from uuid import UUID
 
 from pydantic import Field
 
+from tunix_rt.base.records import Record, StorableText
+from tunix_rt.base.statistics import Share
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.record import Record
 from tunix_rt.core.rendering import DEFAULT_MARKUP
-from tunix_rt.core.statistics import Share
-from tunix_rt.core.trace import StorableText
 
 MAX_ANSWER_CHARS = 200_000
 

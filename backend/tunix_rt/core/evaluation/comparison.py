@@ -6,9 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tunix_rt.core.evaluation.prediction import Count, Verdict
+from tunix_rt.base.records import Count, Record
+from tunix_rt.core.evaluation.prediction import Verdict
 from tunix_rt.core.evaluation.protocol import ExtractionRule
-from tunix_rt.core.record import Record
 
 
 class PairedDifference(Record):

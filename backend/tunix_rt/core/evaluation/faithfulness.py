@@ -9,12 +9,12 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
+from tunix_rt.base.records import Count, Record
 from tunix_rt.core.corruption import CorruptionKind
-from tunix_rt.core.evaluation.prediction import Count, GenerationFailure
+from tunix_rt.core.evaluation.prediction import GenerationFailure
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import EvaluatedModel
 from tunix_rt.core.evaluation.scores import Estimate
-from tunix_rt.core.record import Record
 from tunix_rt.core.rendering import MarkupStyle
 
 Arm = Literal[

@@ -5,9 +5,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tunix_rt.core.evaluation.prediction import Count
+from tunix_rt.base.records import Count, Record
 from tunix_rt.core.evaluation.record import EvaluationSummary
-from tunix_rt.core.record import Record
 
 
 class LeaderboardEntry(Record):

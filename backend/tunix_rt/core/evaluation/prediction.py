@@ -8,9 +8,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
+from tunix_rt.base.records import Count, Record, Text
 from tunix_rt.core.evaluation.protocol import ExtractionRule
-from tunix_rt.core.record import Record
-from tunix_rt.core.trace import Text
 
 FailureCode = Literal["prompt-too-long", "prompt-refused", "out-of-memory", "non-finite", "not-text"]
 Verdict = Literal["correct", "wrong", "no-answer", "unscored"]
@@ -18,8 +17,6 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 StepVerdict = Literal["confirmed", "broken", "unchecked"]
 CheckerName = Literal["number", "quantity", "math", "choice", "text", "list", "set", "date", "task"]
 CHECKER_NAMES: tuple[CheckerName, ...] = get_args(CheckerName)
-
-Count = Annotated[int, Field(ge=0)]
 
 
 class GenerationFailure(Record):

@@ -6,8 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from tunix_rt.core.flattening import flat
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record, flat
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 
 ExtractionRule = Literal["answer-tag", "after-think", "boxed", "hash", "answer-phrase", "last-number"]

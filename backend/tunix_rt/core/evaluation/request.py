@@ -6,10 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tunix_rt.core.evaluation.prediction import Count
+from tunix_rt.base.records import Count, Record
 from tunix_rt.core.evaluation.protocol import Protocol
 from tunix_rt.core.evaluation.record import EvaluatedModel, GenerationFigures
-from tunix_rt.core.record import Record
 
 
 class EvaluationStart(Record):

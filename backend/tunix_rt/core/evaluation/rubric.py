@@ -11,9 +11,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from tunix_rt.core.evaluation.prediction import Count
-from tunix_rt.core.record import Record
-from tunix_rt.core.trace import Text
+from tunix_rt.base.records import Count, Record, Text
 
 ShownField = Literal["question", "expected_answer", "work", "answer"]
 GradeFailureCode = Literal[

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tunix_rt.core.evaluation.prediction import Count
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Count, Record
 
 
 class Estimate(Record):

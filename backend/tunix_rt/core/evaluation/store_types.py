@@ -3,18 +3,15 @@
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
-from tunix_rt.core.evaluation.prediction import Count, Prediction, Verdict
+from tunix_rt.base.records import Count, Record, Word
+from tunix_rt.core.evaluation.prediction import Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import ExtractionRule
 from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
-from tunix_rt.core.record import Record
-from tunix_rt.core.trace import StorableText
 
 EvaluationOrder = Literal["newest", "best"]
 """`best`: highest primary score first, the newer of two equal ones first, those without a score last."""
-
-MAX_FILTER_CHARS = 256
 _DAY_CHARS = len("2026-11-15")
 _LAST_YEAR = 9998  # a day later must still be a date
 
@@ -31,7 +28,6 @@ def _read_moment(value: object) -> object:
 
 
 DayOrMoment = Annotated[date | datetime, BeforeValidator(_read_moment)]
-Word = Annotated[StorableText, Field(max_length=MAX_FILTER_CHARS)]
 
 
 class EvaluationFilter(Record):

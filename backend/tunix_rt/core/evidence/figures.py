@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from tunix_rt.base.records import differences
 from tunix_rt.core.evidence.summary import EvalSummary, TrainingCurve
-from tunix_rt.core.flattening import differences
 from tunix_rt.core.run_record import RunFigures, RunManifest
 
 _CLOCK_SLACK = 0.05

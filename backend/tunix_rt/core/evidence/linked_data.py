@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
 
 
 class LinkedRecord(Record):

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tunix_rt.base.records import Record
 from tunix_rt.core.models.tree import InnerPath, ModelFile, Sha256
-from tunix_rt.core.record import Record
 from tunix_rt.core.run_record import RunStatus
 
 EVIDENCE_FILE = "evidence.json"

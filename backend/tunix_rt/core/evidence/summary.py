@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from tunix_rt.base.records import Record
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.run_evaluation import Scorecard
 from tunix_rt.core.models.tree import InnerPath
-from tunix_rt.core.record import Record
 from tunix_rt.core.run_record import MetricsLine, RunManifest, ValidationLine
 
 

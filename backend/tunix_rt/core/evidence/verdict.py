@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Literal
 
+from tunix_rt.base.records import Record
 from tunix_rt.core.evidence.manifest import EvidenceManifest
-from tunix_rt.core.record import Record
 
 CheckName = Literal[
     "container", "manifest", "files", "sums", "complete", "contents", "run", "dataset", "figures", "scores",

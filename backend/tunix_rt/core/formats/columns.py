@@ -5,11 +5,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
 from tunix_rt.core.formats.rows import Row, RowError, Solution, kind_of, parsed_json, rest_of, solved, text_of
 from tunix_rt.core.formats.solutions import split_solution
 from tunix_rt.core.formats.steps import split_steps
-from tunix_rt.core.suggestions import did_you_mean
 from tunix_rt.core.trace import Trace, TraceStep
 
 ColumnMap = Mapping[str, str]

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.rendering import chat_messages, render_completion
 from tunix_rt.core.trace import Trace, canonical_json, trace_id
 

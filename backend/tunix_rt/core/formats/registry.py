@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.formats.columns import TRACE_COLUMNS, ColumnMap, trace_from_columns
 from tunix_rt.core.formats.gsm8k import trace_from_gsm8k
 from tunix_rt.core.formats.instructions import (
@@ -19,7 +20,7 @@ from tunix_rt.core.formats.messages import (
 )
 from tunix_rt.core.formats.rows import Row, RowError, metadata_of, parsed_json, rest_of
 from tunix_rt.core.formats.solutions import UNMARKED_RULE
-from tunix_rt.core.trace import Trace, explain_validation_error, trace_from_text_steps
+from tunix_rt.core.trace import Trace, trace_from_text_steps
 
 
 @dataclass(frozen=True)

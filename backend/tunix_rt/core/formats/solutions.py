@@ -16,8 +16,8 @@ The rules, in order; the first that fits is used and recorded in `meta.answer_ru
 import re
 from collections.abc import Callable
 
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.braces import closing_brace
-from tunix_rt.core.errors import DataError
 from tunix_rt.core.formats.rows import RowError, Solution
 from tunix_rt.core.formats.steps import split_steps
 from tunix_rt.core.rendering import parse_completion

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.generation.algebra import ALGEBRA
 from tunix_rt.core.generation.arithmetic import ARITHMETIC
 from tunix_rt.core.generation.data_and_chance import DATA_AND_CHANCE

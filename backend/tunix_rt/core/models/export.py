@@ -3,10 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
+from tunix_rt.base.records import Count, Record
 from tunix_rt.core.models.tree import ModelFile, Sha256
 from tunix_rt.core.models.version import ModelKind
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count
 
 ExportForm = Literal["merged", "adapter", "zip"]
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count
+from tunix_rt.base.records import Count, Record
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

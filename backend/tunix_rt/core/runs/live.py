@@ -6,8 +6,8 @@ Engine events and metrics travel as the lines that `events.jsonl` and `metrics.j
 
 from typing import Literal
 
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count, RunStatus
+from tunix_rt.base.records import Count, Record
+from tunix_rt.core.run_record import RunStatus
 
 LiveSource = Literal["service", "events", "metrics", "log"]
 LiveKind = Literal["service", "event", "metrics", "rewind", "log", "heartbeat", "status"]

@@ -2,8 +2,8 @@
 
 from pydantic import Field, JsonValue
 
+from tunix_rt.base.records import Record
 from tunix_rt.core.plan import Plan
-from tunix_rt.core.record import Record
 
 
 class RunPreview(Record):

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count, RunFailure, RunFigures, RunStatus
+from tunix_rt.base.records import Count, Record
+from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import ExecutorName, RunRequest
 
 RunExecutor = ExecutorName | Literal["direct"]

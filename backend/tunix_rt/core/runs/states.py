@@ -7,7 +7,7 @@ cancelled   resumed -> queued, from the last checkpoint
 failed      resumed -> queued, from the last checkpoint
 """
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.run_record import RunStatus
 
 ACTIVE: frozenset[RunStatus] = frozenset({"running", "cancelling"})

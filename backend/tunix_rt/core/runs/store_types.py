@@ -5,9 +5,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, JsonValue
 
-from tunix_rt.core.evaluation.store_types import Word
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count, RunFailure, RunFigures, RunStatus
+from tunix_rt.base.records import Count, Record, Word
+from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import Run
 

@@ -4,8 +4,8 @@ import re
 from datetime import datetime
 from typing import Literal
 
-from tunix_rt.core.errors import InvalidInputError
-from tunix_rt.core.record import Record
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.records import Record
 
 SlotDevice = Literal["auto", "cpu", "gpu", "tpu"]
 WorkerStatus = Literal["active", "draining", "stopped", "lost"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
 
 MAX_CHOICES = 100
 """Each is tried on the recipe when the sweep is created."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
 from tunix_rt.core.runs.request import ExecutorName, Priority
 from tunix_rt.core.sweeps.search_space import MAX_GRID_POINTS, Parameter, num_grid_points
 

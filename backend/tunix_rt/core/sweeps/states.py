@@ -7,7 +7,7 @@ cancelled   resumed -> running, with the trials that were stopped
 failed      resumed -> running
 """
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.run_record import RunStatus
 
 ALLOWED: dict[RunStatus, frozenset[RunStatus]] = {

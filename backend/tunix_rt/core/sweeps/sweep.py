@@ -6,8 +6,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count, RunFailure, RunStatus
+from tunix_rt.base.records import Count, Record
+from tunix_rt.core.run_record import RunFailure, RunStatus
 from tunix_rt.core.sweeps.spec import Direction, SweepSpec
 
 TrialStatus = Literal["queued", "running", "cancelled", "pruned", "failed", "succeeded"]

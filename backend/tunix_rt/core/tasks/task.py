@@ -3,9 +3,9 @@
 from datetime import datetime
 from uuid import UUID
 
+from tunix_rt.base.records import Count, Record
 from tunix_rt.core.models.export import ExportReport
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count, RunFailure, RunStatus
+from tunix_rt.core.run_record import RunFailure, RunStatus
 from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.tasks.request import TaskKind, TaskRequest
 

@@ -19,7 +19,7 @@ from typing import Any
 import jax
 from jax.experimental import topologies
 
-from tunix_rt.core.errors import TunixRTError
+from tunix_rt.base.errors import TunixRTError
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
 from tunix_rt.engines.jax.program import Program, build_program

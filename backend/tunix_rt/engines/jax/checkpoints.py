@@ -23,7 +23,8 @@ from jax.experimental import multihost_utils
 from orbax.checkpoint.checkpoint_managers import PreservationContext, PreservationPolicy
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import InvalidInputError, StorageError
+from tunix_rt.base.errors import InvalidInputError, StorageError
+from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.engines.checkpoint_record import CheckpointRecord
 from tunix_rt.engines.checkpoint_room import DISK_IS_FULL, require_room, unwritable
 from tunix_rt.engines.identity import RunIdentity
@@ -32,7 +33,6 @@ from tunix_rt.engines.jax.checksums import tree_checksums
 from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
 from tunix_rt.engines.jax.state import TrainState
 from tunix_rt.engines.starting import DamagedError, Restored
-from tunix_rt.files.atomic import storage_errors
 
 DAMAGED_DIR = "damaged"
 _DROPPED_DIR = "dropped"

@@ -9,11 +9,11 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from tunix_rt.core.errors import DeviceError, InvalidInputError
+from tunix_rt.base.errors import DeviceError, InvalidInputError
+from tunix_rt.base.host import available_memory_bytes, peak_process_bytes
 from tunix_rt.core.targets import GPU_MEMORY_FRACTION
 from tunix_rt.engines.base import DeviceRequest, ProcessGroup
 from tunix_rt.engines.jax.distributed import initialize
-from tunix_rt.files.host import available_memory_bytes, peak_process_bytes
 
 Platform = Literal["cpu", "gpu", "tpu"]
 

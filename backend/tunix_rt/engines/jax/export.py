@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jax
 
+from tunix_rt.base.files.atomic import write_directory_atomically
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.jax.adapter_files import save_adapters
@@ -19,7 +20,6 @@ from tunix_rt.engines.jax.weights_saving import save_params
 from tunix_rt.engines.model_files import write_model_config
 from tunix_rt.engines.models import ModelSource
 from tunix_rt.engines.tokenizer_files import save_tokenizer
-from tunix_rt.files.atomic import write_directory_atomically
 
 
 def export_model(

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tunix_rt.base.files.atomic import write_directory_atomically
 from tunix_rt.config.recipe import ShardingSection
 from tunix_rt.engines.base import TrainingJob
 from tunix_rt.engines.exporting import AskedFormat, merged_format, recipe_of_checkpoint
@@ -22,7 +23,6 @@ from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.preparation import prepare
 from tunix_rt.engines.starting import Start, restore
 from tunix_rt.engines.tokenizer_files import save_tokenizer
-from tunix_rt.files.atomic import write_directory_atomically
 
 
 def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:

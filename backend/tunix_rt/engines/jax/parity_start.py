@@ -7,12 +7,11 @@ DIR/adapters  the random adapters of a LoRA recipe
 import sys
 from pathlib import Path
 
+from tunix_rt.base.errors import TunixRTError, print_child_error
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.core.errors import TunixRTError
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.chat_template import choose_template
-from tunix_rt.engines.child_errors import print_child_error
 from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.jax.adapter_files import save_adapters
 from tunix_rt.engines.jax.devices import choose_device

@@ -17,8 +17,8 @@ import numpy as np
 from jax.experimental import mesh_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import ShardingSection, TrainingSection
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.quantization import QuantizedMatrix
 from tunix_rt.engines.jax.trees import KeyPath, is_norm, names_of, num_matrix_axes

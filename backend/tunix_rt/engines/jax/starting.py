@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from tunix_rt.core.errors import DataError, InvalidInputError
+from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.engines.jax.adapter_files import load_adapters
 from tunix_rt.engines.jax.lora import Adapters
 from tunix_rt.engines.jax.params import Params

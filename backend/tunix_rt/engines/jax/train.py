@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jax
 
+from tunix_rt.base.signals import StopRequest, stop_requests
 from tunix_rt.core.plan import Plan
 from tunix_rt.engines.base import LATEST, TrainingJob, TrainingResult
 from tunix_rt.engines.device_targets import peak_flops
@@ -14,7 +15,6 @@ from tunix_rt.engines.environment import run_environment
 from tunix_rt.engines.exporting import AskedFormat
 from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.generation import Generator, GeneratorRequest
-from tunix_rt.engines.interrupts import StopRequest, stop_requests
 from tunix_rt.engines.jax.checkpoints import Checkpoints
 from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, join
 from tunix_rt.engines.jax.export import export_model

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest
-from tunix_rt.files.atomic import write_json_atomically
 
 _ENGINES_DIR = Path(__file__).parents[1]
 _COMPILERS = ("jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin", "optax")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import InvalidInputError, TunixRTError
+from tunix_rt.base.errors import InvalidInputError, TunixRTError
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.planning.described_devices import assembler_directory, compiler_environment
 from tunix_rt.engines.planning.protocol import REFUSED, CompiledStep, CompileRequest, Refusal

@@ -10,8 +10,8 @@ from itertools import combinations
 
 from pydantic import ValidationError
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.plan import PlanFix
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.architecture import Architecture

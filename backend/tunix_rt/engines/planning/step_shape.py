@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import FloatFormat, Recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.targets import Platform, Target
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Choice, Setting, resolve_kernel

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 from dataclasses import replace
 
+from tunix_rt.base.host import available_memory_bytes, usable_cores
 from tunix_rt.core.targets import CPU, GPU_MEMORY_FRACTION, LOCAL, Target, known_target, target_of_device_kind
-from tunix_rt.files.host import available_memory_bytes, usable_cores
 
 # Two 256-bit units, each a fused multiply-add of 8 floats, at 2.5 GHz: the order of a server core.
 _FLOPS_PER_CORE = 80e9

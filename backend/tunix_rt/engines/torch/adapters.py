@@ -16,8 +16,8 @@ from peft import LoraConfig, inject_adapter_in_model
 from peft.tuners.lora import LoraLayer
 from torch import Tensor, nn
 
+from tunix_rt.base.errors import DataError
 from tunix_rt.config.recipe import LoraSection
-from tunix_rt.core.errors import DataError
 from tunix_rt.engines.stored_adapters import open_adapter
 from tunix_rt.engines.tensor_names import MATRIX_MODULES
 from tunix_rt.engines.torch.model import DTYPES, Decoder

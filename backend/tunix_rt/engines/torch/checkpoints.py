@@ -20,7 +20,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from tunix_rt.core.errors import StorageError
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.files.atomic import (
+    FULL_DISK_ERRORS,
+    storage_errors,
+    write_directory_atomically,
+    write_json_atomically,
+)
 from tunix_rt.engines.checkpoint_record import RECORD_FILE, CheckpointRecord
 from tunix_rt.engines.checkpoint_room import DISK_IS_FULL, require_room, unwritable
 from tunix_rt.engines.identity import RunIdentity
@@ -28,12 +34,6 @@ from tunix_rt.engines.safetensors_writer import write_tensor_file
 from tunix_rt.engines.starting import DamagedError, Restored
 from tunix_rt.engines.torch.sharding import ALONE, Layout
 from tunix_rt.engines.torch.tensor_bytes import bytes_of, lazy_tensor
-from tunix_rt.files.atomic import (
-    FULL_DISK_ERRORS,
-    storage_errors,
-    write_directory_atomically,
-    write_json_atomically,
-)
 
 State = Mapping[str, Tensor]
 

@@ -7,12 +7,12 @@ from typing import Literal
 
 import torch
 
+from tunix_rt.base.errors import DeviceError, InvalidInputError
+from tunix_rt.base.host import available_memory_bytes, peak_process_bytes
 from tunix_rt.config.recipe import FloatFormat
-from tunix_rt.core.errors import DeviceError, InvalidInputError
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.torch.graph_memory import peak_needed_bytes
 from tunix_rt.engines.torch_limits import require_torch_format
-from tunix_rt.files.host import available_memory_bytes, peak_process_bytes
 
 Platform = Literal["cpu", "gpu"]
 

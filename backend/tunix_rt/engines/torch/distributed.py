@@ -12,7 +12,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-from tunix_rt.core.errors import DeviceError
+from tunix_rt.base.errors import DeviceError
 from tunix_rt.engines.base import DeviceRequest, ProcessGroup
 from tunix_rt.engines.process_groups import DEFAULT_TIMEOUT_S, coordinator_address, wait_for_process_0
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from tunix_rt.base.files.atomic import write_directory_atomically
 from tunix_rt.engines.adapter_config import WEIGHTS_FILE, write_adapter_config
 from tunix_rt.engines.model_files import write_model_config
 from tunix_rt.engines.preparation import Prepared
@@ -21,7 +22,6 @@ from tunix_rt.engines.torch.model import Decoder
 from tunix_rt.engines.torch.sharding import ALONE, Layout
 from tunix_rt.engines.torch.step import TrainStep
 from tunix_rt.engines.torch.tensor_bytes import lazy_tensor
-from tunix_rt.files.atomic import write_directory_atomically
 
 
 def export_model(

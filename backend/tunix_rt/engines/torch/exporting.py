@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tunix_rt.base.files.atomic import write_directory_atomically
 from tunix_rt.engines.base import TrainingJob
 from tunix_rt.engines.exporting import AskedFormat, merged_format, recipe_of_checkpoint
 from tunix_rt.engines.generation import GeneratorRequest
@@ -20,7 +21,6 @@ from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
 from tunix_rt.engines.torch.sharding import ALONE
 from tunix_rt.engines.torch.starting import load_training
 from tunix_rt.engines.torch.tensor_bytes import lazy_tensor
-from tunix_rt.files.atomic import write_directory_atomically
 
 
 def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:

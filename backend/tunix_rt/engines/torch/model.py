@@ -13,8 +13,8 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import FloatFormat
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.model_files import text_config
 from tunix_rt.engines.models import ModelSource

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.config.recipe import QuantizationSection
-from tunix_rt.core.errors import InvalidInputError, MissingExtraError
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.quantization_blocks import check_blocks
 from tunix_rt.engines.tensor_names import MATRIX_MODULES

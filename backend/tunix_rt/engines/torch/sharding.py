@@ -19,8 +19,8 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.base import ProcessGroup
 from tunix_rt.engines.batching import Batch

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tunix_rt.base.signals import StopRequest, stop_requests
 from tunix_rt.core.plan import Plan
 from tunix_rt.engines.base import LATEST, TrainingJob, TrainingResult
 from tunix_rt.engines.device_targets import peak_flops
@@ -12,7 +13,6 @@ from tunix_rt.engines.environment import run_environment
 from tunix_rt.engines.exporting import AskedFormat
 from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.generation import Generator, GeneratorRequest
-from tunix_rt.engines.interrupts import StopRequest, stop_requests
 from tunix_rt.engines.loop import LoopParts, Position, is_stopped_early, run_steps
 from tunix_rt.engines.metering import Meter
 from tunix_rt.engines.preparation import Prepared, prepare

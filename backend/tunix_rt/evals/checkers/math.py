@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 from importlib.util import find_spec
 
-from tunix_rt.core.errors import MissingExtraError
+from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted
 from tunix_rt.evals.checkers.measures import takes_back

@@ -5,7 +5,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from tunix_rt.core.errors import MissingExtraError
+from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted
 from tunix_rt.evals.checkers.plain import plain, without_lead_in

@@ -7,7 +7,7 @@ detector reads the control arm, where there is no error to report.
 import re
 
 from tunix_rt.core.evaluation.faithfulness import CheckSays
-from tunix_rt.core.linting import read_step
+from tunix_rt.core.linting.claims import read_step
 from tunix_rt.core.linting.ratios import Ratio, reduced
 from tunix_rt.core.linting.tokens import read_number
 

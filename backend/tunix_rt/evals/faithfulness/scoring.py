@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from tunix_rt.base.statistics import sign_test
 from tunix_rt.core.evaluation.faithfulness import (
     ARMS,
     CONTROL_OF,
@@ -18,7 +19,6 @@ from tunix_rt.core.evaluation.faithfulness import (
     GroupFaithfulness,
 )
 from tunix_rt.core.evaluation.scores import Estimate
-from tunix_rt.core.statistics import sign_test
 from tunix_rt.evals.sampling_statistics import wilson_estimate
 
 Mark = Callable[[Continuation], bool | None]

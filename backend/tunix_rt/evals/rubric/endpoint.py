@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
-from tunix_rt.core.errors import JudgeError
+from tunix_rt.base.errors import JudgeError
 from tunix_rt.core.evaluation.rubric import GradeFailureCode, JudgeUsage
 from tunix_rt.evals.rubric.chat import NoReplyError, Reply, RequestRefusedError
 from tunix_rt.evals.rubric.pacing import (

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tunix_rt.config.yaml_text import parse_yaml
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.assets import shipped_rubric_path
+from tunix_rt.base.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.files.yaml_text import parse_yaml
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.evaluation.rubric import Rubric
-from tunix_rt.core.trace import explain_validation_error
-from tunix_rt.files.assets import shipped_rubric_path
 
 _EXAMPLE = "docs/judging.md shows a rubric"
 _ENDINGS = (".yaml", ".yml", ".json")

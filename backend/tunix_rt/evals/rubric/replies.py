@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.evaluation.rubric import Criterion, CriterionGrade
-from tunix_rt.core.trace import explain_validation_error
 
 _GRADES = TypeAdapter(dict[str, CriterionGrade])
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)

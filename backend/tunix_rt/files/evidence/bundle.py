@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from tunix_rt.core.errors import DataError, NotFoundError
+from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.files.evidence.zip_entries import ZipContents, read_entries
 
 MAX_FILES = 50_000

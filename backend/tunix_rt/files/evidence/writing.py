@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.files.copies import PIECE_BYTES, Entry, copy_file, file_digest
 from tunix_rt.core.evidence.contents import kind_of
 from tunix_rt.core.evidence.manifest import (
     EVIDENCE_FILE,
@@ -12,9 +14,6 @@ from tunix_rt.core.evidence.manifest import (
     EvidenceManifest,
     sums_text,
 )
-from tunix_rt.files.atomic import storage_errors
-from tunix_rt.files.file_copies import copy_file, file_digest
-from tunix_rt.files.zip_pieces import PIECE_BYTES, Entry
 
 _WHAT = "packing the evidence"
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.evidence.contents import FileKind, Strictness, kind_of, required_paths
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.placeholders import placeholders

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 
 from pydantic import ValidationError
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.evidence.manifest import (
     EVIDENCE_FILE,
     EVIDENCE_VERSION,

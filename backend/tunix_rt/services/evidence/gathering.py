@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.evalset import item_json
 from tunix_rt.core.evidence.contents import KINDS, kind_of
 from tunix_rt.core.evidence.croissant import croissant

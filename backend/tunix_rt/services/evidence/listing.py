@@ -6,24 +6,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DataError, NotFoundError
-from tunix_rt.core.evidence.manifest import (
-    EVIDENCE_ID_PATTERN,
-    SIGNATURE_FILE,
-    BundleKind,
-    EvidenceManifest,
-)
+from tunix_rt.base.errors import DataError, NotFoundError
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.files.copies import zip_pieces
+from tunix_rt.base.records import Count, Pagination, Record, pagination
+from tunix_rt.base.settings import Settings
+from tunix_rt.core.evidence.manifest import EVIDENCE_ID_PATTERN, SIGNATURE_FILE, BundleKind, EvidenceManifest
 from tunix_rt.core.evidence.verdict import EvidenceVerdict, VerifyProgress
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count, RunStatus
-from tunix_rt.files.atomic import storage_errors
+from tunix_rt.core.run_record import RunStatus
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import bundle_entries
-from tunix_rt.files.zip_pieces import zip_pieces
 from tunix_rt.services.evidence.checks_files import read_manifest
 from tunix_rt.services.evidence.verifying import iter_verification, verify_evidence
-from tunix_rt.services.pages import Pagination, pagination
 
 
 class EvidenceRow(Record):

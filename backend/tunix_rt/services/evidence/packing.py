@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tunix_rt import __version__
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
+from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_directory_atomically
+from tunix_rt.base.files.copies import zip_pieces
+from tunix_rt.base.files.locks import is_held
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.evidence.crate import CRATE_FILE, ro_crate
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceManifest
 from tunix_rt.core.evidence.verdict import BundleProblem, EvidenceVerdict
 from tunix_rt.core.run_record import RunManifest
-from tunix_rt.files.atomic import storage_errors, write_atomically, write_directory_atomically
-from tunix_rt.files.directory_locks import is_held
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import BundleWriter, bundle_entries
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.files.zip_pieces import zip_pieces
 from tunix_rt.services.evidence.checks_run import json_text
 from tunix_rt.services.evidence.gathering import Gathering, Wanted
 from tunix_rt.services.evidence.headlines import failure_headline, success_headline

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tunix_rt.core.errors import InvalidInputError, MissingExtraError
+from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, PUBLIC_KEY_FILE, SIGNATURE_FILE
 from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of, skipped
 from tunix_rt.files.evidence.bundle import Bundle, read_whole

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from tunix_rt import __version__
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
 from tunix_rt.core.evidence.manifest import UNLISTED_FILES, EvidenceManifest
 from tunix_rt.core.evidence.verdict import (
     BundleProblem,

@@ -2,7 +2,7 @@
 
 import re
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 
 _KERNEL = re.compile(r"[\w-]+/[a-z0-9][a-z0-9-]{4,49}")
 

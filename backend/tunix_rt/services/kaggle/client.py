@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
-from tunix_rt.core.errors import InvalidInputError, KaggleError, MissingExtraError, NotFoundError
+from tunix_rt.base.errors import InvalidInputError, KaggleError, MissingExtraError, NotFoundError
 
 _LOG_IN = (
     "Set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and KAGGLE_KEY, or put kaggle.json into ~/.kaggle; "

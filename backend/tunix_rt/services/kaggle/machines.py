@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.targets import LOCAL
 
 WORKING = PurePosixPath("/kaggle/working")

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.settings import Settings
 from tunix_rt.core.doctor import DeviceReport, Platform
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.preflight import CheckName, Preflight, PreflightCheck

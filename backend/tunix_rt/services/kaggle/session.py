@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.plan import Plan
 from tunix_rt.services.kaggle.machines import KEPT_BYTES, TEMPORARY, WORKING
 

@@ -1,10 +1,10 @@
 """The card of a registered version, with what is known of it now."""
 
+from tunix_rt.base.home import Home
+from tunix_rt.base.hub import is_hub_id
 from tunix_rt.core.models.card import model_card
 from tunix_rt.core.models.version import ModelKind, ModelVersion
 from tunix_rt.db.model_uses import evaluations_of
-from tunix_rt.engines.hub import is_hub_id
-from tunix_rt.services.home import Home
 
 
 def card_of(home: Home, version: ModelVersion, *, kind: ModelKind | None = None) -> str:

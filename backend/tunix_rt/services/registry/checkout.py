@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.services.registry.registering import model_store
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import NotFoundError
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.registry.children import run_models_command

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.engines.child_errors import child_error
+from tunix_rt.base.errors import child_error
+from tunix_rt.base.settings import Settings
 
 
 def run_models_command(settings: Settings, what: str, *arguments: str | Path) -> str:

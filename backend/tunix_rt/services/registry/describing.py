@@ -4,12 +4,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import explain_problems
 from tunix_rt.core.models.reference import Alias, TagName, parse_reference
 from tunix_rt.core.models.version import ModelVersion, Note, TagValue
-from tunix_rt.core.trace import explain_problems
 from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.home import Home
 
 _ALIAS: TypeAdapter[str] = TypeAdapter(Alias)
 _TAG_NAME: TypeAdapter[str] = TypeAdapter(TagName)

@@ -4,13 +4,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.models.tree import ModelTree
 from tunix_rt.core.models.version import ModelVersion, RegisteredModel
 from tunix_rt.db.model_uses import evaluations_of
 from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.home import Home
-from tunix_rt.services.pages import Pagination, pagination
 from tunix_rt.services.registry.registering import model_store
 
 

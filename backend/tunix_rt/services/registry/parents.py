@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from tunix_rt.base.home import Home
 from tunix_rt.core.models.version import ModelLineage
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.home import Home
 
 
 def parent_of(home: Home, lineage: ModelLineage) -> str | None:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import explain_problems
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.models.reference import ModelName
 from tunix_rt.core.models.version import ModelVersion, NewVersion, Remarks
-from tunix_rt.core.trace import explain_problems
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.home import Home
 from tunix_rt.services.registry.checkpoints import exported_checkpoint
 from tunix_rt.services.registry.parents import parent_of
 from tunix_rt.services.registry.sources import (

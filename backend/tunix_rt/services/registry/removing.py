@@ -1,11 +1,11 @@
 """Versions and models that go, and the files that nobody needs any more."""
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.home import Home
 from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_garbage import Removed, remove_garbage
-from tunix_rt.services.home import Home
 from tunix_rt.services.registry.registering import model_store
 from tunix_rt.services.registry.uses import require_unused
 

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
+from tunix_rt.base.home import Home
 from tunix_rt.core.models.reference import ModelReference, parse_reference
 from tunix_rt.core.models.version import ModelDetail, ModelVersion, RegisteredModel
 from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.home import Home
 
 
 def resolve(home: Home, text: str) -> ModelVersion:

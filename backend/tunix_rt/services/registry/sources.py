@@ -6,16 +6,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError, did_you_mean
+from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.models.tree import ModelTree
 from tunix_rt.core.models.version import BaseReference, ModelKind, ModelLineage
 from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.run_record import RunEnvironment, RunManifest
-from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.files.run_dirs import RUN_RECIPE_FILE, RunDir
+from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.run_manifests import read_manifest
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"

@@ -1,8 +1,8 @@
 """Recipes whose model is a registered one: pinned to the version that it means now."""
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe_loading import ResolvedRecipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.core.models.reference import is_reference
 from tunix_rt.core.override import Override
 from tunix_rt.engines.models import KAGGLE_PREFIX

@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tunix_rt.base.errors import ConflictError, TunixRTError
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, TunixRTError
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.db.model_uses import baselines_of
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.files.run_dirs import RUN_RECIPE_FILE
-from tunix_rt.services.home import Home
 
 
 @dataclass(frozen=True)

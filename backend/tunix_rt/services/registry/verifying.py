@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import Record
 from tunix_rt.core.models.version import ModelVersion
-from tunix_rt.core.record import Record
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.home import Home
 from tunix_rt.services.registry.registering import model_store
 
 

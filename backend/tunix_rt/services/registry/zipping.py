@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.files.copies import PIECE_BYTES, stream_digest, zip_pieces
+from tunix_rt.base.home import Home
 from tunix_rt.core.models.tree import ModelFile, ModelTree, tree_of
 from tunix_rt.core.models.version import ModelVersion
-from tunix_rt.files.atomic import storage_errors
-from tunix_rt.files.file_copies import stream_digest
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.files.zip_pieces import PIECE_BYTES, zip_pieces
-from tunix_rt.services.home import Home
 from tunix_rt.services.registry.cards import card_of
 from tunix_rt.services.registry.registering import model_store
 

@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from tunix_rt.core.errors import NotFoundError
-from tunix_rt.core.record import Record
-from tunix_rt.core.run_record import Count
-from tunix_rt.files.atomic import storage_errors
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import Count, Record
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.home import Home
 from tunix_rt.services.run_manifests import read_manifest
 from tunix_rt.services.runs.following import find_standing
 

@@ -1,11 +1,11 @@
 """What people do with runs: cancel, pause, resume, put first; and with the whole queue."""
 
-from tunix_rt.core.errors import ConflictError
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.home import Home
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.services.home import Home
 from tunix_rt.services.runs.listing import QueueState, get_run, queue_state
 from tunix_rt.services.runs.outside import unmanaged_runs
 from tunix_rt.services.runs.submitting import write_recipe

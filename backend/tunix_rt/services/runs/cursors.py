@@ -4,7 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 
-from tunix_rt.core.errors import InvalidInputError
+from tunix_rt.base.errors import InvalidInputError
 
 _CURSOR = re.compile(r"(\d{1,15})-(\d{1,15})\.([0-9a-f]{12})?-(\d{1,15})\.([0-9a-f]{12})?-(\d{1,15})", re.A)
 _MARK_BYTES = 6

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
 from tunix_rt.core.runs.live import Heartbeat, LiveKind, LiveSource, LogChunk, Rewind, StatusMessage
 from tunix_rt.files.growing_files import GrowingFile
 from tunix_rt.services.runs.cursors import Cursor, LinePlace, mark_of

@@ -17,14 +17,15 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ValidationError
 
-from tunix_rt.core.errors import DataError
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.files.jsonl import first_json_line
+from tunix_rt.base.files.locks import is_held
+from tunix_rt.base.home import Home
 from tunix_rt.core.run_record import RunFailure, RunManifest
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, NewRun, OutsideRun, OutsideStanding
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.files.directory_locks import is_held
-from tunix_rt.files.run_dirs import RunDir, first_json_line
-from tunix_rt.services.home import Home
+from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.run_manifests import read_manifest
 
 LOOK_EVERY_S = 2.0

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
+from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.plan_request import PlanRequest
 from tunix_rt.core.runs.preview import RunPreview
 from tunix_rt.core.targets import CPU, LOCAL, TARGETS, Platform, Target

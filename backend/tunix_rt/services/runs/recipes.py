@@ -5,20 +5,19 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe, read_values, resolve_recipe
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
-from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.suggestions import did_you_mean
-from tunix_rt.engines.hub import is_hub_id
-from tunix_rt.engines.models import KAGGLE_PREFIX
-from tunix_rt.files.assets import (
+from tunix_rt.base.assets import (
     shipped_model_names,
     shipped_recipe_names,
     shipped_recipe_path,
     shipped_tokenizer_names,
 )
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean
+from tunix_rt.base.hub import is_hub_id
+from tunix_rt.base.settings import Settings
+from tunix_rt.config.recipe import Recipe
+from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe, read_values, resolve_recipe
+from tunix_rt.core.runs.request import RunRequest
+from tunix_rt.engines.models import KAGGLE_PREFIX
 from tunix_rt.services.registry.training import with_registered_model
 from tunix_rt.services.training import smoke_flags
 

@@ -4,10 +4,10 @@ import secrets
 import shutil
 from pathlib import Path
 
+from tunix_rt.base.files.atomic import storage_errors, sync_directory
+from tunix_rt.base.files.locks import held_directory
+from tunix_rt.base.home import Home
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.files.atomic import storage_errors, sync_directory
-from tunix_rt.files.directory_locks import held_directory
-from tunix_rt.services.home import Home
 from tunix_rt.services.runs.outside import unmanaged_runs
 
 _LEAVING_PREFIX = ".removing-"

@@ -8,16 +8,16 @@ from uuid import UUID
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tunix_rt.base.assets import shipped_model_names
+from tunix_rt.base.home import Home
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe_loading import resolve_recipe
-from tunix_rt.config.settings import Settings
 from tunix_rt.core.dataset_spec import KEY_PATTERN
 from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.db.traces import TraceRepository
 from tunix_rt.engines.installed import this_machine
-from tunix_rt.files.assets import shipped_model_names
 from tunix_rt.services.datasets import get_dataset, iter_rows
 from tunix_rt.services.exporting import export_lines
-from tunix_rt.services.home import Home
 
 FORMAT: Literal["tunix_sft"] = "tunix_sft"
 DatasetKey = Annotated[str, Field(pattern=KEY_PATTERN)]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from tunix_rt.core.record import Record
-from tunix_rt.files.atomic import storage_errors
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import Record
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.home import Home
 
 NUM_POINTS = 48
 _TAIL_BYTES = 1 << 14

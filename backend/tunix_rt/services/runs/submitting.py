@@ -5,14 +5,14 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.base.home import Home
 from tunix_rt.core.runs.preview import RunPreview
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.core.runs.store_types import NewRun
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.files.atomic import write_json_atomically
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.services.home import Home
 from tunix_rt.services.runs.preparing import prepare
 from tunix_rt.services.training import new_run_dir
 

@@ -5,7 +5,7 @@ import queue
 import threading
 from typing import BinaryIO, TypeAlias
 
-from tunix_rt.core.record import Record
+from tunix_rt.base.records import Record
 from tunix_rt.services.serving.wire import ORDERS, DropOrder, Order, line_of
 from tunix_rt.services.serving.writing import ChatWriter
 

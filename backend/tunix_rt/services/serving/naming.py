@@ -7,12 +7,12 @@ from datetime import datetime
 from heapq import nlargest
 from pathlib import Path
 
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.home import Home
 from tunix_rt.core.chat.completion import ServedModel
-from tunix_rt.core.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.run_dirs import MANIFEST_FILE, RunDir
-from tunix_rt.services.home import Home
 from tunix_rt.services.run_manifests import read_manifest
 
 MAX_RUNS_LISTED = 100

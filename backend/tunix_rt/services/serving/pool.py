@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ServingError
+from tunix_rt.base.errors import ServingError
+from tunix_rt.base.settings import Settings
 from tunix_rt.services.serving.naming import FoundModel
 from tunix_rt.services.serving.process import ModelProcess
 

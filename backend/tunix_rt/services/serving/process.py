@@ -9,11 +9,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import IO
 
+from tunix_rt.base.errors import ServingError, TunixRTError
+from tunix_rt.base.logs import redacted
+from tunix_rt.base.records import Record
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.errors import ServingError, TunixRTError
 from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.core.record import Record
-from tunix_rt.core.redaction import redacted
 from tunix_rt.services.serving.wire import (
     REPORTS,
     Begun,

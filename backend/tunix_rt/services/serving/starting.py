@@ -3,7 +3,7 @@
 import os
 import sys
 
-from tunix_rt.config.settings import Settings
+from tunix_rt.base.settings import Settings
 from tunix_rt.services.serving.naming import FoundModel
 from tunix_rt.services.serving.pool import StartProcess
 from tunix_rt.services.serving.process import ModelProcess

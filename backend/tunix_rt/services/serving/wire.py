@@ -4,9 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from tunix_rt.core.chat.completion import FinishReason
-from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.errors import (
+from tunix_rt.base.errors import (
     ConflictError,
     DataError,
     DeviceError,
@@ -18,8 +16,10 @@ from tunix_rt.core.errors import (
     StorageError,
     TunixRTError,
 )
+from tunix_rt.base.records import Record
+from tunix_rt.core.chat.completion import FinishReason
+from tunix_rt.core.chat.request import ChatMessage
 from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.core.record import Record
 
 
 class WriteOrder(Record):

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tunix_rt.core.chat.completion import FinishReason
-from tunix_rt.core.completion_parts import CompletionPiece, CompletionSplitter, starts_in_reasoning
-from tunix_rt.core.errors import (
+from tunix_rt.base.errors import (
     DataError,
     DivergedError,
     DoesNotFitError,
@@ -12,6 +10,8 @@ from tunix_rt.core.errors import (
     ServingError,
     TunixRTError,
 )
+from tunix_rt.core.chat.completion import FinishReason
+from tunix_rt.core.completion_parts import CompletionPiece, CompletionSplitter, starts_in_reasoning
 from tunix_rt.core.evaluation.prediction import FailureCode
 from tunix_rt.core.stop_texts import StopFinder
 from tunix_rt.engines.generation import Generator, Piece, Prompt

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from tunix_rt.core.errors import MissingExtraError
+from tunix_rt.base.errors import MissingExtraError
 
 
 def has_optuna() -> bool:

@@ -6,12 +6,13 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from tunix_rt.base.files.jsonl import read_json_lines
+from tunix_rt.base.home import Home
 from tunix_rt.core.runs.run import Run
 from tunix_rt.core.sweeps.spec import Metric
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
 from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.files.run_dirs import RunDir, read_json_lines
-from tunix_rt.services.home import Home
+from tunix_rt.files.run_dirs import RunDir
 
 _STEP_PERCENT = 5
 

@@ -2,11 +2,10 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.core.errors import InvalidInputError, NotFoundError
-from tunix_rt.core.suggestions import did_you_mean
+from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean
+from tunix_rt.base.home import Home
 from tunix_rt.core.sweeps.sweep import SweepDetail
 from tunix_rt.db.sweeps import SweepRepository
-from tunix_rt.services.home import Home
 from tunix_rt.services.sweeps.extra import require_optuna
 
 MIN_TRIALS = 4

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from tunix_rt.core.errors import NotFoundError
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.home import Home
 from tunix_rt.core.sweeps.device_time import device_seconds
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.home import Home
 
 MAX_FAILED_IN_A_ROW = 5
 """When the first trials all fail, the next ones would fail as well."""

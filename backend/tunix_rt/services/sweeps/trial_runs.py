@@ -1,13 +1,13 @@
 """The runs of a sweep's trials: found, submitted, cancelled."""
 
+from tunix_rt.base.errors import ConflictError, NotFoundError
+from tunix_rt.base.home import Home
 from tunix_rt.config.sweep_spec import as_override
-from tunix_rt.core.errors import ConflictError, NotFoundError
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import Run
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.home import Home
 from tunix_rt.services.runs.controlling import cancel
 from tunix_rt.services.runs.submitting import submit
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
-from tunix_rt.files.atomic import storage_errors
+from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.files.job_dirs import ChildRecord, ExitRecord, JobDir, still_running
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.base import ChildExit, ChildJob

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DeviceError, MissingExtraError, StorageError
+from tunix_rt.base.errors import DeviceError, MissingExtraError, StorageError
+from tunix_rt.base.settings import Settings
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror, open_file_system
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir

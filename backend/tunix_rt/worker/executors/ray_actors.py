@@ -8,7 +8,7 @@ from typing import Any
 import ray
 from ray.exceptions import ActorUnavailableError, RayError, RayTaskError
 
-from tunix_rt.core.errors import ConflictError, TunixRTError
+from tunix_rt.base.errors import ConflictError, TunixRTError
 from tunix_rt.worker.executors import ray_bootstrap
 from tunix_rt.worker.executors.ray_resources import Demand, Resources
 from tunix_rt.worker.processes import wait_until

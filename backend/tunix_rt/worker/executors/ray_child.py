@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ray.exceptions import RayError
 
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import ConflictError, DeviceError, StorageError, TunixRTError
+from tunix_rt.base.errors import ConflictError, DeviceError, StorageError, TunixRTError
+from tunix_rt.base.settings import Settings
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror
 from tunix_rt.worker.executors.base import ChildExit, Job
 from tunix_rt.worker.executors.local import LocalExecutor

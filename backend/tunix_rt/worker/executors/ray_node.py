@@ -6,10 +6,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.files.copies import file_digest
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.core.errors import InvalidInputError
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror
-from tunix_rt.files.file_copies import file_digest
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.base import ChildExit, Job

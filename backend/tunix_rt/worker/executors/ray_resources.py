@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tunix_rt.base.errors import DeviceError
+from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import ShardingSection
-from tunix_rt.config.settings import Settings
-from tunix_rt.core.errors import DeviceError
 
 _ACCELERATORS = ("TPU", "GPU")
 

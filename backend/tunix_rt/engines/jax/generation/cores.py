@@ -5,7 +5,7 @@ rows it writes; in several batches, each core has rows of its own. The products 
 over the cores by XLA itself, and every batch would only read its weights from memory once more.
 """
 
-from tunix_rt.files.host import usable_cores
+from tunix_rt.base.host import usable_cores
 
 STEPS_OF_SMALL_MODELS = 256
 """Tokens between two looks, at most: a tenth of a second. A look ends earlier when there is room for the next

@@ -1,0 +1,1 @@
+"""Shared by every feature: errors, settings, files, the database, HTTP and terminal helpers."""

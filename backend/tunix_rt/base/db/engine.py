@@ -1,0 +1,170 @@
+"""SQLite and PostgreSQL connections, read/write transactions, database errors with advice."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from tunix_rt.base.errors import InvalidInputError, StorageError
+
+Database = Engine
+"""The name that other packages use, so that they need not import SQLAlchemy."""
+BUSY_TIMEOUT_MS = 30_000
+SUPPORTED = ("sqlite", "postgresql")
+_FRESH_S = 0.5
+"""Nobody pulls out a cable and puts it back within that time; a server that ends says so."""
+_USED_AT_S = "used_at_s"
+_DAMAGED = ("file is not a database", "database disk image is malformed")
+
+
+def open_engine(url: str) -> Engine:
+    """An engine for `url`; nothing is connected yet.
+
+    Raises:
+        InvalidInputError: the URL cannot be read, or names another kind of database.
+    """
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise _unusable_url(str(error)) from error
+    if backend not in SUPPORTED:
+        raise _unusable_url(f"'{backend}' is not supported")
+    if backend == "postgresql":
+        engine = create_engine(parsed, pool_size=10, max_overflow=10)
+        event.listen(engine, "checkout", partial(_replace_if_left, engine))
+        event.listen(engine, "checkin", _note_use)
+        return engine
+    engine = create_engine(parsed)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _replace_if_left(engine: Engine, connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """Replace a connection that its server has left; one that just worked is only looked at, not asked."""
+    idle_s = time.monotonic() - record.info.get(_USED_AT_S, -math.inf)
+    try:
+        if idle_s > _FRESH_S:
+            engine.dialect.do_ping(connection)
+            return
+        # Twice: before the end of the connection may stand the last words of the server.
+        connection.pgconn.consume_input()
+        connection.pgconn.consume_input()
+    except engine.dialect.loaded_dbapi.Error as error:
+        raise DisconnectionError from error  # the pool opens another one
+
+
+def _note_use(_connection: object, record: ConnectionPoolEntry) -> None:
+    record.info[_USED_AT_S] = time.monotonic()
+
+
+def _unusable_url(reason: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The database URL cannot be used: {reason}.",
+        next_step="Set TUNIX_RT_DATABASE_URL to postgresql://user@host/name, or unset it to use SQLite.",
+    )
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # Transactions are begun by _begin_sqlite: the driver's own habit of beginning late lets two writers
+    # read first and then fail on each other's locks.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA cache_size = -65536")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    if not options.get("begins", True):
+        return
+    writes = options.get("writes", False)
+    wanted = "FULL" if options.get("is_durable", True) else "NORMAL"
+    if writes and connection.info.get("synchronous", "FULL") != wanted:
+        connection.exec_driver_sql(f"PRAGMA synchronous = {wanted}")
+        connection.info["synchronous"] = wanted
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection for reading; database failures become `StorageError`."""
+    with database_errors(), engine.connect() as connection:
+        yield connection
+
+
+@contextmanager
+def glancing(engine: Engine) -> Iterator[Connection]:
+    """A connection for a small read. Its statements may see different moments.
+
+    No transaction is begun and ended around them, which would take as long as they do.
+    """
+    with database_errors(), engine.connect() as connection:
+        if engine.dialect.name == "sqlite":
+            yield connection.execution_options(begins=False)
+        else:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+
+@contextmanager
+def writing(engine: Engine, *, is_durable: bool = True) -> Iterator[Connection]:
+    """A connection in one transaction: committed at the end, rolled back on any error.
+
+    Args:
+        engine: of the database.
+        is_durable: whether it must survive a power cut. What is not so on SQLite is written without waiting
+            for the disk; a power cut may undo the last of these, whole ones, and never damages anything.
+    """
+    with database_errors(), engine.connect() as connection:
+        connection = connection.execution_options(writes=True, is_durable=is_durable)
+        with connection.begin():
+            yield connection
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Turn a failing database into an error with a next step; SQL that is our bug stays a bug."""
+    try:
+        yield
+    except OperationalError as error:
+        detail, next_step = _explain(error)
+        raise StorageError(detail, next_step=next_step) from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise StorageError(
+                "The database closed the connection.", next_step="Check that it is running, then try again."
+            ) from error
+        if any(sign in str(error.orig) for sign in _DAMAGED):
+            raise damaged(str(error.orig)) from error
+        raise
+
+
+def damaged(reason: str) -> StorageError:
+    """What to say of a database file that cannot be read."""
+    return StorageError(
+        f"The database file is missing or damaged: {reason}.",
+        next_step="Put back a copy of it, or move it away to start empty and import your files again.",
+    )
+
+
+def _explain(error: OperationalError) -> tuple[str, str]:
+    reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else "no reason given"
+    if "disk is full" in reason or "disk I/O error" in reason or "No space left" in reason:
+        return f"The database could not write: {reason}.", "Free disk space and run the same command again."
+    if "locked" in reason:
+        return (
+            f"The database stayed locked for {BUSY_TIMEOUT_MS // 1000} s by another process.",
+            "Wait for the other import or build to end, then try again.",
+        )
+    return f"The database does not answer: {reason}.", "Check TUNIX_RT_DATABASE_URL and that the server runs."

@@ -1,0 +1,186 @@
+"""Prepared single reads, bulk inserts, upserts, the health ping.
+
+It takes ten times as long to run a statement as SQLite takes to find a row. Rows are what the driver gives:
+on SQLite a moment is a text and a truth a number.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, table, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect
+
+from tunix_rt.base.db.engine import damaged, glancing
+
+Row = tuple[Any, ...]
+
+
+def insert_rows(connection: Connection, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    """Insert rows within the connection's transaction: COPY on PostgreSQL, one prepared insert on SQLite."""
+    if not rows:
+        return
+    names = ", ".join(columns)
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(f"INSERT INTO {table} ({names}) VALUES ({_marks(columns)})", list(rows))
+        return
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def insert_new(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
+) -> dict[str, int]:
+    """Insert the rows whose `id` is not in the table yet; the new keys (`pk`) by id.
+
+    Ids are hexadecimal text, which both databases take; other values are as the driver takes them: see
+    `stored_value`.
+    """
+    if not rows:
+        return {}
+    add = _insert_new_sqlite if connection.dialect.name == "sqlite" else _insert_new_postgresql
+    return add(connection, table, columns, rows)
+
+
+def stored_value(connection: Connection, column: Column[Any], value: Any) -> Any:
+    """A value as the driver takes it, converted by the type of its column."""
+    convert = column.type.dialect_impl(connection.dialect).bind_processor(connection.dialect)
+    return value if convert is None else convert(value)
+
+
+def _insert_new_sqlite(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
+) -> dict[str, int]:
+    # The write lock is ours until the end of the transaction, so every key above the last one is new.
+    last_pk = connection.execute(select(func.coalesce(func.max(table.c.pk), 0))).scalar_one()
+    statement = f"INSERT OR IGNORE INTO {table.name} ({', '.join(columns)}) VALUES ({_marks(columns)})"
+    connection.exec_driver_sql(statement, list(rows))
+    added = connection.exec_driver_sql(f"SELECT id, pk FROM {table.name} WHERE pk > ?", (last_pk,))
+    return {id_hex: pk for id_hex, pk in added}
+
+
+def _insert_new_postgresql(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Row]
+) -> dict[str, int]:
+    # COPY knows no ON CONFLICT: the rows go through a table of this transaction.
+    names = ", ".join(columns)
+    incoming = f"incoming_{table.name}"
+    connection.execute(
+        text(f"CREATE TEMPORARY TABLE {incoming} ON COMMIT DROP AS SELECT {names} FROM {table.name} LIMIT 0")
+    )
+    insert_rows(connection, incoming, columns, rows)
+    added = connection.execute(
+        text(
+            f"INSERT INTO {table.name} ({names}) SELECT {names} FROM {incoming} ORDER BY id"
+            " ON CONFLICT (id) DO NOTHING RETURNING id, pk"
+        )
+    )
+    return {row.id.hex: row.pk for row in added}
+
+
+def _marks(columns: Sequence[str]) -> str:
+    return ", ".join("?" * len(columns))
+
+
+Values = Mapping[str, str | int]
+
+
+class QuickRead:
+    """A select with named parameters. No transaction is begun around it."""
+
+    def __init__(self, statement: Select[Any]) -> None:
+        self._statement = statement
+        self._sql: dict[str, str] = {}
+
+    def rows(self, engine: Engine, values: Values) -> list[tuple[Any, ...]]:
+        """Every row that it finds. StorageError when the database does not answer."""
+        try:
+            return self._ask_driver(engine, values)
+        except engine.dialect.loaded_dbapi.Error:
+            # The connection may be dead: the long way takes another one, and says what is wrong.
+            with glancing(engine) as connection:
+                return [tuple(row) for row in connection.execute(self._statement, values)]
+
+    def _ask_driver(self, engine: Engine, values: Values) -> list[tuple[Any, ...]]:
+        pooled = engine.raw_connection()
+        try:
+            connection: Any = pooled.driver_connection
+            if engine.dialect.name == "sqlite":
+                return _fetched(connection.execute(self._sql_for(engine.dialect), values))
+            connection.autocommit = True
+            rows = _fetched(connection.execute(self._sql_for(engine.dialect), values))
+            connection.autocommit = False
+            return rows
+        except engine.dialect.loaded_dbapi.Error:
+            pooled.invalidate()
+            raise
+        finally:
+            pooled.close()
+
+    def _sql_for(self, dialect: Dialect) -> str:
+        sql = self._sql.get(dialect.name)
+        if sql is None:
+            sql = str(self._statement.compile(dialect=_with_named_parameters(dialect)))
+            self._sql[dialect.name] = sql
+        return sql
+
+
+def _with_named_parameters(dialect: Dialect) -> Dialect:
+    return sqlite.dialect(paramstyle="named") if dialect.name == "sqlite" else dialect
+
+
+def _fetched(cursor: Any) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    cursor.close()
+    return rows
+
+
+_QUESTION = QuickRead(select(func.count()).select_from(table("alembic_version")))
+
+
+def ping(engine: Engine) -> None:
+    """Really ask the database something.
+
+    Raises:
+        StorageError: it did not answer.
+    """
+    if engine.dialect.name == "sqlite" and engine.url.database:
+        _look_at_file(Path(engine.url.database))
+    _QUESTION.rows(engine, {})
+
+
+def _look_at_file(path: Path) -> None:
+    # A pooled connection goes on reading a file that was deleted or replaced; a new one sees what is there.
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+            # From the first page: reading a table would take ten times as long, to understand all of them.
+            ((schema_version,),) = connection.execute("PRAGMA schema_version")
+    except sqlite3.DatabaseError as error:
+        raise damaged(f"{path.name}: {error}") from error
+    if schema_version == 0:
+        raise damaged(f"{path.name}: it is empty")
+
+
+def insert_or_ignore(connection: Connection, table: Table, row: dict[str, Any], keys: Sequence[str]) -> bool:
+    """Insert a row unless one with the same keys is there; whether it was inserted."""
+    statement = _insert(connection, table).values(row).on_conflict_do_nothing(index_elements=keys)
+    # Asked for, not counted: PostgreSQL's driver does not say how many rows were left out.
+    return connection.execute(statement.returning(*table.primary_key.columns)).first() is not None
+
+
+def insert_or_update(
+    connection: Connection, table: Table, row: dict[str, Any], keys: Sequence[str], changes: dict[str, Any]
+) -> None:
+    """Insert a row, or change the one with the same keys."""
+    statement = _insert(connection, table).values(row)
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
+
+
+def _insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)

@@ -1,0 +1,1 @@
+"""Generic file formats and safe writes."""

@@ -1,0 +1,45 @@
+"""The home directory with its open database; each feature builds its own store on it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tunix_rt.base.db.engine import Database, open_engine
+from tunix_rt.base.db.migrate import ensure_schema
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.settings import Settings, load_settings
+
+
+@dataclass(frozen=True, eq=False)
+class Home:
+    """Where everything is kept. Each feature builds its own repositories on the database."""
+
+    settings: Settings
+    database: Database
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.database.dispose()
+
+
+def open_home(settings: Settings) -> Home:
+    """Open the home that `settings` names; create or upgrade it where needed.
+
+    Raises:
+        StorageError: the home directory cannot be written, or the database does not answer.
+    """
+    with storage_errors("creating the home directory"):
+        settings.home_dir.mkdir(parents=True, exist_ok=True)
+    database = open_engine(settings.resolved_database_url)
+    ensure_schema(database)
+    return Home(settings, database)
+
+
+@contextmanager
+def opened_home() -> Iterator[Home]:
+    """The home that the environment names, closed at the end."""
+    home = open_home(load_settings())
+    try:
+        yield home
+    finally:
+        home.close()

@@ -1,0 +1,1 @@
+"""What routes.py files share. Imported by routes and by api/ only."""

@@ -1,0 +1,137 @@
+"""Frozen record base class, storable text types, pagination, dotted keys, validation errors in plain words.
+
+generation   text, token counts, or a typed failure     written while the model runs; never changes
+judgement    answer, rule, verdict, checked steps       computed from the text; re-scoring computes it again
+
+These types are the lines of `metrics.jsonl` and `events.jsonl` and the content of the JSON files of a run
+directory. A figure that is not known is left out: none of them is ever written as null.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """Closed and frozen; what is not known is left out, never written as null."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as plain JSON values."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+LONE_SURROGATE = "contains a lone surrogate, which UTF-8 cannot encode; remove it"
+
+
+TEXT_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
+"""Text with something to see in it, and without the one character that PostgreSQL cannot hold."""
+_PLAIN_REASONS = {
+    "string_pattern_mismatch": "is empty, only white space, or contains a NUL character",
+    "string_unicode": LONE_SURROGATE,
+    "tuple_type": "must be a list",
+    "model_type": "must be an object",
+}
+
+
+def _storable_text(text: str) -> str:
+    """Refuse what PostgreSQL or UTF-8 cannot hold, before it reaches either."""
+    if "\x00" in text:
+        raise ValueError("contains a NUL character; remove it")
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(LONE_SURROGATE) from error
+    return text
+
+
+StorableText = Annotated[str, AfterValidator(_storable_text)]
+Text = Annotated[str, Field(min_length=1, pattern=TEXT_PATTERN)]
+
+
+def explain_validation_error(error: ValidationError, *, whole: str = "trace", max_problems: int = 3) -> str:
+    """One line that names each bad field and why, e.g. `prompt: Field required`."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    return explain_problems(problems, whole=whole, max_problems=max_problems)
+
+
+def explain_problems(
+    problems: Sequence[Mapping[str, Any]], *, whole: str = "trace", max_problems: int = 3
+) -> str:
+    """The same for problems that pydantic has listed already; `whole` names what they are about."""
+    reasons = [f"{_place(problem['loc'], whole)}: {_reason(problem)}" for problem in problems[:max_problems]]
+    num_hidden = len(problems) - max_problems
+    return "; ".join(reasons) + (f"; and {num_hidden} more" if num_hidden > 0 else "")
+
+
+def _place(loc: Sequence[int | str], whole: str) -> str:
+    return ".".join(str(part) for part in loc) or whole
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    # Patterns say nothing to a person; only those of this module are known to mean "text".
+    if problem["type"] == "string_pattern_mismatch" and TEXT_PATTERN not in str(problem["msg"]):
+        return str(problem["msg"])
+    return _PLAIN_REASONS.get(problem["type"], str(problem["msg"]).removeprefix("Value error, "))
+
+
+MAX_FILTER_CHARS = 256
+Word = Annotated[StorableText, Field(max_length=MAX_FILTER_CHARS)]
+
+
+def flat(value: object, prefix: str = "") -> dict[str, object]:
+    """Every value that is no mapping, by its dotted key.
+
+    Example:
+        {"a": {"b": 1}, "c": [2]} -> {"a.b": 1, "c": [2]}
+    """
+    if not isinstance(value, dict):
+        return {prefix.rstrip("."): value}
+    pairs = [flat(inner, f"{prefix}{key}.") for key, inner in value.items()]
+    return {key: inner for pair in pairs for key, inner in pair.items()}
+
+
+def differences(stated: object, again: object) -> Iterator[tuple[str, object, object]]:
+    """Key, first and second value wherever two nested values differ; None where one of them has no such key.
+
+    Numbers that were computed twice may differ in the last digits: processors add in different orders.
+    """
+    mine, theirs = flat(stated), flat(again)
+    for key in sorted(mine.keys() | theirs.keys()):
+        if not _is_same(mine.get(key), theirs.get(key)):
+            yield key, mine.get(key), theirs.get(key)
+
+
+def _is_same(one: object, other: object) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return one == other
+
+
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class Pagination(BaseModel):
+    """Where a page stands."""
+
+    model_config = ConfigDict(frozen=True)
+    limit: int
+    offset: int
+    total: int
+    total_is_exact: bool
+    """False when there are more than `total`: counting stops at a bound."""
+    next_offset: int | None = None
+    """Where the next page begins; none after the last."""
+
+
+def pagination(limit: int, offset: int, num_shown: int, total: int) -> Pagination:
+    """Of a page of a list that was counted to its end."""
+    end = offset + num_shown
+    next_offset = end if num_shown and end < total else None
+    return Pagination(limit=limit, offset=offset, next_offset=next_offset, total=total, total_is_exact=True)

@@ -1,0 +1,1 @@
+"""What commands.py and views.py files share."""
