@@ -24,7 +24,7 @@ from typing import Any
 
 from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.evalset import Difficulty, EvalItem, item_json
-from tunix_rt.core.formats.gsm8k import trace_from_gsm8k
+from tunix_rt.traces.formats.converters import trace_from_gsm8k
 
 RECIPE = Path(__file__).resolve().parents[1] / "training" / "configs" / "sft_smollm2_135m.yaml"
 LABEL = "SmolLM2-135M-Instruct, Q4_1-derived"

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from tunix_rt.base.statistics import wilson_share
-from tunix_rt.core.corruption import KINDS, NothingToCorruptError, corrupt
-from tunix_rt.core.formats.gsm8k import trace_from_gsm8k, without_annotations
-from tunix_rt.core.linting.linter import lint_trace
-from tunix_rt.core.trace import Trace
+from tunix_rt.traces.corruption import KINDS, NothingToCorruptError, corrupt
+from tunix_rt.traces.formats.converters import trace_from_gsm8k, without_annotations
+from tunix_rt.traces.linter.linter import lint_trace
+from tunix_rt.traces.types import Trace
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DEFAULT_DATA = REPOSITORY.parent / "shared" / "data" / "gsm8k_train.jsonl.gz"

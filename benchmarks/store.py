@@ -25,7 +25,7 @@ import psycopg
 from support.postgres import postgres_server
 
 from tunix_rt.core.generation.generate import generate
-from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.traces.types import Trace, canonical_json
 
 NUM_REQUESTS = 200
 NUM_BATCHES = 10

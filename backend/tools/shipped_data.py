@@ -21,7 +21,7 @@ from tunix_rt.core.generation.demo_arithmetic import (
 )
 from tunix_rt.core.generation.family import Category
 from tunix_rt.core.generation.generate import FAMILIES, generate
-from tunix_rt.core.trace import Trace, canonical_json
+from tunix_rt.traces.types import Trace, canonical_json
 
 DEV_DATASET = "dev-reasoning-v2"
 DEV_SEED = 42

@@ -10,9 +10,9 @@ from support.evaluated_runs import store_answers, write_run
 from support.http import body
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.db.traces import TraceRepository
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import TraceFilter
 
 NUM_CLIENTS = 8
 NUM_ROUNDS = 25

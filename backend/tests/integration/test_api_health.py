@@ -17,7 +17,7 @@ from tunix_rt import __version__
 from tunix_rt.base.errors import StorageError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.traces import TraceRepository
+from tunix_rt.traces.store import TraceRepository
 
 
 def test_a_working_server_names_its_version_and_database(client: TestClient, store: Home) -> None:

@@ -24,16 +24,16 @@ from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.comparison import Baseline
-from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.dump import DUMPED
 from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.services.backup import make_backup
-from tunix_rt.services.linting import score_trace
 from tunix_rt.services.restoring import restore_backup
 from tunix_rt.services.tokens import create_token
+from tunix_rt.traces.service import score_trace
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import TraceFilter
 
 Rows = dict[str, list[dict[str, Any]]]
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.core.linting.findings import LINTER_VERSION
-from tunix_rt.core.trace import canonical_json
+from tunix_rt.traces.linter.findings import LINTER_VERSION
+from tunix_rt.traces.types import canonical_json
 
 NOBODY = "01234567-89ab-8def-8123-456789abcdef"
 WRONG = make_trace("What is 2 + 3?", ["2 + 3 = 6"], "6", source="books")

@@ -16,9 +16,8 @@ from support.stores import apple_lines
 from tunix_rt import __version__
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.core.trace import Trace, canonical_json
-from tunix_rt.db.traces import TraceRepository
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import Trace, TraceFilter, canonical_json
 
 WRONG = canonical_json(make_trace("What is 2 + 3?", ["2 + 3 = 6"], "6"))
 RIGHT = canonical_json(make_trace("What is 2 + 3?", ["2 + 3 = 5"], "5"))

@@ -10,8 +10,8 @@ from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import load_settings
 from tunix_rt.cli.main import app
-from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.traces import add_trace
+from tunix_rt.traces.service import add_trace
+from tunix_rt.traces.store import TraceRepository
 
 
 def stored_trace() -> str:

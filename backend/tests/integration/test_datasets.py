@@ -10,14 +10,14 @@ from support.datasets import ALL_IN_TRAIN, add, build, jsonl, stored, sums
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.base.home import Home
 from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import iter_lines
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_comparing import diff_datasets
 from tunix_rt.services.dataset_exporting import ExportFormat, export_directory
 from tunix_rt.services.dataset_ingesting import ingest_file
-from tunix_rt.services.importing import ImportOptions
+from tunix_rt.traces.importer import ImportOptions
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import TraceFilter
 
 
 def spec(**values: Any) -> DatasetSpec:
@@ -143,6 +143,6 @@ def test_an_exported_directory_has_every_row_and_the_card(
 def test_every_export_format_of_the_project_is_offered() -> None:
     from typing import get_args
 
-    from tunix_rt.core.formats.export import EXPORT_FORMATS
+    from tunix_rt.traces.formats.export import EXPORT_FORMATS
 
     assert set(get_args(ExportFormat)) == set(EXPORT_FORMATS)

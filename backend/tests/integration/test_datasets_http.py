@@ -15,7 +15,7 @@ from support.datasets import ALL_IN_TRAIN, add, jsonl, sums
 
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.trace import Trace
+from tunix_rt.traces.types import Trace
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from support.stores import apple_lines, assert_consistent
 
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.trace import Trace
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.dataset_verifying import verify_dataset
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import Trace
 
 NUM_TRACES = 6_000
 NUM_BEFORE = 100

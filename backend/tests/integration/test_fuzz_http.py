@@ -27,10 +27,10 @@ from tunix_rt.base.records import TEXT_PATTERN
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.evaluation.comparison import Baseline
 from tunix_rt.db.baselines import BaselineRepository
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.linting import score_trace
 from tunix_rt.services.sweeps.creating import create
+from tunix_rt.traces.service import score_trace
+from tunix_rt.traces.store import TraceRepository
 
 EXAMPLES_PER_ROUTE = 25
 ANSWER_LIMIT_S = 120

@@ -16,20 +16,18 @@ from support.builders import make_trace
 from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.formats.export import EXPORT_FORMATS
-from tunix_rt.core.prepared import PreparedTrace
-from tunix_rt.core.store_types import StoredTrace, TraceFilter
-from tunix_rt.core.trace import Trace, canonical_json
-from tunix_rt.db.traces import TraceRepository
-from tunix_rt.services.exporting import export_file, export_lines
-from tunix_rt.services.import_file import PARALLEL_FROM_BYTES, ImportProgress
-from tunix_rt.services.importing import (
+from tunix_rt.traces.export import export_file, export_lines
+from tunix_rt.traces.formats.export import EXPORT_FORMATS
+from tunix_rt.traces.import_rows import PARALLEL_FROM_BYTES, ImportProgress
+from tunix_rt.traces.importer import (
     ImportOptions,
     ImportReport,
     RejectedRowsError,
     import_options,
     import_traces,
 )
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import PreparedTrace, StoredTrace, Trace, TraceFilter, canonical_json
 
 BAD_ROW = {"prompt": "no answer", "steps": [{"i": 0, "content": "a"}]}
 
@@ -267,9 +265,9 @@ KILLED_HALF_WAY = """
 import sys, time
 from pathlib import Path
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.traces import TraceRepository
+from tunix_rt.traces.store import TraceRepository
 from tunix_rt.base.home import open_home
-from tunix_rt.services.importing import import_traces
+from tunix_rt.traces.importer import import_traces
 
 def wait_in_the_middle(progress):
     if progress.phase == "importing" and progress.num_rows == 5_000:

@@ -12,11 +12,11 @@ from support.stores import apple_lines, assert_consistent, num_stored
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.trace import Trace
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_dirs import dataset_keys
 from tunix_rt.services.dataset_verifying import verify_dataset
-from tunix_rt.services.importing import ROWS_PER_TRANSACTION
+from tunix_rt.traces.importer import ROWS_PER_TRANSACTION
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import Trace
 
 NUM_TRACES = 6_000
 NUM_KILLS = 2

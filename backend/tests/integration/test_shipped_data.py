@@ -35,13 +35,13 @@ from tunix_rt.core.generation.demo_arithmetic import (
     NUM_TRAIN_TRACES,
     worked_question,
 )
-from tunix_rt.core.linting.findings import CODES
-from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.core.similarity import question_of
-from tunix_rt.core.trace import Trace, canonical_json, normalised_prompt
 from tunix_rt.evals.evalset import load_evalset
 from tunix_rt.evals.evalset_report import validate_evalset
 from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
+from tunix_rt.traces.linter.findings import CODES
+from tunix_rt.traces.linter.linter import lint_trace
+from tunix_rt.traces.types import Trace, canonical_json, normalised_prompt
 
 REPOSITORY = Path(__file__).parents[3]
 

@@ -5,9 +5,9 @@ import pytest
 from tunix_rt.base.assets import shipped_dataset_names, shipped_traces
 from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.core.evalset import EvalItem, item_json
-from tunix_rt.core.trace import Trace
 from tunix_rt.services.dataset_verifying import verify_dataset
 from tunix_rt.services.datasets import get_dataset, iter_rows
+from tunix_rt.traces.types import Trace
 
 
 @pytest.mark.parametrize("key", shipped_dataset_names())

@@ -9,10 +9,9 @@ from support.builders import make_item, make_trace
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.core.linting.findings import LINTER_VERSION, Finding, LintReport
-from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.core.trace import trace_id
-from tunix_rt.db.traces import TraceRepository
+from tunix_rt.traces.linter.findings import LINTER_VERSION, Finding, LintReport
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import TraceFilter, trace_id
 
 
 def report(score: float, *codes: str) -> LintReport:

@@ -18,7 +18,6 @@ from tunix_rt.base.db.migrate import alembic_config, current_revision, ensure_sc
 from tunix_rt.base.db.schema import SCHEMA_HEAD
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
 from tunix_rt.core.models.reference import ModelReference
-from tunix_rt.core.store_types import TraceFilter
 from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.flags import FlagRepository
@@ -28,8 +27,9 @@ from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import TraceFilter
 
 RELEASED = ("0001", "0002", "0003", "0004", "0005")
 

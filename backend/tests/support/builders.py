@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tunix_rt.core.trace import Trace, canonical_json, trace_from_text_steps
+from tunix_rt.traces.types import Trace, canonical_json, trace_from_text_steps
 
 
 def make_trace(

@@ -10,11 +10,10 @@ from tunix_rt.base.home import Home
 from tunix_rt.core.dataset import BuildOutcome
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.evalset import EvalItem, evalset_hash
-from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.core.trace import Trace, canonical_json, trace_id
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.contamination import EvalSet
 from tunix_rt.services.dataset_building import build_dataset
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import StoredTrace, Trace, canonical_json, trace_id
 
 EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
 ALL_IN_TRAIN = {"train": 1.0}

@@ -41,9 +41,9 @@ from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import Decision, SweepRepository
 from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.services.linting import score_trace
+from tunix_rt.traces.service import score_trace
+from tunix_rt.traces.store import TraceRepository
 
 DUMPS = Path(__file__).parents[1] / "golden" / "schemas"
 _ID = UUID("01234567-89ab-8def-8123-456789abcdef")

@@ -5,9 +5,8 @@ from sqlalchemy import text
 from support.builders import make_trace
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.core.trace import canonical_json
-from tunix_rt.db.traces import TraceRepository
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import TraceFilter, canonical_json
 
 
 def apple_lines(count: int) -> list[str]:

@@ -6,13 +6,13 @@ import pytest
 from support.encoders import a_tokenizer
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
-from tunix_rt.core.rendering import chat_messages
 from tunix_rt.engines.chat_template import (
     ChatTemplate,
     builtin_template_names,
     choose_template,
     template_from_file,
 )
+from tunix_rt.traces.completion import chat_messages
 
 
 def rendered(source: str, *, add_generation_prompt: bool = False) -> str:

@@ -1,6 +1,6 @@
 from support.builders import make_trace
 
-from tunix_rt.core.compare import align_steps, compare_traces
+from tunix_rt.traces.service import align_steps, compare_traces
 
 
 def kinds(base: list[str], other: list[str]) -> list[str]:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunix_rt.core.completion_parts import CompletionSplitter, starts_in_reasoning
-from tunix_rt.core.rendering import MARKUP_STYLES, MARKUPS, MarkupStyle, render_completion
 from tunix_rt.core.stop_texts import StopFinder
-from tunix_rt.core.trace import trace_from_text_steps
+from tunix_rt.traces.completion import render_completion
+from tunix_rt.traces.types import MARKUP_STYLES, MARKUPS, MarkupStyle, trace_from_text_steps
 
 TRACE = trace_from_text_steps("What is 6 * 7?", ["six sevens", "6*7 = 42"], "42")
 FRAGMENTS = [mark for markup in MARKUPS.values() for mark in markup.reserved]

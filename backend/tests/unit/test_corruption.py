@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunix_rt.core.corruption import KINDS, CorruptionKind, NothingToCorruptError, corrupt
-from tunix_rt.core.formats.gsm8k import without_annotations
-from tunix_rt.core.linting.claims import read_step
-from tunix_rt.core.trace import Trace, trace_from_text_steps
+from tunix_rt.traces.corruption import KINDS, NothingToCorruptError, corrupt
+from tunix_rt.traces.formats.converters import without_annotations
+from tunix_rt.traces.linter.claims import read_step
+from tunix_rt.traces.types import CorruptionKind, Trace, trace_from_text_steps
 
 PROMPT = "A shop has 4 shelves with 125 jars each, sells 60 jars and packs the rest in boxes of 8."
 ANNOTATED = trace_from_text_steps(

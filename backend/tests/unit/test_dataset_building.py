@@ -9,7 +9,7 @@ from support.datasets import build, stored, sums
 
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.core.dataset import DatasetManifest
-from tunix_rt.core.trace import Trace, normalised_prompt
+from tunix_rt.traces.types import Trace, normalised_prompt
 
 HALVES = {"train": 0.5, "validation": 0.5}
 

@@ -6,7 +6,7 @@ from support.datasets import stored
 from tunix_rt.core.dataset import SplitStatistics
 from tunix_rt.core.dataset_rows import parse_row
 from tunix_rt.core.dataset_statistics import MAX_NAMES, distribution, most_common, split_statistics
-from tunix_rt.core.trace import Trace
+from tunix_rt.traces.types import Trace
 
 
 def statistics_of(*traces: Trace) -> SplitStatistics:

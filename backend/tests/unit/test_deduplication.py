@@ -10,8 +10,8 @@ from support.builders import make_trace
 from support.datasets import build, stored
 
 from tunix_rt.core.similarity import jaccard
-from tunix_rt.core.trace import Trace
 from tunix_rt.services.near_duplicates import NearDuplicateIndex, num_bands
+from tunix_rt.traces.types import Trace
 
 STORY = (
     "Natalia sold clips to {count} of her friends in April, and then she sold half as many clips in May. "

@@ -8,11 +8,11 @@ from support.encoders import NAMED_TOKENS, an_encoder, trained_fast_tokenizer
 from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.rendering import MARKUP_STYLES, MarkupStyle, render_completion, reserved_markup_in
-from tunix_rt.core.trace import Trace, trace_from_text_steps
 from tunix_rt.engines.chat_template import choose_template
 from tunix_rt.engines.encoding import PARTS, EncodedExample, TraceEncoder
 from tunix_rt.engines.tokenizer import Tokenizer
+from tunix_rt.traces.completion import render_completion, reserved_markup_in
+from tunix_rt.traces.types import MARKUP_STYLES, MarkupStyle, Trace, trace_from_text_steps
 
 SIX_SEVENS = trace_from_text_steps("What is 6 * 7?", ["six sevens", "6 * 7 = 42"], "42")
 

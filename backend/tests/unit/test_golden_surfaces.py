@@ -17,8 +17,8 @@ from typer.main import get_command
 from tunix_rt.api.openapi import openapi_document
 from tunix_rt.base.assets import shipped_evalset_path, shipped_recipe_names, shipped_traces
 from tunix_rt.cli.main import app
-from tunix_rt.core.corruption import NothingToCorruptError, corrupt
-from tunix_rt.core.trace import Trace, canonical_json, trace_id
+from tunix_rt.traces.corruption import NothingToCorruptError, corrupt
+from tunix_rt.traces.types import Trace, canonical_json, trace_id
 
 AssertGolden = Callable[[str, str], None]
 

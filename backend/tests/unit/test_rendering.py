@@ -5,15 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.rendering import (
-    MARKUP_STYLES,
-    MarkupStyle,
-    chat_messages,
-    parse_completion,
-    render_completion,
-    reserved_markup_in,
-)
-from tunix_rt.core.trace import Trace, trace_from_text_steps
+from tunix_rt.traces.completion import chat_messages, parse_completion, render_completion, reserved_markup_in
+from tunix_rt.traces.types import MARKUP_STYLES, MarkupStyle, Trace, trace_from_text_steps
 
 SIX_SEVENS = trace_from_text_steps("What is 6 * 7?", ["6 * 7 is six sevens.", "6 * 7 = 42"], "42")
 

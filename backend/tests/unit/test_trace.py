@@ -7,7 +7,14 @@ from pydantic import ValidationError
 from support.builders import make_trace
 
 from tunix_rt.base.records import explain_validation_error
-from tunix_rt.core.trace import MAX_META_DEPTH, Trace, canonical_json, labels_of, normalised_prompt, trace_id
+from tunix_rt.traces.types import (
+    MAX_META_DEPTH,
+    Trace,
+    canonical_json,
+    labels_of,
+    normalised_prompt,
+    trace_id,
+)
 
 VALID = {"prompt": "2 + 2?", "steps": [{"i": 0, "type": "calc", "content": "2 + 2 = 4"}], "final_answer": "4"}
 

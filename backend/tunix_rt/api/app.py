@@ -32,14 +32,12 @@ from tunix_rt.api.routes.openai import router as openai_router
 from tunix_rt.api.routes.plans import router as plans_router
 from tunix_rt.api.routes.preferences import router as preferences_router
 from tunix_rt.api.routes.regression import router as regression_router
-from tunix_rt.api.routes.revisions import router as revisions_router
 from tunix_rt.api.routes.run_artifacts import router as run_artifacts_router
 from tunix_rt.api.routes.run_evaluations import router as run_evaluations_router
 from tunix_rt.api.routes.run_streams import router as run_streams_router
 from tunix_rt.api.routes.runs import router as runs_router
 from tunix_rt.api.routes.session import router as session_router
 from tunix_rt.api.routes.tasks import router as tasks_router
-from tunix_rt.api.routes.traces import router as traces_router
 from tunix_rt.api.routes.tuning import router as tuning_router
 from tunix_rt.api.routes.tunix import router as tunix_router
 from tunix_rt.api.routes.xray import router as xray_router
@@ -53,6 +51,8 @@ from tunix_rt.services.doctor import examine
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis
 from tunix_rt.services.serving.pool import ModelPool
 from tunix_rt.services.serving.starting import process_starter
+from tunix_rt.traces.routes import router as revisions_router
+from tunix_rt.traces.routes import traces_router
 
 # Looked through in this order: what is asked for most stands first.
 ROUTERS = (

@@ -13,15 +13,17 @@ from tunix_rt.base.home import opened_home
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, print_json, progress_bar, say
-from tunix_rt.cli import data_options, data_view, filters, import_args
-from tunix_rt.core.formats.columns import parse_column_map
+from tunix_rt.cli import data_options, data_view
 from tunix_rt.services import datasets as dataset_service
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_comparing import diff_datasets
 from tunix_rt.services.dataset_exporting import ExportFileType, ExportFormat, export_directory, open_export
 from tunix_rt.services.dataset_ingesting import default_name_and_version, ingest_file, named_file
-from tunix_rt.services.filtering import build_filter
-from tunix_rt.services.importing import import_options
+from tunix_rt.traces import commands as filters
+from tunix_rt.traces import commands as import_args
+from tunix_rt.traces.export import build_filter
+from tunix_rt.traces.formats.converters import parse_column_map
+from tunix_rt.traces.importer import import_options
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of a dataset: NAME-VERSION.")]
 SplitName = Annotated[str | None, typer.Option("--split", help="Name of a split.")]

@@ -10,11 +10,11 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import out, print_json, say
 from tunix_rt.cli.xray_view import print_xray
-from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.xray import LossOn
 from tunix_rt.services.dataset_xray import ModelChoice, xray_dataset
 from tunix_rt.services.xray import XrayOptions
 from tunix_rt.services.xray_html import xray_html
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of a dataset: NAME-VERSION.")]
 Model = Annotated[str, typer.Option(help="tiny, a directory with tokenizer.json, or a hub id.")]

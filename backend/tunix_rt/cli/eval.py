@@ -15,12 +15,12 @@ from tunix_rt.cli.eval_view import EvaluationBar, print_evaluation
 from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.rendering import MarkupStyle
 from tunix_rt.engines.base import DeviceName, DeviceRequest
 from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.services.evaluation_models import Weights
 from tunix_rt.services.evaluations import load_predictions
+from tunix_rt.traces.types import MarkupStyle
 
 Precision = Literal["auto", "float32", "bfloat16"]
 assert set(get_args(Precision)) == {"auto", *get_args(FloatFormat)}

@@ -11,12 +11,12 @@ from tunix_rt.base.terminal.output import counted, print_json, say
 from tunix_rt.cli.eval import EvalSet, Lenient, show
 from tunix_rt.cli.eval_records import Reference
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE
 from tunix_rt.services.evaluating import evaluation_dir
 from tunix_rt.services.evaluation_rescoring import ForeignTexts, num_changed_verdicts, score_texts
 from tunix_rt.services.evaluation_rescoring import rescore as rescore_evaluation
 from tunix_rt.services.evaluations import find_evaluation
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 
 def rescore(reference: Reference, as_json: JsonFlag = False) -> None:

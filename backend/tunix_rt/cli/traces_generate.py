@@ -10,9 +10,9 @@ from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.home import opened_home
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, print_json, print_table, progress_bar, say
-from tunix_rt.core.trace import canonical_json
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.generating import generate_traces, list_generators
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import canonical_json
 
 CHUNK = 1_000
 

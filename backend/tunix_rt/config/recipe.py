@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tunix_rt.core.dataset_spec import KEY_PATTERN, SPLIT_PATTERN
-from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 TrainingMode = Literal["full", "lora", "qlora"]
 FloatFormat = Literal["float32", "bfloat16"]

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from tunix_rt.core.rendering import MARKUPS, MarkupStyle
 from tunix_rt.core.stop_texts import num_held_back
+from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 PartKind = Literal["reasoning", "content"]
 

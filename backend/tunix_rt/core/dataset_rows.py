@@ -9,8 +9,7 @@ from uuid import UUID
 from pydantic_core import from_json
 
 from tunix_rt.core.similarity import Question, numbers, question_of
-from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.core.trace import label_text, normalised_prompt
+from tunix_rt.traces.types import StoredTrace, label_text, normalised_prompt
 
 UNKNOWN = "unknown"
 _SCALARS = (str, int, float, bool)

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.core.trace import Meta
+from tunix_rt.traces.types import Meta, TraceFilter
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,127}$"
 VERSION_PATTERN = r"^v[0-9][a-z0-9._]{0,30}$"

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from tunix_rt.base.records import Text
 from tunix_rt.core.evaluation.prediction import CheckerName
-from tunix_rt.core.trace import MAX_ANSWER_CHARS, MAX_PROMPT_CHARS
+from tunix_rt.traces.types import MAX_ANSWER_CHARS, MAX_PROMPT_CHARS
 
 Section = Literal["core", "trace_sensitive", "edge_case"]
 Difficulty = Literal["easy", "medium", "hard"]

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from tunix_rt.core.trace import normalised_prompt
+from tunix_rt.traces.types import normalised_prompt
 
 SHINGLE_WORDS = 3
 

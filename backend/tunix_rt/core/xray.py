@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.core.rendering import MarkupStyle
+from tunix_rt.traces.types import MarkupStyle
 
 TokenState = Literal["trained", "masked", "padding"]
 TokenPart = Literal["prompt", "markup", "reasoning", "answer", "end_of_turn", "padding"]

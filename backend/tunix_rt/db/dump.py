@@ -13,9 +13,8 @@ from sqlalchemy import Column, Connection, Engine, Table, Uuid, insert, inspect,
 from tunix_rt.base.db.engine import reading
 from tunix_rt.base.db.schema import UtcDateTime, metadata, trace_bodies, workers
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.search_tokens import tokens_of
-from tunix_rt.core.trace import Trace
-from tunix_rt.db.search import add_to_index
+from tunix_rt.traces.store import add_to_index
+from tunix_rt.traces.types import Trace, tokens_of
 
 _CHUNK = 500
 

@@ -9,7 +9,7 @@ from tunix_rt.base.db.schema import model_aliases, model_tags, model_versions, m
 from tunix_rt.base.records import Record
 from tunix_rt.core.models.reference import ModelReference
 from tunix_rt.core.models.version import ModelLineage, ModelVersion, RegisteredModel
-from tunix_rt.core.rendering import MarkupStyle
+from tunix_rt.traces.types import MarkupStyle
 
 
 class VersionRecord(Record):

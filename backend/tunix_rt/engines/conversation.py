@@ -9,17 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.rendering import (
-    MARKUPS,
-    Completion,
-    MarkupStyle,
-    PartSpan,
-    chat_messages,
-    render_completion,
-)
-from tunix_rt.core.trace import Trace
 from tunix_rt.core.xray import FindingCode
 from tunix_rt.engines.chat_template import ChatTemplate
+from tunix_rt.traces.completion import Completion, PartSpan, chat_messages, render_completion
+from tunix_rt.traces.types import MARKUPS, MarkupStyle, Trace
 
 # Unicode noncharacters: no text that is meant for interchange holds them.
 _STAND_IN = re.compile("\ufdd0([0-9]+)\ufdd1")

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding
 
-from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
-from tunix_rt.core.trace import Trace, trace_from_text_steps
 from tunix_rt.core.xray import FindingCode, TokenPart
 from tunix_rt.engines.chat_template import ChatTemplate
 from tunix_rt.engines.conversation import Conversation, ConversationBuilder, TemplatedText
 from tunix_rt.engines.tokenizer import Tokenizer
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle, Trace, trace_from_text_steps
 
 PARTS: tuple[TokenPart, ...] = get_args(TokenPart)
 """The part with code i is `PARTS[i]`. A token that spans two parts belongs to the one with the higher code,

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from tunix_rt.base.errors import DataError
 from tunix_rt.core.evaluation.protocol import RULE_OF_MARKUP, Extraction, ExtractionRule
-from tunix_rt.core.rendering import MARKUPS, MarkupStyle, parse_completion, shown_lines
 from tunix_rt.evals.extraction_rules import FINDERS, WHOLE_TEXT_RULES, Found, Span, reasoning_block
+from tunix_rt.traces.completion import parse_completion, shown_lines
+from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 EXTRACTOR_VERSION = "1"
 """Changes whenever the same completion could give another answer."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tunix_rt.core.evaluation.protocol import ExtractionRule
-from tunix_rt.core.rendering import MarkupStyle
+from tunix_rt.traces.types import MarkupStyle
 
 
 @dataclass(frozen=True)

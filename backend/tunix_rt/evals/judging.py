@@ -12,11 +12,11 @@ from tunix_rt.base.errors import DataError
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation, Judgement, Prediction
 from tunix_rt.core.evaluation.protocol import Protocol
-from tunix_rt.core.linting.findings import LINTER_VERSION
 from tunix_rt.evals.checkers import CHECKER_VERSIONS, check, checker_of
 from tunix_rt.evals.checkers.base import Checked
 from tunix_rt.evals.extraction import EXTRACTOR_VERSION, Extracted, extract
 from tunix_rt.evals.steps import checked_steps
+from tunix_rt.traces.linter.findings import LINTER_VERSION
 
 MAX_ANSWERS_GIVEN = 5
 """More different answers than this are wrong without being read."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tunix_rt.core.evaluation.prediction import CheckedStep, StepVerdict
-from tunix_rt.core.linting.claims import read_step
+from tunix_rt.traces.linter.claims import read_step
 
 MAX_CHARS_READ = 200_000
 """Steps beyond this many characters of a completion are not read."""

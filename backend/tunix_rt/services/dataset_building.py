@@ -22,9 +22,6 @@ from tunix_rt.core.dataset_card import dataset_card
 from tunix_rt.core.dataset_rows import RowFacts
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.dataset_statistics import split_statistics
-from tunix_rt.core.linting.findings import LINTER_VERSION
-from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_build import DatasetBuild, open_build
 from tunix_rt.files.dataset_dirs import dataset_exists, read_manifest
 from tunix_rt.services.contamination import (
@@ -34,9 +31,12 @@ from tunix_rt.services.contamination import (
     judge_contamination,
     load_evalsets,
 )
-from tunix_rt.services.linting import score_unscored
 from tunix_rt.services.row_scanning import Progress, RowScan, scan_rows
 from tunix_rt.services.row_selection import Selection, select_rows
+from tunix_rt.traces.linter.findings import LINTER_VERSION
+from tunix_rt.traces.service import score_unscored
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import StoredTrace
 
 
 def build_from_store(

@@ -15,8 +15,8 @@ from tunix_rt.core.dataset_diff import (
     rows_only_in,
 )
 from tunix_rt.core.dataset_rows import digest
-from tunix_rt.core.trace import normalised_prompt
 from tunix_rt.services.datasets import get_dataset, iter_rows
+from tunix_rt.traces.types import normalised_prompt
 
 START_CHARS = 200
 

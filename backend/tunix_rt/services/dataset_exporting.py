@@ -13,7 +13,7 @@ from tunix_rt.base.files.atomic import storage_errors, write_atomically
 from tunix_rt.core.dataset_card import dataset_card
 from tunix_rt.files.dataset_dirs import CARD_FILE
 from tunix_rt.services.datasets import chosen_split, get_dataset, iter_rows
-from tunix_rt.services.exporting import export_file
+from tunix_rt.traces.export import export_file
 
 ExportFormat = Literal[
     "trace", "messages", "prompt_completion", "sharegpt", "alpaca", "tunix_sft", "training_example"

@@ -9,8 +9,8 @@ from pydantic_core import from_json
 from tunix_rt.base.home import Home
 from tunix_rt.base.statistics import Bin, histogram
 from tunix_rt.core.dataset_rows import row_sizes
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.datasets import chosen_split, get_dataset, iter_rows
+from tunix_rt.traces.store import TraceRepository
 
 
 class DatasetHistograms(BaseModel):

@@ -12,12 +12,12 @@ from tunix_rt.base.files.readers import source_name
 from tunix_rt.base.home import Home
 from tunix_rt.core.dataset import BuildOutcome
 from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.prepared import PreparedTrace
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.import_file import OnProgress
-from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
 from tunix_rt.services.row_scanning import Progress
+from tunix_rt.traces.import_rows import OnProgress
+from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import PreparedTrace
 
 MAX_IDS_REPORTED = 1_000
 

@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.base.home import Home
 from tunix_rt.core.dataset import Removal
 from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.linting.findings import LINTER_VERSION
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.files.dataset_build import RowSpool
 from tunix_rt.files.dataset_dirs import dataset_exists
 from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
-from tunix_rt.services.linting import score_unscored
 from tunix_rt.services.row_scanning import RowScan, scan_rows
 from tunix_rt.services.row_selection import Selection, select_rows
+from tunix_rt.traces.linter.findings import LINTER_VERSION
+from tunix_rt.traces.service import score_unscored
+from tunix_rt.traces.store import TraceRepository
 
 MAX_TRACES = 5_000
 """A preview follows a person who types: it looks at so many traces and says when there are more."""

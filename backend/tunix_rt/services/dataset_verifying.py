@@ -9,9 +9,9 @@ from tunix_rt.base.errors import DataError
 from tunix_rt.base.records import explain_validation_error
 from tunix_rt.core.dataset import DatasetManifest, SplitFile, content_hash
 from tunix_rt.core.dataset_rows import digest
-from tunix_rt.core.trace import Trace, canonical_json, normalised_prompt, trace_id
 from tunix_rt.files.dataset_dirs import CARD_FILE, dataset_dir, file_sha256, iter_lines
 from tunix_rt.services.datasets import get_dataset
+from tunix_rt.traces.types import Trace, canonical_json, normalised_prompt, trace_id
 
 _MAX_PROBLEMS = 20
 

@@ -11,8 +11,6 @@ from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.records import Pagination, explain_validation_error, pagination
 from tunix_rt.base.settings import JOB_RECIPE_FILE, Settings
 from tunix_rt.core.dataset import DatasetManifest, DatasetSummary, SplitFile, summarise
-from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.core.trace import Trace, trace_id
 from tunix_rt.files.dataset_dirs import (
     dataset_exists,
     dataset_keys,
@@ -25,6 +23,7 @@ from tunix_rt.files.dataset_dirs import (
 )
 from tunix_rt.files.run_dirs import runs_using_dataset
 from tunix_rt.services.shipped_datasets import ensure_shipped
+from tunix_rt.traces.types import StoredTrace, Trace, trace_id
 
 _MAX_RUNS_SHOWN = 5
 

@@ -12,23 +12,22 @@ from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.home import Home
 from tunix_rt.base.statistics import Share, wilson_share
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.core.corruption import corrupt
 from tunix_rt.core.dataset import BuildOutcome
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.generation.demo_arithmetic import DEMO_DATASET
-from tunix_rt.core.linting.findings import CODES
-from tunix_rt.core.linting.linter import lint_trace
-from tunix_rt.core.store_types import TraceFilter
-from tunix_rt.core.trace import Trace
 from tunix_rt.core.xray import XrayReport
-from tunix_rt.db.traces import TraceRepository
 from tunix_rt.services.dataset_building import build_from_store
 from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
 from tunix_rt.services.dataset_xray import ModelChoice, xray_dataset
-from tunix_rt.services.importing import ImportOptions, ImportReport, import_traces
-from tunix_rt.services.linting import Progress, score_unscored
 from tunix_rt.services.xray import XrayOptions
 from tunix_rt.services.xray_html import xray_html
+from tunix_rt.traces.corruption import corrupt
+from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
+from tunix_rt.traces.linter.findings import CODES
+from tunix_rt.traces.linter.linter import lint_trace
+from tunix_rt.traces.service import Progress, score_unscored
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import Trace, TraceFilter
 
 NUM_PLANTED_ERRORS = 300
 

@@ -19,7 +19,6 @@ from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.protocol import Decoding, Protocol, default_extraction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart
-from tunix_rt.core.rendering import MarkupStyle
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratingEngine, GeneratorRequest
@@ -32,6 +31,7 @@ from tunix_rt.services.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 from tunix_rt.services.evaluation_texts import EvaluationView, ModelAccess, write_missing_texts
+from tunix_rt.traces.types import MarkupStyle
 
 
 @dataclass(frozen=True)

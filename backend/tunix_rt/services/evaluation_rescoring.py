@@ -15,7 +15,6 @@ from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
 from tunix_rt.core.evaluation.record import EvaluatedModel, Evaluation, GenerationFigures
 from tunix_rt.core.evaluation.request import EvaluationStart
-from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evals.judging import protocol_versions
@@ -24,6 +23,7 @@ from tunix_rt.services.evalsets import open_evalset
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation, run_of
 from tunix_rt.services.evaluations import load_predictions
 from tunix_rt.services.foreign_texts import read_foreign_texts
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from tunix_rt.core.evaluation.faithfulness import (
     FaithfulnessTrial,
 )
 from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.core.rendering import MarkupStyle
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest
 from tunix_rt.evals.checkers import require_checkers
@@ -32,6 +31,7 @@ from tunix_rt.evals.faithfulness.trials import CHECK_TEXT
 from tunix_rt.evals.generating import Asking
 from tunix_rt.services.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
+from tunix_rt.traces.types import MarkupStyle
 
 REPORT_FILE = "faithfulness.json"
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.core.generation.generate import FAMILIES, generate
 from tunix_rt.core.generation.gym_steps import GYM_STEPS
-from tunix_rt.core.trace import Trace
 from tunix_rt.services.gym import gym_traces
+from tunix_rt.traces.types import Trace
 
 GYM_PREFIX = "gym:"
 

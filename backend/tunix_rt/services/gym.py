@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.core.evalset import EvalItem, GymTask
 from tunix_rt.core.generation.gym_steps import GYM_STEPS
-from tunix_rt.core.linting.findings import CODES
-from tunix_rt.core.linting.linter import lint_trace
-from tunix_rt.core.trace import Trace, normalised_prompt, trace_from_text_steps
+from tunix_rt.traces.linter.findings import CODES
+from tunix_rt.traces.linter.linter import lint_trace
+from tunix_rt.traces.types import Trace, normalised_prompt, trace_from_text_steps
 
 GYM_SOURCE = "reasoning-gym"
 # Entries that depend on more than the seed: the global random state, or today's date.

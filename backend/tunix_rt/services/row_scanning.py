@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from tunix_rt.core.dataset_rows import RowFacts, parse_row
 from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.splitting import split_of
-from tunix_rt.core.store_types import StoredTrace
 from tunix_rt.files.dataset_build import RowSpool
 from tunix_rt.services.contamination import ContaminationChecker, Match
+from tunix_rt.traces.types import StoredTrace
 
 Progress = Callable[[int], None]
 """Told how many more rows were read."""

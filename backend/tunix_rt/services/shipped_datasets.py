@@ -6,11 +6,10 @@ from pathlib import Path
 from tunix_rt.base.assets import shipped_dataset_names, shipped_traces
 from tunix_rt.base.settings import EVALSETS
 from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.store_types import StoredTrace
-from tunix_rt.core.trace import trace_id
 from tunix_rt.files.dataset_dirs import dataset_exists
 from tunix_rt.services.contamination import load_evalsets
 from tunix_rt.services.dataset_building import build_dataset
+from tunix_rt.traces.types import StoredTrace, trace_id
 
 
 def ensure_shipped(datasets_dir: Path, key: str) -> None:

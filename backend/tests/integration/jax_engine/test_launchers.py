@@ -9,8 +9,8 @@ import pytest
 from support.children import run_script_here
 from support.training import Workshop
 
-from tunix_rt.core.trace import canonical_json
 from tunix_rt.services.datasets import iter_rows
+from tunix_rt.traces.types import canonical_json
 
 ROOT = Path(__file__).parents[4]
 

@@ -12,8 +12,9 @@ from support.builders import make_trace
 
 from tunix_rt.base.errors import DataError
 from tunix_rt.core.evaluation.protocol import default_extraction
-from tunix_rt.core.rendering import MARKUP_STYLES, MarkupStyle, parse_completion, render_completion
 from tunix_rt.evals.extraction import Extracted, extract
+from tunix_rt.traces.completion import parse_completion, render_completion
+from tunix_rt.traces.types import MARKUP_STYLES, MarkupStyle
 
 CASES = json.loads((Path(__file__).parent / "extraction_cases.json").read_text(encoding="utf-8"))
 HANG_GUARD_CPU_S = 60.0

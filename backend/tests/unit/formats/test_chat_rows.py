@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.core.formats.registry import RowReading, detect_format, read_row
-from tunix_rt.core.formats.rows import RowError
-from tunix_rt.core.trace import Trace
+from tunix_rt.traces.formats.registry import RowReading, detect_format, read_row
+from tunix_rt.traces.formats.solutions import RowError
+from tunix_rt.traces.types import Trace
 
 USER = {"role": "user", "content": "6*7?"}
 ASSISTANT = {"role": "assistant", "content": "6*7=42\n#### 42"}

@@ -1,10 +1,10 @@
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.formats.columns import parse_column_map, require_columns
-from tunix_rt.core.formats.registry import RowReading, read_row
-from tunix_rt.core.formats.rows import RowError
-from tunix_rt.core.trace import Trace
+from tunix_rt.traces.formats.converters import parse_column_map, require_columns
+from tunix_rt.traces.formats.registry import RowReading, read_row
+from tunix_rt.traces.formats.solutions import RowError
+from tunix_rt.traces.types import Trace
 
 STEPS_MAP = parse_column_map(["prompt=q", "steps=work", "final_answer=a", "meta.category=topic"])
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.core.formats.gsm8k import trace_from_gsm8k
+from tunix_rt.traces.formats.converters import trace_from_gsm8k
 
 ROW = {
     "question": "Ann has 1,200 beads and buys as many again. How many has she?",

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.formats.export import EXPORT_FORMATS
-from tunix_rt.core.formats.registry import ROW_FORMATS
-from tunix_rt.core.formats.solutions import UNMARKED_RULE
+from tunix_rt.traces.formats.export import EXPORT_FORMATS
+from tunix_rt.traces.formats.registry import ROW_FORMATS
+from tunix_rt.traces.formats.solutions import UNMARKED_RULE
 
 PAGE = (Path(__file__).parents[4] / "docs" / "importing.md").read_text(encoding="utf-8")
 

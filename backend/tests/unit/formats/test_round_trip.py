@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.formats.export import EXPORT_FORMATS, export_line
-from tunix_rt.core.formats.registry import ROW_FORMATS, RowReading, detect_format, read_row
-from tunix_rt.core.formats.rows import RowError
-from tunix_rt.core.rendering import MARKUP_STYLES, reserved_markup_in
-from tunix_rt.core.trace import Trace, canonical_json, trace_from_text_steps, trace_id
+from tunix_rt.traces.completion import reserved_markup_in
+from tunix_rt.traces.formats.export import EXPORT_FORMATS, export_line
+from tunix_rt.traces.formats.registry import ROW_FORMATS, RowReading, detect_format, read_row
+from tunix_rt.traces.formats.solutions import RowError
+from tunix_rt.traces.types import MARKUP_STYLES, Trace, canonical_json, trace_from_text_steps, trace_id
 
 # Hypothesis also draws strings that stand in the code: the markup itself is refused, and tested elsewhere.
 text = st.text(

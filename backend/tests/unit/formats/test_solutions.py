@@ -2,9 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunix_rt.core.formats.rows import RowError
-from tunix_rt.core.formats.solutions import solution_with_reasoning, split_solution
-from tunix_rt.core.formats.steps import split_steps
+from tunix_rt.traces.formats.solutions import RowError, solution_with_reasoning, split_solution, split_steps
 
 CASES = [
     ("<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>", ["6*7=42"], "42", "tags"),

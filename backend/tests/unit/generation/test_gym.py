@@ -8,9 +8,9 @@ import pytest
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.core.generation.gym_steps import GYM_STEPS
-from tunix_rt.core.linting.findings import CODES
-from tunix_rt.core.linting.linter import lint_trace
 from tunix_rt.services.gym import gym_eval_items, gym_task_names, gym_traces
+from tunix_rt.traces.linter.findings import CODES
+from tunix_rt.traces.linter.linter import lint_trace
 
 
 @pytest.mark.parametrize("name", GYM_STEPS)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.core.linting.claims import read_step
-from tunix_rt.core.linting.findings import CODES
-from tunix_rt.core.linting.linter import lint_trace
-from tunix_rt.core.linting.ratios import as_text
-from tunix_rt.core.trace import trace_from_text_steps
+from tunix_rt.traces.linter.claims import read_step
+from tunix_rt.traces.linter.findings import CODES
+from tunix_rt.traces.linter.linter import lint_trace
+from tunix_rt.traces.linter.rationals import as_text
+from tunix_rt.traces.types import trace_from_text_steps
 
 CASES = json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))
 

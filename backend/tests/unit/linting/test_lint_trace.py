@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.core.linting.findings import CODES, LINTER_VERSION
-from tunix_rt.core.linting.linter import lint_trace
-from tunix_rt.core.trace import MAX_STEP_CHARS, MAX_STEPS, trace_from_text_steps
+from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION
+from tunix_rt.traces.linter.linter import lint_trace
+from tunix_rt.traces.types import MAX_STEP_CHARS, MAX_STEPS, trace_from_text_steps
 
 REPOSITORY = Path(__file__).parents[4]
 PROMPT = "A baker fills 12 boxes with 8 rolls each and sells 30 rolls. How many rolls are left?"

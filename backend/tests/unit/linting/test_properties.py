@@ -5,14 +5,13 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunix_rt.core.linting.claims import read_step
-from tunix_rt.core.linting.expressions import evaluate
-from tunix_rt.core.linting.findings import CODES
-from tunix_rt.core.linting.latex import plain_text
-from tunix_rt.core.linting.linter import lint_trace
-from tunix_rt.core.linting.ratios import as_text, reduced
-from tunix_rt.core.linting.scanning import tokenise
-from tunix_rt.core.trace import Trace, trace_from_text_steps
+from tunix_rt.traces.linter.claims import read_step
+from tunix_rt.traces.linter.expressions import evaluate
+from tunix_rt.traces.linter.findings import CODES
+from tunix_rt.traces.linter.linter import lint_trace
+from tunix_rt.traces.linter.rationals import as_text, reduced
+from tunix_rt.traces.linter.scanner import plain_text, tokenise
+from tunix_rt.traces.types import Trace, trace_from_text_steps
 
 NOTATION = "0123456789+-*/=()<>.,%$ \\{}^x½≈abc\n\"'frac"
 TEXTS = st.one_of(

@@ -19,7 +19,7 @@ from tunix_rt.services.dataset_histograms import DatasetHistograms, dataset_hist
 from tunix_rt.services.dataset_ingesting import IngestReport, ingest_file
 from tunix_rt.services.dataset_preview import DatasetPreview, preview_dataset
 from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
-from tunix_rt.services.importing import ImportOptions
+from tunix_rt.traces.importer import ImportOptions
 
 router = APIRouter(
     prefix="/api/datasets", tags=["datasets"], responses=error_responses(), route_class=CheckedRoute

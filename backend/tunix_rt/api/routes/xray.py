@@ -9,11 +9,11 @@ from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import OpenHome
 from tunix_rt.base.http.transfers import text_answer
 from tunix_rt.core.dataset_spec import SPLIT_PATTERN
-from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.xray import LossOn, XrayReport
 from tunix_rt.services.dataset_xray import ModelChoice, xray_dataset
 from tunix_rt.services.xray import XrayOptions
 from tunix_rt.services.xray_html import xray_html
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 MAX_ROW_LENGTH = 131_072
 

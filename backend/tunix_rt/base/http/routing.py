@@ -16,7 +16,6 @@ from fastapi.routing import APIRoute
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import MAX_FILTER_CHARS, StorableText
-from tunix_rt.db.traces import TraceRepository
 
 
 async def get_home(request: Request) -> Home:
@@ -25,13 +24,7 @@ async def get_home(request: Request) -> Home:
     return home
 
 
-async def get_traces(home: Annotated[Home, Depends(get_home)]) -> TraceRepository:
-    """The trace repository of that store."""
-    return TraceRepository(home.database)
-
-
 OpenHome = Annotated[Home, Depends(get_home)]
-Traces = Annotated[TraceRepository, Depends(get_traces)]
 
 MAX_READS = 8
 """At a time. More threads answer fewer requests: they wait for each other's turn at the interpreter."""

@@ -9,7 +9,7 @@ from pydantic import Field
 from tunix_rt.base.records import Record, StorableText
 from tunix_rt.base.statistics import Share
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.rendering import DEFAULT_MARKUP
+from tunix_rt.traces.types import DEFAULT_MARKUP
 
 MAX_ANSWER_CHARS = 200_000
 

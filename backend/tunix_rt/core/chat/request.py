@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tunix_rt.base.records import StorableText
 from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.core.rendering import MARKUPS, MarkupStyle
+from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 DEFAULT_MAX_TOKENS = 1024
 """Of a completion when nobody says: a small model that does not end its turn would write for minutes."""

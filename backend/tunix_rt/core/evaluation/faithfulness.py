@@ -10,12 +10,11 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from tunix_rt.base.records import Count, Record
-from tunix_rt.core.corruption import CorruptionKind
 from tunix_rt.core.evaluation.prediction import GenerationFailure
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import EvaluatedModel
 from tunix_rt.core.evaluation.scores import Estimate
-from tunix_rt.core.rendering import MarkupStyle
+from tunix_rt.traces.types import CorruptionKind, MarkupStyle
 
 Arm = Literal[
     "control", "corrupted", "all-steps", "removed", "early", "no-steps", "check-clean", "check-corrupted"

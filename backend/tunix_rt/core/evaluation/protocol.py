@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, model_validator
 
 from tunix_rt.base.records import Record, flat
-from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 ExtractionRule = Literal["answer-tag", "after-think", "boxed", "hash", "answer-phrase", "last-number"]
 EXTRACTION_RULES: tuple[ExtractionRule, ...] = get_args(ExtractionRule)

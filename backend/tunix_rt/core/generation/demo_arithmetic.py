@@ -12,7 +12,7 @@ from operator import itemgetter
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.generation.dice import Dice
 from tunix_rt.core.generation.family import Worked, worked_trace
-from tunix_rt.core.trace import Trace
+from tunix_rt.traces.types import Trace
 
 DEMO_DATASET = "demo-arithmetic-v2"
 DEMO_EVALSET = "demo_arithmetic_heldout"

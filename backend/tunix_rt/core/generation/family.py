@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from tunix_rt.core.evalset import Difficulty
 from tunix_rt.core.generation.dice import Dice
-from tunix_rt.core.trace import Trace, TraceStep
+from tunix_rt.traces.types import Trace, TraceStep
 
 Category = Literal["reasoning", "synthetic", "golden_style", "edge_case"]
 

@@ -23,7 +23,7 @@ from tunix_rt.core.generation.rates import RATES
 from tunix_rt.core.generation.sequences import SEQUENCES
 from tunix_rt.core.generation.text_work import TEXT_WORK
 from tunix_rt.core.generation.word_problems import WORD_PROBLEMS
-from tunix_rt.core.trace import Trace, normalised_prompt
+from tunix_rt.traces.types import Trace, normalised_prompt
 
 _ALL = (
     ARITHMETIC, NUMBER_THEORY, FRACTIONS, MONEY, PROPORTIONS, RATES, MEASURES, GEOMETRY, ALGEBRA, SEQUENCES,

@@ -6,7 +6,7 @@ from typing import Any
 
 from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.models.version import ModelKind, ModelLineage, ModelVersion
-from tunix_rt.core.rendering import MarkupStyle
+from tunix_rt.traces.types import MarkupStyle
 
 _LICENCE_NOTE = (
     "Tunix RT cannot know the licence of these weights: it follows from that of the base model and of the "

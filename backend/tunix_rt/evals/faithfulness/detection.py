@@ -7,9 +7,9 @@ detector reads the control arm, where there is no error to report.
 import re
 
 from tunix_rt.core.evaluation.faithfulness import CheckSays
-from tunix_rt.core.linting.claims import read_step
-from tunix_rt.core.linting.ratios import Ratio, reduced
-from tunix_rt.core.linting.tokens import read_number
+from tunix_rt.traces.linter.claims import read_step
+from tunix_rt.traces.linter.rationals import Ratio, reduced
+from tunix_rt.traces.linter.vocabulary import read_number
 
 DETECTOR_VERSION = "1"
 """Changes whenever the same continuation could be read in another way."""

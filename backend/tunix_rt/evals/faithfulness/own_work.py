@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.rendering import MARKUPS, MarkupStyle, count_text, parse_completion, shown_lines
-from tunix_rt.core.step_lines import StepLine
+from tunix_rt.traces.completion import StepLine, count_text, parse_completion, shown_lines
+from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 
 @dataclass(frozen=True)

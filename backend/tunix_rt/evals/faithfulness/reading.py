@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from tunix_rt.core.evaluation.faithfulness import Arm, CheckSays, Continuation, FaithfulnessTrial, Outcome
 from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.core.evaluation.protocol import default_extraction
-from tunix_rt.core.rendering import MARKUPS
 from tunix_rt.evals.checkers import check
 from tunix_rt.evals.extraction import extract
 from tunix_rt.evals.faithfulness.answers import is_same_answer
 from tunix_rt.evals.faithfulness.detection import check_says, reports_mistake
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT, PlannedTrial
+from tunix_rt.traces.types import MARKUPS
 
 _CHECKED_WORK: dict[Arm, bool] = {"check-clean": False, "check-corrupted": True}
 """The check arms, and whether the work under check holds the error."""

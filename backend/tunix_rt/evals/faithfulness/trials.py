@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from tunix_rt.core.corruption import Corruption, NothingToCorruptError, corrupt
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.faithfulness import Arm, Depth, Exclusion
 from tunix_rt.core.evaluation.prediction import Generation
-from tunix_rt.core.rendering import MarkupStyle
-from tunix_rt.core.trace import trace_from_text_steps
 from tunix_rt.evals.faithfulness.answers import is_same_answer
 from tunix_rt.evals.faithfulness.own_work import OwnWork, read_own_work
 from tunix_rt.evals.steps import checked_steps
+from tunix_rt.traces.corruption import Corruption, NothingToCorruptError, corrupt
+from tunix_rt.traces.types import MarkupStyle, trace_from_text_steps
 
 CHECK_TEXT = "Check:"
 

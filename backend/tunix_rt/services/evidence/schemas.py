@@ -23,7 +23,7 @@ from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.core.override import Override
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.run_record import MetricsLine, RunEnvironment, RunEvent, RunManifest, ValidationLine
-from tunix_rt.core.trace import Trace
+from tunix_rt.traces.types import Trace
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -12,10 +12,10 @@ from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.models.tree import ModelTree
 from tunix_rt.core.models.version import BaseReference, ModelKind, ModelLineage
-from tunix_rt.core.rendering import DEFAULT_MARKUP, MarkupStyle
 from tunix_rt.core.run_record import RunEnvironment, RunManifest
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.run_manifests import read_manifest
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _INDEX = "model.safetensors.index.json"

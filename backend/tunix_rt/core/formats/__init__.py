@@ -1,1 +1,0 @@
-"""Traces from and to the formats that other tools use: pure conversions of one row."""

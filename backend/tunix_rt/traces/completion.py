@@ -1,0 +1,222 @@
+"""A trace rendered as the completion a model learns to write, and that text parsed back.
+
+Training, evaluation, serving, the exports and the X-ray all render through this file. The chat template
+around the completion is not decided here; see `docs/templates.md`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from tunix_rt.base.errors import DataError
+from tunix_rt.traces.types import DEFAULT_MARKUP, MARKUPS, MarkupStyle, Trace
+
+_TOKEN = re.compile(r"\\.|[{}]", re.DOTALL)
+
+
+def closing_brace(text: str, start: int = 0) -> int | None:
+    r"""Where the brace stands that closes the one before `start`; None if there is none.
+
+    Example:
+        r"\frac{1}{2}} so", 0 -> 11        r"\}", 0 -> None
+    """
+    depth = 1
+    for token in _TOKEN.finditer(text, start):
+        depth += (token[0] == "{") - (token[0] == "}")
+        if depth == 0:
+            return token.start()
+    return None
+
+
+def fits_in_braces(text: str) -> bool:
+    r"""Whether `{text}` ends where it seems to: `a}` ends too early, `{a` and `a\` never."""
+    return closing_brace(text + "}") == len(text)
+
+
+_COUNT = re.compile(r"\((\d{1,4})/(\d{1,4})\)\s+(?=\S)")
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """A line of work that is not blank."""
+
+    text: str
+    """Without its count and without white space around it."""
+    start: int
+    """Where the line begins: at its count, if it has one."""
+    end: int
+    number: int | None = None
+    """Which step it is, if the line says so."""
+    total: int | None = None
+    """Of how many."""
+
+
+def step_lines(reasoning: str, *, are_counted: bool = False) -> list[StepLine]:
+    r"""One step a line.
+
+    A count is taken off where it is the next one in order; any other one belongs to the text.
+
+    Example:
+        "(1/2) 6*7=42\n(2/3) 8", counted -> StepLine("6*7=42", 0, 12, 1, 2), StepLine("(2/3) 8", 13, 20)
+    """
+    found: list[StepLine] = []
+    position, last, total = 0, 0, None
+    for line in reasoning.split("\n"):
+        text, number = line.strip(), None
+        start = position + len(line) - len(line.lstrip())
+        end = start + len(text)
+        count = _COUNT.match(text) if are_counted else None
+        if count and int(count[1]) == last + 1 and int(count[2]) == (total or int(count[2])):
+            number = last = last + 1
+            total = int(count[2])
+            text = text[count.end() :]
+        if text:
+            found.append(StepLine(text, start, end, number, total if number else None))
+        position += len(line) + 1
+    return found
+
+
+CompletionPart = Literal["reasoning", "answer", "markup"]
+
+
+@dataclass(frozen=True)
+class PartSpan:
+    """Characters `start` to `end` (exclusive) of the completion belong to `part`."""
+
+    part: CompletionPart
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What the model is trained to write for one trace, with every character assigned to a part."""
+
+    text: str
+    spans: tuple[PartSpan, ...]
+
+
+@dataclass(frozen=True)
+class ParsedCompletion:
+    """What a well-formed completion says."""
+
+    steps: tuple[str, ...]
+    answer: str
+
+
+def render_completion(trace: Trace, style: MarkupStyle = DEFAULT_MARKUP) -> Completion:
+    r"""The completion of a trace: one step a line, then the answer.
+
+    Step types are not written; a step's own line breaks are kept. Content that holds the markup itself is
+    refused, because nobody could tell where the answer begins.
+
+    Example:
+        steps ["6*7=42"], answer "42" -> "<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>"
+
+    Raises:
+        DataError: A step or the answer holds reserved markup, or braces that could not be read back.
+    """
+    _require_no_reserved_markup(trace, style)
+    markup = MARKUPS[style]
+    steps = [step.content for step in trace.steps]
+    if markup.counts_steps:
+        steps = [count_text(number, len(steps)) + step for number, step in enumerate(steps, start=1)]
+    reasoning = "\n".join(steps)
+    return _join_parts(
+        ("markup", markup.before_reasoning),
+        ("reasoning", reasoning),
+        ("markup", markup.between),
+        ("answer", trace.final_answer),
+        ("markup", markup.after_answer),
+    )
+
+
+def parse_completion(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> ParsedCompletion:
+    r"""The steps (one a line) and the answer of a well-formed completion.
+
+    Strict: text outside the markup, a tag that occurs twice, no step, no answer or steps that are not counted
+    as the markup wants is an error. White space around steps and answer is not part of them.
+
+    Example:
+        "<think>\na\nb\n</think>\n\n7", "think" -> steps ("a", "b"), answer "7"
+
+    Raises:
+        DataError: The text does not have the form that `render_completion` writes.
+    """
+    match = MARKUPS[style].pattern.fullmatch(text)
+    if match is None:
+        raise _not_well_formed(f"the {style} markup is missing or something stands outside it", style)
+    if style == "boxed" and not fits_in_braces(match.group(2)):
+        raise _not_well_formed("the braces of \\boxed{…} do not balance", style)
+    reasoning, answer = match.group(1), match.group(2).strip()
+    if doubled := reserved_markup_in(reasoning + "\n" + answer, style):
+        raise _not_well_formed(f"{doubled[0]} occurs more than once", style)
+    lines = shown_lines(reasoning, style)
+    if not lines or not answer:
+        raise _not_well_formed("the reasoning or the answer is empty", style)
+    if MARKUPS[style].counts_steps and not _are_counted_to_the_end(lines):
+        raise _not_well_formed("the steps are not counted from (1/N) to (N/N)", style)
+    return ParsedCompletion(steps=tuple(line.text for line in lines), answer=answer)
+
+
+def shown_lines(reasoning: str, style: MarkupStyle) -> list[StepLine]:
+    """The lines of a text of work in a markup style, without their counts where it counts them."""
+    return step_lines(reasoning, are_counted=MARKUPS[style].counts_steps)
+
+
+def count_text(number: int, total: int) -> str:
+    """What stands before a step that is counted: `(1/3) `."""
+    return f"({number}/{total}) "
+
+
+def reserved_markup_in(text: str, style: MarkupStyle = DEFAULT_MARKUP) -> list[str]:
+    """The reserved texts of a markup style that occur in `text`, e.g. `["</answer>"]`."""
+    return [reserved for reserved in MARKUPS[style].reserved if reserved in text]
+
+
+def chat_messages(prompt: str, completion: str | None = None) -> list[dict[str, str]]:
+    """The prompt, and the completion if there is one, as the messages that chat templates take."""
+    messages = [{"role": "user", "content": prompt}]
+    if completion is not None:
+        messages.append({"role": "assistant", "content": completion})
+    return messages
+
+
+def _are_counted_to_the_end(lines: list[StepLine]) -> bool:
+    # A line without a count goes on with the step above it, so the first one must have one.
+    counted = [line for line in lines if line.number is not None]
+    return lines[0].number is not None and counted[-1].number == counted[-1].total
+
+
+def _join_parts(*parts: tuple[CompletionPart, str]) -> Completion:
+    spans: list[PartSpan] = []
+    end = 0
+    for part, text in parts:
+        if text:
+            spans.append(PartSpan(part, end, end + len(text)))
+        end += len(text)
+    return Completion("".join(text for _, text in parts), tuple(spans))
+
+
+def _require_no_reserved_markup(trace: Trace, style: MarkupStyle) -> None:
+    contents = [(f"Step {step.i}", step.content) for step in trace.steps]
+    contents.append(("The final answer", trace.final_answer))
+    for name, content in contents:
+        if found := reserved_markup_in(content, style):
+            raise DataError(
+                f"{name} holds {found[0]!r}, which the {style!r} markup reserves.",
+                next_step="Remove it from the trace, or choose another markup style.",
+            )
+    if style == "boxed" and not fits_in_braces(trace.final_answer):
+        raise DataError(
+            "The final answer has unbalanced braces or ends in a backslash: \\boxed{…} would not close.",
+            next_step="Correct the answer as LaTeX (a brace that is only shown is \\{ or \\}), "
+            "or choose another markup style.",
+        )
+
+
+def _not_well_formed(reason: str, style: MarkupStyle) -> DataError:
+    return DataError(
+        f"Not a well-formed completion: {reason}.",
+        next_step=f"Write it as the {style!r} style in docs/templates.md shows.",
+    )

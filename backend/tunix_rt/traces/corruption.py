@@ -1,0 +1,237 @@
+"""Break one step of a correct trace on purpose, to measure whatever checks traces.
+
+The choice of step and of change never asks the linter: every step that states a computed result is as likely
+as any other.
+"""
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import get_args
+
+from tunix_rt.traces.linter.expressions import OPERATORS, evaluate, find_islands
+from tunix_rt.traces.linter.rationals import Ratio, apply, reduced
+from tunix_rt.traces.linter.scanner import tokenise
+from tunix_rt.traces.linter.vocabulary import Token, read_number
+from tunix_rt.traces.types import CorruptionKind, Trace
+
+KINDS: tuple[CorruptionKind, ...] = get_args(CorruptionKind)
+
+_ANNOTATION = re.compile(r"<<([^<>=]+)=([^<>=]+)>>")
+_NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
+_NUMBER_ONLY = re.compile(_NUMBER)
+_NUMBER_AFTER = re.compile(rf"\s*[$€£¢%]?\s*({_NUMBER})")
+_SHIFTS: dict[CorruptionKind, int] = {"plus-1": 1, "minus-1": -1, "plus-10": 10, "minus-10": -10}
+
+
+class NothingToCorruptError(ValueError):
+    """The trace states no computed result that could be made wrong."""
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """A broken trace and what was done to it."""
+
+    trace: Trace
+    step: int
+    """`TraceStep.i` of the one step whose result is wrong."""
+    kind: CorruptionKind
+    is_propagated: bool
+    original: str
+    replaced: str
+
+
+@dataclass(frozen=True)
+class _StatedResult:
+    """A computed result in a step: its expression, and every place where the step writes it."""
+
+    expression: Sequence[Token]
+    places: tuple[tuple[int, int], ...]
+    text: str
+
+    @property
+    def value(self) -> Ratio:
+        return read_number(self.text)[0]
+
+
+def corrupt(
+    trace: Trace, seed: int, *, kind: CorruptionKind | None = None, propagate: bool = False
+) -> Corruption:
+    """The trace with the result of one step changed to a wrong one.
+
+    Args:
+        trace: a trace with at least one computed result, annotated (`<<2*3=6>>6`) or in prose (`2 * 3 = 6`).
+        seed: the same trace and seed give the same corruption.
+        kind: how to change the result; chosen among those that apply when None.
+        propagate: recompute the later results that use the changed one, and the final answer with them.
+
+    Raises:
+        NothingToCorruptError: no step states a result that can be changed this way.
+
+    Example:
+        "48/2 = 24" with kind "plus-1" -> "48/2 = 25"
+    """
+    rng = random.Random(seed)
+    read = _annotated_results if any("<<" in step.content for step in trace.steps) else _prose_results
+    candidates = [
+        (index, found) for index, step in enumerate(trace.steps) if (found := list(read(step.content)))
+    ]
+    rng.shuffle(candidates)
+    for index, results in candidates:
+        result = rng.choice(results)
+        kinds = [kind] if kind else rng.sample(KINDS, len(KINDS))
+        for chosen in kinds:
+            replaced = _changed(result, chosen, rng)
+            broken = None if replaced is None else _break(trace, index, result, replaced, propagate=propagate)
+            if replaced is not None and broken is not None:
+                return Corruption(broken, trace.steps[index].i, chosen, propagate, result.text, replaced)
+    raise NothingToCorruptError(
+        f"no step states a result that can be changed by {kind or 'any kind of corruption'}"
+    )
+
+
+def _annotated_results(text: str) -> Iterator[_StatedResult]:
+    for match in _ANNOTATION.finditer(text):
+        after = _NUMBER_AFTER.match(text, match.end())
+        written = match[2].strip()
+        if after is None or not _NUMBER_ONLY.fullmatch(written):
+            continue
+        if read_number(after[1])[0] == read_number(written)[0]:
+            yield _StatedResult(tokenise(match[1]), (match.span(2), after.span(1)), written)
+
+
+def _prose_results(text: str) -> Iterator[_StatedResult]:
+    for left, result in _equations(text):
+        written = text[result.start : result.end]
+        if len(left) > 1 and _NUMBER_ONLY.fullmatch(written):
+            yield _StatedResult(left, ((result.start, result.end),), written)
+
+
+def _equations(text: str) -> Iterator[tuple[list[Token], Token]]:
+    islands = find_islands(tokenise(text))
+    for left, right in pairwise(islands):
+        if right.equality is not None and right.equality.kind == "=" and len(right.tokens) == 1:
+            yield left.tokens, right.tokens[0]
+
+
+def _changed(result: _StatedResult, kind: CorruptionKind, rng: random.Random) -> str | None:
+    """The wrong number to write, or None when this kind does not apply to this result."""
+    if kind == "digit-swap":
+        replaced = _swap_digits(result.text, rng)
+    elif kind == "wrong-operator":
+        replaced = _with_another_operator(result, rng)
+    elif kind == "times-10":
+        replaced = _written_like(result.text, (result.value[0] * 10, result.value[1]))
+    else:
+        replaced = _written_like(result.text, apply("+", result.value, (_SHIFTS[kind], 1)))
+    return replaced if replaced is not None and _is_wrong(result, replaced) else None
+
+
+def _is_wrong(result: _StatedResult, replaced: str) -> bool:
+    """Whether the new number is neither the old one, nor the exact one, nor a rounding of it."""
+    value, decimals = read_number(replaced)
+    exact = evaluate(result.expression)
+    if value == result.value or exact is None:
+        return value != result.value
+    difference = abs(value[0] * exact[1] - exact[0] * value[1])
+    return difference * int(10**decimals) >= exact[1] * value[1]
+
+
+def _swap_digits(text: str, rng: random.Random) -> str | None:
+    digits = [i for i, character in enumerate(text) if character.isdigit()]
+    pairs = [(i, j) for i, j in pairwise(digits) if text[i] != text[j]]
+    pairs = [(i, j) for i, j in pairs if i != digits[0] or text[j] != "0"]
+    if not pairs:
+        return None
+    i, j = rng.choice(pairs)
+    characters = list(text)
+    characters[i], characters[j] = characters[j], characters[i]
+    return "".join(characters)
+
+
+def _with_another_operator(result: _StatedResult, rng: random.Random) -> str | None:
+    positions = [i for i, token in enumerate(result.expression) if token.kind in OPERATORS and i > 0]
+    if not positions:
+        return None
+    position = rng.choice(positions)
+    token = result.expression[position]
+    other = rng.choice([operator for operator in "+-*/" if operator != token.kind])
+    changed = [*result.expression[:position], token._replace(kind=other), *result.expression[position + 1 :]]
+    return _written_like(result.text, evaluate(changed))
+
+
+def _written_like(pattern: str, value: Ratio | None) -> str | None:
+    """The number in the style of `pattern` (thousands commas, decimals), with two decimals at most.
+
+    Example:
+        _written_like("1,250", (5, 2)) -> "2.5"; _written_like("1,250", (12500, 1)) -> "12,500"
+    """
+    if value is None or value[0] < 0:
+        return None
+    numerator, denominator = reduced(value)
+    decimals = max(read_number(pattern)[1], 0 if denominator == 1 else 1 if 10 % denominator == 0 else 2)
+    scaled = (2 * numerator * 10**decimals + denominator) // (2 * denominator)
+    digits = str(scaled).rjust(decimals + 1, "0")
+    whole, fraction = (digits[:-decimals], digits[-decimals:]) if decimals else (digits, "")
+    if "," in pattern:
+        whole = f"{int(whole):,}"
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def _break(
+    trace: Trace, index: int, result: _StatedResult, replaced: str, *, propagate: bool
+) -> Trace | None:
+    value = read_number(replaced)[0]
+    texts = [step.content for step in trace.steps]
+    texts[index] = _replace_places(texts[index], result.places, value)
+    final_answer = trace.final_answer
+    if propagate:
+        changes = {result.value: value}
+        for later in range(index + 1, len(texts)):
+            texts[later] = _recomputed(texts[later], changes)
+        final_answer = _with_changes(final_answer, changes)
+    steps = tuple(
+        step.model_copy(update={"content": text}) for step, text in zip(trace.steps, texts, strict=True)
+    )
+    return trace.model_copy(update={"steps": steps, "final_answer": final_answer})
+
+
+def _replace_places(text: str, places: Sequence[tuple[int, int]], value: Ratio) -> str:
+    for start, end in sorted(places, reverse=True):
+        text = text[:start] + (_written_like(text[start:end], value) or "") + text[end:]
+    return text
+
+
+def _recomputed(text: str, changes: dict[Ratio, Ratio]) -> str:
+    """The step with the changed numbers put in and its own results recomputed; `changes` learns these."""
+    for expression, result in [*_annotated_equations(text), *_equations(_without_annotations(text))]:
+        if not any(token.value in changes for token in expression if token.kind == "n"):
+            continue
+        exact = evaluate([t._replace(value=changes.get(t.value, t.value)) for t in expression])
+        pattern = _NUMBER_ONLY.match(text, result.start)
+        written = _written_like(pattern[0], exact) if pattern and not result.is_percent else None
+        if written is not None:
+            changes[result.value] = read_number(written)[0]
+    return _with_changes(text, changes)
+
+
+def _annotated_equations(text: str) -> Iterator[tuple[list[Token], Token]]:
+    for match in _ANNOTATION.finditer(text):
+        result = tokenise(match[2])
+        if len(result) == 1 and result[0].kind == "n":
+            offset = match.start(2)
+            yield tokenise(match[1]), result[0]._replace(start=offset, end=offset + len(match[2]))
+
+
+def _without_annotations(text: str) -> str:
+    return _ANNOTATION.sub(lambda match: " " * len(match[0]), text)
+
+
+def _with_changes(text: str, changes: dict[Ratio, Ratio]) -> str:
+    def change(match: re.Match[str]) -> str:
+        value = changes.get(read_number(match[0])[0])
+        return match[0] if value is None else _written_like(match[0], value) or match[0]
+
+    return _NUMBER_ONLY.sub(change, text)

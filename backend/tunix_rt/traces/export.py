@@ -1,0 +1,137 @@
+"""Stored traces to training formats; filters from what a person typed."""
+
+import gzip
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tunix_rt.base.errors import DataError, InvalidInputError, did_you_mean
+from tunix_rt.base.files.atomic import write_atomically
+from tunix_rt.base.files.tables import write_parquet
+from tunix_rt.base.records import explain_validation_error
+from tunix_rt.traces.formats.export import EXPORT_FORMATS, export_line
+from tunix_rt.traces.linter.findings import CODES
+from tunix_rt.traces.types import StoredTrace, TraceFilter
+
+
+class ExportReport(BaseModel):
+    """What was written."""
+
+    model_config = ConfigDict(frozen=True)
+    file: str
+    export_format: str
+    num_exported: int
+
+
+def require_export_format(name: str) -> str:
+    """The name itself, or an error that lists the known ones."""
+    if name not in EXPORT_FORMATS:
+        raise InvalidInputError(
+            f"There is no export format {name!r}.", next_step=did_you_mean(name, EXPORT_FORMATS)
+        )
+    return name
+
+
+def export_lines(stored: Iterable[StoredTrace], export_format: str) -> Iterator[str]:
+    """JSONL lines, without line breaks, in the order of `stored`.
+
+    Raises:
+        DataError: A trace cannot be written in this format; the error names it.
+    """
+    for item in stored:
+        yield item.canonical if export_format == "trace" else _line(item, export_format)
+
+
+def export_file(stored: Iterable[StoredTrace], path: Path, export_format: str) -> ExportReport:
+    """Write a whole file or none: Parquet or gzip if its name ends so, else JSONL."""
+    require_export_format(export_format)
+    with write_atomically(path, what="writing the export") as file:
+        if path.suffix == ".parquet":
+            num_exported = write_parquet(file, _rows(stored, export_format))
+        elif path.suffix == ".gz":
+            # No time and no name inside: the same traces give the same bytes.
+            with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as packed:
+                num_exported = write_lines(export_lines(stored, export_format), cast(IO[bytes], packed))
+        else:
+            num_exported = write_lines(export_lines(stored, export_format), file)
+    return ExportReport(file=str(path), export_format=export_format, num_exported=num_exported)
+
+
+def write_lines(lines: Iterable[str], file: IO[bytes]) -> int:
+    """Write lines as UTF-8 and return how many there were."""
+    num_lines = 0
+    for line in lines:
+        file.write(f"{line}\n".encode())
+        num_lines += 1
+    return num_lines
+
+
+def _rows(stored: Iterable[StoredTrace], export_format: str) -> Iterator[dict[str, Any]]:
+    for item in stored:
+        try:
+            yield EXPORT_FORMATS[export_format](item.trace())
+        except DataError as error:
+            raise _named(item, error) from error
+
+
+def _line(item: StoredTrace, export_format: str) -> str:
+    try:
+        return export_line(item.trace(), export_format)
+    except DataError as error:
+        raise _named(item, error) from error
+
+
+def _named(item: StoredTrace, error: DataError) -> DataError:
+    return DataError(f"Trace {item.id}: {error.detail}", next_step=error.next_step)
+
+
+def build_filter(
+    *,
+    source: str | None = None,
+    meta: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    min_score: float | None = None,
+    max_score: float | None = None,
+    codes: Sequence[str] = (),
+    without_codes: Sequence[str] = (),
+    query: str | None = None,
+) -> TraceFilter:
+    """The filter that these words describe; `meta` holds `key=value` pairs.
+
+    Raises:
+        InvalidInputError: a pair without `=`, a finding that the linter does not have, or text that no
+            trace can hold.
+    """
+    try:
+        return TraceFilter(
+            source=source,
+            labels=dict(_key_and_value(pair) for pair in meta),
+            tags=tuple(tags),
+            min_score=min_score,
+            max_score=max_score,
+            with_codes=tuple(_known_code(code) for code in codes),
+            without_codes=tuple(_known_code(code) for code in without_codes),
+            query=query,
+        )
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"This filter can match nothing: {explain_validation_error(error)}.",
+            next_step="Correct the filter; /docs and `tunix-rt traces list --help` describe it.",
+        ) from error
+
+
+def _key_and_value(pair: str) -> tuple[str, str]:
+    key, equals, value = pair.partition("=")
+    if not (key and equals):
+        raise InvalidInputError(
+            f"{pair!r} is not of the form key=value.", next_step="For example: category=algebra"
+        )
+    return key, value
+
+
+def _known_code(code: str) -> str:
+    if code not in CODES:
+        raise InvalidInputError(f"The linter has no finding {code!r}.", next_step=did_you_mean(code, CODES))
+    return code

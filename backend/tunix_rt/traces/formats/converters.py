@@ -1,0 +1,333 @@
+"""Chat, Alpaca, GSM8K and free-column rows to traces.
+
+A trace is one exchange. `[system] user assistant` is accepted, the system text folded into the prompt above
+a blank line (`meta.system_folded`); a longer conversation is refused, because a trace has no place for it.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
+from tunix_rt.traces.formats.export import GEMMA_END, GEMMA_MODEL, GEMMA_USER
+from tunix_rt.traces.formats.solutions import (
+    Row,
+    RowError,
+    Solution,
+    kind_of,
+    metadata_of,
+    optional_text_of,
+    parsed_json,
+    rest_of,
+    solution_with_reasoning,
+    solved,
+    split_solution,
+    split_steps,
+    text_of,
+)
+from tunix_rt.traces.types import Trace, TraceStep, trace_from_text_steps
+
+ColumnMap = Mapping[str, str]
+"""Field of the trace (one of `FIELDS`, or `meta.NAME`) -> column of the row."""
+
+FIELDS = ("prompt", "steps", "final_answer", "completion")
+KNOWN_FIELDS = (*FIELDS, "meta.NAME")
+TRACE_COLUMNS: ColumnMap = {"prompt": "prompt", "steps": "steps", "final_answer": "final_answer"}
+META_PREFIX = "meta."
+_JSON_LIST = re.compile(r"""\s*\[\s*["{]""")
+
+
+def parse_column_map(pairs: Iterable[str]) -> dict[str, str]:
+    """The column map that `FIELD=COLUMN` pairs spell out.
+
+    Example:
+        ["prompt=question", "completion=solution"] -> {"prompt": "question", "completion": "solution"}
+
+    Raises:
+        InvalidInputError: A pair has no `=`, names an unknown field, or the map cannot make a trace.
+    """
+    column_map: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, column = pair.partition("=")
+        if not equals or not column or not _is_field(name) or name in column_map:
+            raise InvalidInputError(
+                f"Cannot use the column map entry {pair!r}.",
+                next_step=f"Write FIELD=COLUMN, each field once. {did_you_mean(name, KNOWN_FIELDS)}",
+            )
+        column_map[name] = column
+    if column_map:
+        _require_whole_trace(column_map)
+    return column_map
+
+
+def require_columns(column_map: ColumnMap, columns: Iterable[str]) -> None:
+    """Refuse a map that names a column which the table does not have."""
+    present = list(columns)
+    for column in column_map.values():
+        if column not in present:
+            raise InvalidInputError(
+                f"There is no column {column!r}; the columns are {', '.join(present)}.",
+                next_step=did_you_mean(column, present),
+            )
+
+
+def trace_from_columns(row: Row, column_map: ColumnMap) -> Trace:
+    """A trace from the mapped columns; columns that are not mapped are kept in `meta`."""
+    prompt = text_of(row, column_map["prompt"])
+    meta = {**rest_of(row, list(column_map.values())), **_mapped_meta(row, column_map)}
+    if "completion" in column_map:
+        return solved(prompt, split_solution(text_of(row, column_map["completion"])), meta)
+    answer = _scalar_text(row, column_map["final_answer"])
+    steps = _steps_under(row, column_map["steps"])
+    if all(isinstance(step, str) for step in steps):
+        return solved(prompt, Solution([str(step) for step in steps], answer, "column"), meta)
+    typed = tuple(TraceStep.model_validate(step) for step in steps)
+    return Trace(prompt=prompt, steps=typed, final_answer=answer, meta={**meta, "answer_rule": "column"})
+
+
+def _is_field(name: str) -> bool:
+    return name in FIELDS or (name.startswith(META_PREFIX) and len(name) > len(META_PREFIX))
+
+
+def _require_whole_trace(column_map: ColumnMap) -> None:
+    given = {name for name in column_map if name in FIELDS}
+    if given not in ({"prompt", "completion"}, {"prompt", "steps", "final_answer"}):
+        raise InvalidInputError(
+            f"The column map gives only {', '.join(sorted(given)) or 'meta'}: that does not make a trace.",
+            next_step="Map prompt and completion, or prompt, steps and final_answer.",
+        )
+
+
+def _mapped_meta(row: Row, column_map: ColumnMap) -> dict[str, Any]:
+    columns = {
+        name.removeprefix(META_PREFIX): column
+        for name, column in column_map.items()
+        if name.startswith(META_PREFIX)
+    }
+    return {name: row[column] for name, column in columns.items() if row.get(column) not in (None, "")}
+
+
+def _scalar_text(row: Row, column: str) -> str:
+    value = row.get(column)
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return str(value)
+    return text_of(row, column)
+
+
+def _steps_under(row: Row, column: str) -> list[Any]:
+    """The steps as a list, as a JSON list in text, or as text to be split."""
+    value = row.get(column)
+    if isinstance(value, str):
+        value = parsed_json(value, column) if _JSON_LIST.match(value) else split_steps(value)
+    if not isinstance(value, list):
+        raise RowError(f"{column!r} must be a list of steps or text, not {kind_of(value)}")
+    if not value:
+        raise RowError(f"{column!r} is empty")
+    return value
+
+
+_ANNOTATION = re.compile(r"<<[^<>]*>>")
+_ANSWER_MARK = "####"
+
+
+def trace_from_gsm8k(row: Mapping[str, Any], *, keep_annotations: bool) -> Trace:
+    r"""The trace of one GSM8K row.
+
+    Args:
+        row: has `question` and `answer`.
+        keep_annotations: keep the `<<48/2=24>>` calculator annotations in the steps.
+
+    Raises:
+        ValueError: the row is not in this format; the message says why.
+
+    Example:
+        answer "48/2 = <<48/2=24>>24\n#### 24" -> one step "48/2 = 24", final answer "24"
+    """
+    question, answer = _text(row, "question"), _text(row, "answer")
+    work, mark, final_answer = answer.rpartition(_ANSWER_MARK)
+    if not mark:
+        raise ValueError(f"answer has no '{_ANSWER_MARK}' line with the final answer")
+    if not keep_annotations:
+        work = without_annotations(work)
+    steps = [line.strip() for line in work.splitlines() if line.strip()]
+    if not steps:
+        raise ValueError(f"answer has no steps before '{_ANSWER_MARK}'")
+    final_answer = final_answer.strip().replace(",", "")
+    if not final_answer:
+        raise ValueError(f"answer has nothing after '{_ANSWER_MARK}'")
+    return trace_from_text_steps(question, steps, final_answer, {"source": "gsm8k"})
+
+
+def without_annotations(text: str) -> str:
+    """The text without its `<<…>>` calculator annotations."""
+    return _ANNOTATION.sub("", text)
+
+
+def _text(row: Mapping[str, Any], key: str) -> str:
+    value = row.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{key} is missing or is not text")
+    return value
+
+
+ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "gpt": "assistant",
+    "model": "assistant",
+    "chatgpt": "assistant",
+}
+REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+MESSAGE_KEYS = ("role", "content", *REASONING_KEYS)
+
+
+def trace_from_messages(row: Row) -> Trace:
+    """`{"messages": [{"role", "content"}, …]}`, with `reasoning_content` and lists of text parts."""
+    prompt, solution = _one_exchange(_messages_under(row, "messages"))
+    return solved(prompt, solution, rest_of(row, ["messages"]))
+
+
+def trace_from_sharegpt(row: Row) -> Trace:
+    """`{"conversations": [{"from", "value"}, …]}`, optionally with a `system` text beside them."""
+    turns = row.get("conversations")
+    if not isinstance(turns, list):
+        raise RowError(f"'conversations' must be a list, not {kind_of(turns)}")
+    messages = [_message_of_turn(turn) for turn in turns]
+    if system := optional_text_of(row, "system"):
+        messages.insert(0, {"role": "system", "content": system})
+    prompt, solution = _one_exchange(messages)
+    return solved(prompt, solution, rest_of(row, ["conversations", "system"]))
+
+
+def trace_from_prompt_completion(row: Row) -> Trace:
+    """`{"prompt", "completion"}` as two texts, or as two lists of messages."""
+    if isinstance(row.get("prompt"), list):
+        messages = _messages_under(row, "prompt") + _messages_under(row, "completion")
+        prompt, solution = _one_exchange(messages)
+    else:
+        prompt, solution = text_of(row, "prompt"), split_solution(text_of(row, "completion"))
+    return solved(prompt, solution, rest_of(row, ["prompt", "completion"]))
+
+
+def folded(system: str, prompt: str) -> str:
+    """The system text above the prompt, with a blank line between."""
+    return f"{system}\n\n{prompt}" if system else prompt
+
+
+def _messages_under(row: Row, key: str) -> list[dict[str, Any]]:
+    messages = row.get(key)
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        raise RowError(f"{key!r} must be a list of messages")
+    return list(messages)
+
+
+def _message_of_turn(turn: object) -> dict[str, Any]:
+    if not isinstance(turn, dict):
+        raise RowError(f"a turn of 'conversations' must be an object, not {kind_of(turn)}")
+    if extra := rest_of(turn, ["from", "value"]):
+        raise RowError(f"a turn has {next(iter(extra))!r}, which a trace cannot hold")
+    return {"role": turn.get("from"), "content": turn.get("value")}
+
+
+def _one_exchange(messages: list[dict[str, Any]]) -> tuple[str, Solution]:
+    roles = [_role_of(message) for message in messages]
+    if roles not in (["user", "assistant"], ["system", "user", "assistant"]):
+        raise RowError(_why_not_one_exchange(roles))
+    system = _content_of(messages[0]) if roles[0] == "system" else ""
+    prompt, solution = _content_of(messages[-2]), _solution_of(messages[-1])
+    if not system.strip():
+        return prompt, solution
+    notes = {"system_folded": True}
+    return folded(system, prompt), Solution(solution.steps, solution.final_answer, solution.rule, notes)
+
+
+def _why_not_one_exchange(roles: list[str]) -> str:
+    if roles.count("assistant") > 1 or roles.count("user") > 1:
+        return f"more than one exchange ({len(roles)} messages); give one row for each question and its reply"
+    return f"must be [system] user assistant, but is {' '.join(roles) or 'empty'}"
+
+
+def _role_of(message: dict[str, Any]) -> str:
+    role = message.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        raise RowError(f"role {role!r} cannot be part of a trace; known: {', '.join(ROLES)}")
+    if extra := rest_of(message, MESSAGE_KEYS):
+        key, value = next(iter(extra.items()))
+        if value != []:
+            raise RowError(f"a message has {key!r}, which a trace cannot hold")
+    return ROLES[role]
+
+
+def _content_of(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(_text_of_part(part) for part in content)
+    if not isinstance(content, str):
+        raise RowError(f"the {message['role']} message must be text, not {kind_of(content)}")
+    return content
+
+
+def _text_of_part(part: object) -> str:
+    if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
+        return str(part["text"])
+    raise RowError("a message has a part that is not text")
+
+
+def _solution_of(message: dict[str, Any]) -> Solution:
+    reasonings = [key for key in REASONING_KEYS if message.get(key)]
+    if len(reasonings) > 1:
+        raise RowError(f"a message has both {reasonings[0]!r} and {reasonings[1]!r}")
+    reasoning = optional_text_of(message, reasonings[0]) if reasonings else ""
+    return solution_with_reasoning(reasoning, _content_of(message))
+
+
+def trace_from_alpaca(row: Row) -> Trace:
+    """`{"instruction", "input", "output"}`; a non-empty input follows the instruction after a blank line."""
+    if row.get("history"):
+        raise RowError("more than one exchange ('history' is not empty); give one row for each")
+    prompt, extra_input = text_of(row, "instruction"), optional_text_of(row, "input")
+    if extra_input:
+        prompt = f"{prompt}\n\n{extra_input}"
+    system = optional_text_of(row, "system")
+    meta = rest_of(row, ["instruction", "input", "output", "system", "history"])
+    if system:
+        meta["system_folded"] = True
+    return solved(folded(system, prompt), split_solution(text_of(row, "output")), meta)
+
+
+def trace_from_training_example(row: Row) -> Trace:
+    """`{"id", "prompt", "response", "metadata"}`; the id is dropped, since content gives a trace its id."""
+    meta = {**rest_of(row, ["id", "prompt", "response", "metadata"]), **metadata_of(row, "metadata")}
+    return _recorded(text_of(row, "prompt"), split_solution(text_of(row, "response")), meta)
+
+
+def trace_from_tunix_sft(row: Row) -> Trace:
+    """`{"id", "prompts", "final_answer", "metadata"}` where `prompts` is one Gemma user and model turn."""
+    prompt, completion = _gemma_turns(text_of(row, "prompts"))
+    solution = split_solution(completion)
+    answer = text_of(row, "final_answer")
+    if solution.final_answer != answer.strip():
+        raise RowError(f"'final_answer' is {answer!r}, but the model turn answers {solution.final_answer!r}")
+    meta = {**rest_of(row, ["id", "prompts", "final_answer", "metadata"]), **metadata_of(row, "metadata")}
+    return _recorded(prompt, solution, meta)
+
+
+def _recorded(prompt: str, solution: Solution, meta: dict[str, Any]) -> Trace:
+    """The trace that was exported: our own markup is no guess, so no answer rule is added to its meta."""
+    if solution.rule == "tags":
+        return trace_from_text_steps(prompt, solution.steps, solution.final_answer, meta)
+    return solved(prompt, solution, meta)
+
+
+def _gemma_turns(chat: str) -> tuple[str, str]:
+    prompt, found, completion = chat.partition(GEMMA_MODEL)
+    if not found or not prompt.startswith(GEMMA_USER):
+        raise RowError("'prompts' must be a Gemma user turn followed by a model turn with the reasoning")
+    completion = completion.rstrip().removesuffix(GEMMA_END)
+    if "<start_of_turn>" in completion:
+        raise RowError("more than one exchange; give one row for each")
+    return prompt.removeprefix(GEMMA_USER), completion

@@ -1,0 +1,137 @@
+"""Every readable format, how it is detected, and the one way from row to trace."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from tunix_rt.base.records import explain_validation_error
+from tunix_rt.traces.formats.converters import (
+    TRACE_COLUMNS,
+    ColumnMap,
+    trace_from_alpaca,
+    trace_from_columns,
+    trace_from_gsm8k,
+    trace_from_messages,
+    trace_from_prompt_completion,
+    trace_from_sharegpt,
+    trace_from_training_example,
+    trace_from_tunix_sft,
+)
+from tunix_rt.traces.formats.solutions import UNMARKED_RULE, Row, RowError, metadata_of, parsed_json, rest_of
+from tunix_rt.traces.types import Trace, trace_from_text_steps
+
+
+@dataclass(frozen=True)
+class RowReading:
+    """How the rows of one file are to be read."""
+
+    row_format: str
+    column_map: ColumnMap = field(default_factory=dict)
+    keep_annotations: bool = False
+    require_marker: bool = False
+    drop_extra_columns: bool = False
+
+
+@dataclass(frozen=True)
+class RowFormat:
+    """A named row shape: the keys that make it, the keys it may have, and its converter."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    convert: Callable[[Row, RowReading], Trace]
+
+
+def read_row(row: Row, reading: RowReading) -> Trace:
+    """The trace that a row holds.
+
+    Raises:
+        RowError: Why there is none. Nothing else is raised, whatever the row holds.
+    """
+    try:
+        trace = _converted(row, reading)
+    except RowError:
+        raise
+    except ValidationError as error:
+        raise RowError(explain_validation_error(error)) from error
+    except ValueError as error:
+        raise RowError(str(error)) from error
+    if reading.require_marker and trace.meta.get("answer_rule") == UNMARKED_RULE:
+        raise RowError("has no answer marker (tags, \\boxed{}, ####, 'Answer:')")
+    return trace
+
+
+def detect_format(row: Row) -> str:
+    """The name of the format whose keys the row has.
+
+    Example:
+        {"messages": […]} -> "messages"
+
+    Raises:
+        RowError: No format has these keys.
+    """
+    for name in DETECTION_ORDER:
+        if all(key in row for key in ROW_FORMATS[name].required) and _is_really(name, row):
+            return name
+    keys = ", ".join(repr(key) for key in list(row)[:12])
+    raise RowError(f"no known format has the keys {keys or '(none)'}")
+
+
+def _is_really(name: str, row: Row) -> bool:
+    """Tell apart the formats that share their keys."""
+    if name == "trace":
+        return isinstance(row["steps"], list) and all(isinstance(step, dict) for step in row["steps"])
+    if name == "gsm8k":
+        return isinstance(row["answer"], str) and "####" in row["answer"]
+    return True
+
+
+def _converted(row: Row, reading: RowReading) -> Trace:
+    row_format = ROW_FORMATS[reading.row_format]
+    if reading.drop_extra_columns:
+        mapped = tuple(reading.column_map.values())
+        known = (*row_format.required, *row_format.optional) if not mapped else mapped
+        row = {key: value for key, value in row.items() if key in known}
+    return row_format.convert(row, reading)
+
+
+def _from_trace(row: Row, reading: RowReading) -> Trace:
+    steps, meta = row.get("steps"), row.get("meta")
+    # Tables hold nested values as JSON text.
+    if isinstance(steps, str):
+        row = {**row, "steps": parsed_json(steps, "steps")}
+    if isinstance(meta, str) or meta is None:
+        row = {**row, "meta": metadata_of(row, "meta")}
+    return Trace.model_validate(row)
+
+
+def _from_gsm8k(row: Row, reading: RowReading) -> Trace:
+    trace = trace_from_gsm8k(row, keep_annotations=reading.keep_annotations)
+    meta = {**rest_of(row, ("question", "answer")), **trace.meta, "answer_rule": "hash"}
+    return trace_from_text_steps(
+        trace.prompt, [step.content for step in trace.steps], trace.final_answer, meta
+    )
+
+
+def _plain(convert: Callable[[Row], Trace]) -> Callable[[Row, RowReading], Trace]:
+    return lambda row, reading: convert(row)
+
+
+ROW_FORMATS: Mapping[str, RowFormat] = {
+    "trace": RowFormat(("prompt", "steps", "final_answer"), ("trace_version", "meta"), _from_trace),
+    "messages": RowFormat(("messages",), (), _plain(trace_from_messages)),
+    "sharegpt": RowFormat(("conversations",), ("system",), _plain(trace_from_sharegpt)),
+    "alpaca": RowFormat(("instruction", "output"), ("input", "system", "history"), _plain(trace_from_alpaca)),
+    "tunix_sft": RowFormat(("prompts", "final_answer"), ("id", "metadata"), _plain(trace_from_tunix_sft)),
+    "training_example": RowFormat(
+        ("prompt", "response"), ("id", "metadata"), _plain(trace_from_training_example)
+    ),
+    "prompt_completion": RowFormat(("prompt", "completion"), (), _plain(trace_from_prompt_completion)),
+    "gsm8k": RowFormat(("question", "answer"), (), _from_gsm8k),
+    "columns": RowFormat(
+        ("prompt", "steps", "final_answer"),
+        (),
+        lambda row, reading: trace_from_columns(row, reading.column_map or TRACE_COLUMNS),
+    ),
+}
+DETECTION_ORDER = tuple(ROW_FORMATS)

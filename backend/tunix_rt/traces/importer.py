@@ -1,0 +1,298 @@
+"""Import a file: choose the format, all rows or none, a report of what was rejected."""
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tunix_rt.base.errors import DataError, InvalidInputError, did_you_mean
+from tunix_rt.base.files.jsonl import FileRow, ReadRow
+from tunix_rt.base.files.readers import (
+    STANDARD_INPUT,
+    FileType,
+    file_type_of,
+    open_rows,
+    regular_file,
+    source_name,
+)
+from tunix_rt.base.records import explain_validation_error
+from tunix_rt.traces.formats.converters import ColumnMap, require_columns
+from tunix_rt.traces.formats.registry import ROW_FORMATS, RowReading, detect_format
+from tunix_rt.traces.formats.solutions import UNMARKED_RULE, RowError
+from tunix_rt.traces.import_rows import OnProgress, Rejection, Tally, TraceFile, rejects_file
+from tunix_rt.traces.types import AddResult, PreparedTrace
+
+
+def choose_format(
+    path: Path, name: str, file_type: FileType | None, *, asked_for: str | None, column_map: ColumnMap
+) -> str:
+    """The name of the row format to read a file with.
+
+    Raises:
+        InvalidInputError: The wish is unknown or contradicts the column map, the map names a column that
+            is not there, or no format has the keys of the first row.
+    """
+    _require_possible(asked_for, column_map)
+    with open_rows(path, file_type) as stream:
+        if stream.columns is not None:
+            require_columns(column_map, stream.columns)
+        if column_map:
+            return "columns"
+        return asked_for or _detected(stream.rows, name)
+
+
+def _require_possible(asked_for: str | None, column_map: ColumnMap) -> None:
+    if asked_for is not None and asked_for not in ROW_FORMATS:
+        raise InvalidInputError(
+            f"There is no format {asked_for!r}.", next_step=did_you_mean(asked_for, ROW_FORMATS)
+        )
+    if column_map and asked_for not in (None, "columns"):
+        raise InvalidInputError(
+            f"A column map and the format {asked_for!r} exclude each other.",
+            next_step="Leave out --map or --format.",
+        )
+
+
+def _detected(rows: Iterator[FileRow], name: str) -> str:
+    first = next((row for row in rows if isinstance(row, ReadRow)), None)
+    if first is None:
+        return "trace"  # no row can be read: every format rejects them for the same reasons
+    try:
+        return detect_format(first.values)
+    except RowError as error:
+        raise InvalidInputError(
+            f"Cannot tell the format of {name}: {error}.",
+            next_step="Pass --map prompt=COLUMN --map completion=COLUMN, or "
+            f"--format {'|'.join(ROW_FORMATS)}.",
+        ) from error
+
+
+ROWS_PER_TRANSACTION = 2_000
+CHARS_PER_TRANSACTION = 32_000_000
+
+
+class TraceStore(Protocol):
+    """Where imported traces go."""
+
+    def add_prepared(self, entries: Sequence[PreparedTrace]) -> set[UUID]:
+        """Store traces, all or none; the ids of those that were not there before."""
+
+
+class ImportOptions(BaseModel):
+    """How a file is to be imported. Everything unset is found out from the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    row_format: str | None = None
+    """One of `ROW_FORMATS`."""
+    file_type: FileType | None = None
+    column_map: dict[str, str] = Field(default_factory=dict)
+    source: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"^[^\x00]+$")
+    """Replaces `meta.source` of every row; unset, rows without one get the file's name."""
+    skip_invalid: bool = False
+    require_marker: bool = False
+    drop_extra_columns: bool = False
+    keep_annotations: bool = False
+    rejects_path: Path | None = None
+
+
+def import_options(**words: Any) -> ImportOptions:
+    """Options from what a person typed; a word that is not acceptable is an `InvalidInputError`."""
+    try:
+        return ImportOptions(**words)
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"Cannot import with these options: {explain_validation_error(error)}.",
+            next_step="See docs/importing.md for what each option takes.",
+        ) from error
+
+
+class ImportReport(BaseModel):
+    """What became of a file."""
+
+    model_config = ConfigDict(frozen=True)
+    file: str
+    row_format: str
+    num_read: int
+    num_imported: int
+    num_present: int
+    """Rows whose trace was already stored, or came earlier in the file."""
+    num_rejected: int
+    num_blank_lines: int
+    answer_rules: dict[str, int]
+    """How many rows had their answer found by which rule; see docs/importing.md."""
+    first_rejections: tuple[Rejection, ...]
+    notes: tuple[str, ...]
+    seconds: float
+    rows_per_s: float
+
+
+class RejectedRowsError(DataError):
+    """A file with rows that cannot be imported. Nothing of it was imported."""
+
+    def __init__(self, file: str, num_read: int, num_rejected: int, first: Sequence[Rejection]) -> None:
+        reasons = "".join(f"\n  line {rejection.line}: {rejection.reason}" for rejection in first)
+        more = f"\n  and {num_rejected - len(first)} more" if num_rejected > len(first) else ""
+        super().__init__(
+            f"{num_rejected} of {num_read} rows of {file} cannot be imported; nothing was imported."
+            f"{reasons}{more}",
+            next_step="Correct them, or pass --skip-invalid to import the others; "
+            "--rejects FILE writes all of them to a file.",
+        )
+        self.num_rejected = num_rejected
+        self.first_rejections = tuple(first)
+
+
+def import_traces(
+    store: TraceStore,
+    file: str | Path,
+    options: ImportOptions | None = None,
+    *,
+    on_progress: OnProgress = lambda progress: None,
+    name: str | None = None,
+) -> ImportReport:
+    """Store every trace of a file (`-`: standard input).
+
+    A file with a bad row is refused before anything is stored, unless `skip_invalid`. An import that was
+    killed half-way is completed by running it again: traces that are there are not added twice.
+
+    Args:
+        store: Where the traces go.
+        file: The file; a pipe is copied to a temporary file first.
+        options: How to read it.
+        on_progress: Called every thousand rows.
+        name: What to call the file, where its path says nothing (an upload).
+
+    Raises:
+        RejectedRowsError: A row cannot be imported and `skip_invalid` is not set.
+        InvalidInputError: The options do not fit the file.
+    """
+    started = time.monotonic()
+    name = name or ("stdin" if str(file) == STANDARD_INPUT else str(file))
+    options = _with_file_type(options or ImportOptions(), name)
+    with regular_file(file) as path:
+        _require_other_file(path, options.rejects_path)
+        traces = _trace_file(path, name, options)
+        run = _import_good_rows if options.skip_invalid else _import_whole_file
+        tally, result = run(store, traces, options, on_progress)
+    if not tally.num_read:
+        raise DataError(f"There are no rows in {name}.", next_step="Check that it is the file you mean.")
+    return _report(name, traces.reading, tally, result, time.monotonic() - started)
+
+
+def _import_good_rows(
+    store: TraceStore, file: TraceFile, options: ImportOptions, on_progress: OnProgress
+) -> tuple[Tally, AddResult]:
+    tally = Tally()
+    with file.mapper() as mapper, rejects_file(options.rejects_path) as rejects:
+        return tally, _store_all(store, file.traces(mapper, tally, rejects, on_progress))
+
+
+def _import_whole_file(
+    store: TraceStore, file: TraceFile, options: ImportOptions, on_progress: OnProgress
+) -> tuple[Tally, AddResult]:
+    with file.mapper() as mapper:
+        with rejects_file(options.rejects_path) as rejects:
+            tally = file.check(mapper, rejects, on_progress)
+        if tally.num_rejected:
+            raise RejectedRowsError(file.name, tally.num_read, tally.num_rejected, tally.first_rejections)
+        second = Tally()
+        result = _store_all(store, file.traces(mapper, second, None, on_progress))
+    if second.num_rejected or second.num_read != tally.num_read:
+        raise DataError(
+            f"{file.name} changed while it was being imported.",
+            next_step="Wait until the file is complete and import it again; nothing is added twice.",
+        )
+    return tally, result
+
+
+def _store_all(store: TraceStore, chunks: Iterator[list[PreparedTrace]]) -> AddResult:
+    num_added = num_present = 0
+    for batch in _batches(chunks):
+        num_new = len(store.add_prepared(batch))
+        num_added += num_new
+        num_present += len(batch) - num_new
+    return AddResult(num_added=num_added, num_present=num_present)
+
+
+def _batches(chunks: Iterator[list[PreparedTrace]]) -> Iterator[list[PreparedTrace]]:
+    """As many traces as one transaction takes and memory holds with ease."""
+    batch: list[PreparedTrace] = []
+    num_chars = 0
+    for trace in chain.from_iterable(chunks):
+        batch.append(trace)
+        num_chars += len(trace.canonical)
+        if len(batch) >= ROWS_PER_TRANSACTION or num_chars >= CHARS_PER_TRANSACTION:
+            yield batch
+            batch, num_chars = [], 0
+    if batch:
+        yield batch
+
+
+def _with_file_type(options: ImportOptions, name: str) -> ImportOptions:
+    """Options that keep what the name says of the file, which a temporary copy no longer would."""
+    by_name = file_type_of(name)
+    if options.file_type is not None or by_name == "jsonl":
+        return options
+    return options.model_copy(update={"file_type": by_name})
+
+
+def _require_other_file(path: Path, rejects_path: Path | None) -> None:
+    if rejects_path is not None and rejects_path.exists() and rejects_path.samefile(path):
+        raise InvalidInputError(
+            "The file for rejected rows is the file to import.", next_step="Give --rejects another name."
+        )
+
+
+def _trace_file(path: Path, name: str, options: ImportOptions) -> TraceFile:
+    reading = RowReading(
+        row_format=choose_format(
+            path, name, options.file_type, asked_for=options.row_format, column_map=options.column_map
+        ),
+        column_map=options.column_map,
+        keep_annotations=options.keep_annotations,
+        require_marker=options.require_marker,
+        drop_extra_columns=options.drop_extra_columns,
+    )
+    return TraceFile(
+        path=path,
+        name=name,
+        file_type=options.file_type,
+        reading=reading,
+        source=options.source or source_name(name),
+        overwrite_source=options.source is not None,
+    )
+
+
+def _report(name: str, reading: RowReading, tally: Tally, result: AddResult, seconds: float) -> ImportReport:
+    return ImportReport(
+        file=name,
+        row_format=reading.row_format,
+        num_read=tally.num_read,
+        num_imported=result.num_added,
+        num_present=result.num_present,
+        num_rejected=tally.num_rejected,
+        num_blank_lines=tally.num_blank_lines,
+        answer_rules=dict(tally.answer_rules),
+        first_rejections=tuple(tally.first_rejections),
+        notes=tuple(_notes(reading, tally)),
+        seconds=round(seconds, 3),
+        rows_per_s=round(tally.num_read / max(seconds, 1e-9), 1),
+    )
+
+
+def _notes(reading: RowReading, tally: Tally) -> Iterator[str]:
+    """What was decided on the user's behalf, and how to decide otherwise."""
+    num_unmarked = tally.answer_rules[UNMARKED_RULE]
+    if num_unmarked:
+        yield (
+            f"{num_unmarked} rows have no answer marker: their last line was taken as the answer; "
+            "see meta.answer_rule, or pass --require-marker to reject them"
+        )
+    if tally.num_system_folded:
+        yield f"{tally.num_system_folded} rows have a system message: it was put above the prompt"
+    if reading.row_format == "gsm8k" and not reading.keep_annotations:
+        yield "calculator annotations (<<…>>) were removed; --keep-annotations keeps them"

@@ -1,0 +1,1 @@
+"""Checks what the steps say and scores a trace by it."""

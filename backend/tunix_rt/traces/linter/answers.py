@@ -1,0 +1,307 @@
+"""Whether the answer follows from the steps, and where its numbers come from."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal
+
+from tunix_rt.traces.linter.claims import StepReading
+from tunix_rt.traces.linter.rationals import Ratio, agrees, apply, reduced
+from tunix_rt.traces.linter.scanner import tokenise
+from tunix_rt.traces.linter.vocabulary import FRACTION_WORDS, MULTIPLE_WORDS, NUMBER_WORDS, Token, read_number
+
+COUNTABLE = 12
+"""Whole numbers up to here may be counted by the reader: names in a list, sides of a box, months."""
+_COMMON_KNOWLEDGE = frozenset(
+    {
+        (n, 1)
+        for n in (14, 15, 16, 18, 20, 24, 25, 28, 30, 31, 36, 48, 50, 52, 60, 90, 100, 180, 360, 365, 366)
+    }
+    | {(n, 1) for n in (1000, 1440, 1760, 2000, 3600, 5280, 10_000, 1_000_000)}
+    | {(157, 50), (3927, 1250), (22, 7), (981, 100), (49, 5)}
+    | {(1, n) for n in (2, 3, 4, 5, 8, 10, 20, 100)}
+)
+"""Units of time, length, money and percentage, and their usual fractions; pi and gravity."""
+_QUANTITIES = NUMBER_WORDS | MULTIPLE_WORDS | FRACTION_WORDS
+_QUANTITY_WORDS = frozenset(_QUANTITIES)
+# It begins with a set of characters, so that the search skips all others at once.
+_NUMBER = re.compile(
+    r"([\d.](?:(?<=\.)\d{1,40}|(?<=\d)(?:\d{0,2}(?:,\d{3})+(?!\d)|\d{0,39})(?:\.\d{1,40})?))(?:/(\d{1,40}))?"
+)
+_WHOLE_BEFORE = re.compile(r"(?<!\d)(\d{1,6}) (?:and )?$")
+_MAX_PAIRS = 40
+MAX_UNEXPLAINED = 50
+"""After this many in one trace, further numbers are not traced: the verdict is clear."""
+
+
+class KnownNumbers:
+    """The numbers that a step may use without explaining them."""
+
+    def __init__(self, prompt: str, prompt_words: Iterable[str]) -> None:
+        self.values: dict[Ratio, None] = dict.fromkeys(written_numbers(prompt))
+        self.num_unexplained = 0
+        # Sorted: the order of a set differs from one process to the next, and the latest numbers count more.
+        for word in sorted(_QUANTITY_WORDS.intersection(prompt_words)):
+            self.add(_QUANTITIES[word])
+
+    def add(self, value: Ratio) -> None:
+        """From here on, steps may use this number."""
+        self.values[reduced(value)] = None
+
+    def explains(self, token: Token) -> bool:
+        """Whether a number was given, is common knowledge, or is one calculation away from known ones."""
+        value = token.value
+        if value in self.values or value in _COMMON_KNOWLEDGE or (value[1] == 1 and value[0] <= COUNTABLE):
+            return True
+        return any(other in self.values for other in _other_forms(value)) or self._is_one_operation_away(
+            value
+        )
+
+    def _is_one_operation_away(self, value: Ratio) -> bool:
+        """Mental arithmetic: `48 - 20` may be written as 28 without showing it."""
+        for known in islice(reversed(self.values), _MAX_PAIRS):
+            others = (apply("-", value, known), apply("+", value, known), apply("/", value, known))
+            product = apply("*", value, known)
+            if any(other is not None and reduced(other) in self.values for other in (*others, product)):
+                return True
+            if value[0] and known[0] and reduced((known[0] * value[1], known[1] * value[0])) in self.values:
+                return True
+        return False
+
+
+def written_numbers(text: str) -> Iterator[Ratio]:
+    """The numbers of a text, cheaply: only digits, and quotients of neighbours (`3/4`, `1 1/2`)."""
+    for match in _NUMBER.finditer(text):
+        value = read_number(match[1])[0]
+        yield value
+        if match[2] and match[2].strip("0"):
+            share = reduced((value[0], value[1] * int(match[2])))
+            yield share
+            whole = _WHOLE_BEFORE.search(text, max(match.start() - 8, 0), match.start())
+            if whole:
+                yield reduced((int(whole[1]) * share[1] + share[0], share[1]))
+
+
+def _other_forms(value: Ratio) -> Iterable[Ratio]:
+    """20 % may be written 0.2, 0.8 (what is left) or 1.2 (with what is added); dollars as cents."""
+    numerator, denominator = value
+    yield reduced((numerator * 100, denominator))
+    yield reduced((numerator, denominator * 100))
+    yield reduced((100 * denominator - numerator, denominator))
+    yield reduced((100 * (denominator - numerator), denominator))
+    yield reduced((100 * (numerator - denominator), denominator))
+    if numerator > 0:
+        yield denominator, numerator
+
+
+def unexplained_numbers(reading: StepReading, known: KnownNumbers) -> list[Token]:
+    """The numbers of a step that come from nowhere; `known` learns the numbers of the step.
+
+    Results of the step's own claims are explained by these claims.
+    """
+    computed = {reduced(claim.result): None for claim in reading.claims if claim.result is not None}
+    unexplained = []
+    values = known.values
+    for token in reading.numbers:
+        value = token.value
+        if value not in values:
+            is_open = known.num_unexplained < MAX_UNEXPLAINED and value not in computed
+            if is_open and not known.explains(token):
+                unexplained.append(token)
+                known.num_unexplained += 1
+            values[value] = None
+    values.update(computed)
+    return unexplained
+
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_ASCII_WORD = re.compile(r"[a-z]{3,}")
+"""Finds the same in a lower-case ASCII text, in half the time."""
+_STEM_CHARS = 5
+MIN_LETTERS_TO_JUDGE = 40
+MIN_WORDS_TO_JUDGE = 20
+_LONG_OR_UNPRONOUNCEABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|[a-z]{26,}")
+MIN_VOWEL_SHARE = 0.27
+COMMON_VOWEL_SHARE = 0.33
+"""English and its neighbours have 35 to 45 % vowels; letters drawn at random have 23 % (with y)."""
+
+_COMMON_WORDS = frozenset(
+    """the and that this with for are was were has have had will would can could should from they them
+    their there then than these those which what when where who how many much more most some any all each
+    every other another into onto over under about after before because since also only just very not but
+    you your our his her its she him one two three four five six seven eight nine ten get gets got make
+    makes made take takes took give gives gave use used using now out off per let need needs says said
+    being been does did find first second next last total number answer step therefore thus hence""".split()
+)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of three letters or more, in lower case."""
+    lowered = text.lower()
+    return (_ASCII_WORD if lowered.isascii() else _WORD).findall(lowered)
+
+
+def content_words(words: Iterable[str]) -> set[str]:
+    """The stems of the words that carry meaning.
+
+    Example:
+        the words of "The clips that Natalia sold" -> {"clips", "natal", "sold"}
+    """
+    return {word[:_STEM_CHARS] for word in words if word not in _COMMON_WORDS}
+
+
+class ContentWords:
+    """The content words of some texts; their stems are cut only when somebody asks for them."""
+
+    def __init__(self, *texts_words: Sequence[str]) -> None:
+        self._pending = list(texts_words)
+        self._stems: set[str] = set()
+
+    def add(self, words: Sequence[str]) -> None:
+        """Take the words of one more text."""
+        self._pending.append(words)
+
+    def num_shared(self, words: Sequence[str]) -> int:
+        """How many content words of another text are among them."""
+        for pending in self._pending:
+            self._stems |= content_words(pending)
+        self._pending.clear()
+        return len(content_words(words) & self._stems)
+
+
+def is_gibberish(text: str, words: Sequence[str]) -> bool:
+    """Whether a text is no language: one character over and over, the same few words, or letter soup.
+
+    Example:
+        "aaaa…" and "xkcd qwrt zzpf …" -> True; "Dog, cat and bird: three animals." -> False
+    """
+    if len(text) < MIN_LETTERS_TO_JUDGE:
+        return False
+    distinct = set(words)
+    if len(words) >= MIN_WORDS_TO_JUDGE and len(distinct) < len(words) / 5:
+        return True
+    return _is_letter_soup(distinct) or _repeats_one_character(text)
+
+
+def _repeats_one_character(text: str) -> bool:
+    """Whether one run of a character is more than half of the text: then it covers the middle."""
+    middle = len(text) // 2
+    character = text[middle]
+    start, end = middle, middle
+    while start > 0 and text[start - 1] == character:
+        start -= 1
+    while end < len(text) and text[end] == character:
+        end += 1
+    return 2 * (end - start) > len(text)
+
+
+def _is_letter_soup(words: set[str]) -> bool:
+    letters = "".join(words)
+    if len(letters) < MIN_LETTERS_TO_JUDGE or not letters.isascii():
+        return False
+    vowel_share = sum(map(letters.count, "aeiouy")) / len(letters)
+    if vowel_share > COMMON_VOWEL_SHARE:
+        return False
+    num_odd = sum(_LONG_OR_UNPRONOUNCEABLE.search(word) is not None for word in words)
+    return vowel_share < MIN_VOWEL_SHARE or num_odd * 3 > len(words)
+
+
+Support = Literal["follows", "stated", "undecidable", "mismatch", "unsupported"]
+"""`follows` from the last claims; is `stated` in the steps; `undecidable` (yes, B); `mismatch` with the last
+claims; `unsupported`: nowhere in the steps."""
+
+_VERDICTS = frozenset({"yes", "no", "true", "false", "none", "both", "neither", "possible", "impossible"})
+_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+_MAX_CHARS = 2_000
+_MAX_NUMBERS = 20
+NUM_LAST_STEPS = 2
+
+
+def answer_support(final_answer: str, contents: Sequence[str], readings: Sequence[StepReading]) -> Support:
+    """Whether the answer follows from what the steps say.
+
+    Example:
+        answer "24", last step "48 / 2 = 24" -> "follows"; last step "48 / 2 = 25" -> "unsupported"
+    """
+    numbers = [token for token in tokenise(final_answer[:_MAX_CHARS]) if token.kind == "n"][:_MAX_NUMBERS]
+    words = content_words(words_of(final_answer))
+    if not numbers or (words and words - _content(*contents[-NUM_LAST_STEPS:])):
+        return _text_support(final_answer, contents)
+    support = _number_support(numbers, readings)
+    if support == "unsupported" and _are_written(numbers, contents):
+        return "stated"
+    return support
+
+
+def last_result(readings: Sequence[StepReading]) -> Ratio | None:
+    """The result of the last claim that could be read."""
+    for reading in reversed(readings):
+        for claim in reversed(reading.claims):
+            if claim.result is not None and claim.verdict != "unreadable":
+                return claim.result
+    return None
+
+
+def _are_written(numbers: Sequence[Token], contents: Sequence[str]) -> bool:
+    """Whether the digits stand in the last steps in a form that is not arithmetic: `15:25`, `[1, 2]`."""
+    written = {value for content in contents[-NUM_LAST_STEPS:] for value in written_numbers(content)}
+    return all(token.value in written for token in numbers)
+
+
+def _content(*texts: str) -> set[str]:
+    return set().union(*(content_words(words_of(text)) for text in texts))
+
+
+def _number_support(numbers: Sequence[Token], readings: Sequence[StepReading]) -> Support:
+    last = readings[-NUM_LAST_STEPS:]
+    results = [claim.result for reading in last for claim in reading.claims if claim.result]
+    if all([token.value in results or _is_among(token, results) for token in numbers]):
+        return "follows"
+    in_last = [token.value for reading in last for token in reading.numbers]
+    if all(_is_among(token, in_last) for token in numbers):
+        return "mismatch" if results and _is_only_operand(numbers, last) else "stated"
+    if all(any(_same(token, n.value) for reading in readings for n in reading.numbers) for token in numbers):
+        return "mismatch" if last_result(readings) is not None else "stated"
+    return "unsupported"
+
+
+def _is_only_operand(numbers: Sequence[Token], readings: Sequence[StepReading]) -> bool:
+    """Whether the last steps calculate with the answer instead of arriving at it."""
+    for reading in readings:
+        operands = {token.start for claim in reading.claims for token in claim.operands}
+        free = [token.value for token in reading.numbers if token.start not in operands]
+        if any(_same(number, value) for number in numbers for value in free):
+            return False
+    return True
+
+
+def _is_among(token: Token, values: Sequence[Ratio]) -> bool:
+    return any(_same(token, value) for value in values)
+
+
+def _same(token: Token, value: Ratio) -> bool:
+    if agrees(value, token.value, token.decimals, is_rough=True):
+        return True
+    percent = (value[0] * 100, value[1])
+    return agrees(percent, token.value, token.decimals, is_rough=False) or reduced(
+        (token.value[0] * 100, token.value[1])
+    ) == reduced(value)
+
+
+def _text_support(final_answer: str, contents: Sequence[str]) -> Support:
+    answer = _squeezed(final_answer)
+    if answer in _VERDICTS or len(answer) <= 1:
+        return "undecidable"
+    texts = [_squeezed(content) for content in contents]
+    if any(answer in text for text in texts[-NUM_LAST_STEPS:]):
+        return "follows"
+    if any(answer in text for text in texts):
+        return "stated"
+    wanted = _content(final_answer)
+    shared = wanted & _content(*contents)
+    return "stated" if wanted and 2 * len(shared) >= len(wanted) else "unsupported"
+
+
+def _squeezed(text: str) -> str:
+    """Letters and digits only, so that `c, b, a` and `cba` are the same."""
+    return _NOT_ALPHANUMERIC.sub("", text.casefold())

@@ -1,0 +1,390 @@
+"""Arithmetic claims of a step: right, wrong or unreadable, over every sensible interpretation."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from tunix_rt.traces.linter.expressions import (
+    OPERATORS,
+    Equation,
+    Island,
+    PercentReading,
+    evaluate,
+    find_islands,
+    judge_unknowns,
+    read_equations,
+)
+from tunix_rt.traces.linter.rationals import Ratio, agrees, apply
+from tunix_rt.traces.linter.scanner import plain_text, tokenise
+from tunix_rt.traces.linter.vocabulary import APPROXIMATION_WORDS, Token, read_number
+
+_SCALES: dict[str, dict[str, int]] = {
+    "time": {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600,
+             "day": 86400, "week": 604800},
+    "calendar": {"month": 1, "year": 12},
+    "length": {"inch": 1, "inche": 1, "foot": 12, "feet": 12, "yard": 36, "mile": 63360},
+    "metric": {"mm": 1, "millimeter": 1, "cm": 10, "centimeter": 10, "meter": 1000, "m": 1000, "km": 10**6,
+               "kilometer": 10**6},
+    "mass": {"g": 1, "gram": 1, "kg": 1000, "kilogram": 1000},
+    "weight": {"oz": 1, "ounce": 1, "lb": 16, "pound": 16, "ton": 32000},
+    "volume": {"ml": 1, "milliliter": 1, "l": 1000, "liter": 1000},
+    "kitchen": {"cup": 1, "pint": 2, "quart": 4, "gallon": 16},
+    "money": {"cent": 1, "¢": 1, "dollar": 100, "$": 100},
+}  # fmt: skip
+_UNITS = {unit: (scale, size) for scale, units in _SCALES.items() for unit, size in units.items()}
+_UNIT_AFTER = re.compile(r"\s*([^\W\d_]+|¢)")
+
+
+def unit_of(token: Token, text: str) -> str:
+    """The currency sign before a number, or the word after it."""
+    before = text[max(token.start - 1, 0) : token.start]
+    if before in ("$", "¢"):
+        return before
+    match = _UNIT_AFTER.match(text, token.end)
+    return match[1].lower() if match else ""
+
+
+def unit_factor(unit: str, other: str) -> Ratio | None:
+    """How many of `other` one `unit` is, when both measure the same thing.
+
+    Example:
+        unit_factor("hours", "minutes") -> (60, 1)
+    """
+    known, wanted = _unit(unit), _unit(other)
+    if known is None or wanted is None or known[0] != wanted[0] or known == wanted:
+        return None
+    return known[1], wanted[1]
+
+
+def _unit(name: str) -> tuple[str, int] | None:
+    return _UNITS.get(name) or _UNITS.get(name.removesuffix("s"))
+
+
+def is_unit(name: str) -> bool:
+    """Whether a word is a unit that can be converted."""
+    return _unit(name) is not None
+
+
+def agrees_in_other_units(
+    lhs: Sequence[Token], rhs: Sequence[Token], stated: Ratio, decimals: int, text: str
+) -> bool:
+    """Whether the result is right once the numbers with a known unit are converted to the result's unit."""
+    wanted = unit_of(rhs[0], text)
+    if _unit(wanted) is None:
+        return False
+    factors = [unit_factor(unit_of(token, text), wanted) if token.kind == "n" else None for token in lhs]
+    exact = evaluate(lhs)
+    for factor in {factor for factor in factors if factor is not None}:
+        converted = apply("*", exact, factor) if exact else None
+        if converted and agrees(converted, stated, decimals, is_rough=False):
+            return True
+    converted_terms = [
+        token if factor is None else token._replace(value=apply("*", token.value, factor) or token.value)
+        for token, factor in zip(lhs, factors, strict=True)
+    ]
+    total = evaluate(converted_terms)
+    return total is not None and agrees(total, stated, decimals, is_rough=False)
+
+
+_ROUGH = re.compile("|".join(APPROXIMATION_WORDS) + r"|\br ?\d", re.IGNORECASE)
+_NEARBY = 80
+"""Characters around a result in which the text may say that it is approximate."""
+
+
+def is_right(lhs: list[Token], rhs: list[Token], exact: Ratio, text: str, equality: Token | None) -> bool:
+    """Whether the stated result `rhs` is right for the expression `lhs`, whose value is `exact`."""
+    value = rhs[0].value
+    if len(rhs) == 1 and exact[0] * value[1] == value[0] * exact[1] and not rhs[0].is_percent:
+        return True
+    is_rough = (equality is not None and equality.kind == "~") or _is_rough(text, rhs)
+    if any(_agrees_with(lhs, result, exact, text, is_rough) for result in _result_readings(rhs, text)):
+        return True
+    return len(lhs) == 1 and len(rhs) > 1 and lhs[0].decimals > 0 and _rounds_to(rhs, lhs[0])
+
+
+def _is_rough(text: str, rhs: list[Token]) -> bool:
+    """Whether the words around a result say that it is approximate."""
+    return _ROUGH.search(text, max(rhs[0].start - _NEARBY, 0), rhs[-1].end + _NEARBY) is not None
+
+
+def _agrees_with(lhs: list[Token], result: list[Token], exact: Ratio, text: str, is_rough: bool) -> bool:
+    stated = evaluate(result)
+    if stated is None:
+        return False
+    decimals = result[0].decimals if len(result) == 1 else 0
+    return (
+        agrees(exact, stated, decimals, is_rough=is_rough)
+        or _agrees_as_percentage(lhs, result, decimals, is_rough)
+        or agrees_in_other_units(lhs, result, stated, decimals, text)
+        or any(agrees(other, stated, decimals, is_rough=is_rough) for other in _other_readings(lhs))
+    )
+
+
+def _other_readings(lhs: list[Token]) -> Iterator[Ratio]:
+    """`60 / 3/4` divides by three quarters; `10% of the $4 + $5 = $9` adds before it takes a share."""
+    grouped = _with_tight_fractions(lhs)
+    shares = [i for i, token in enumerate(lhs) if token.name == "of"]
+    for tokens in (grouped if len(grouped) < len(lhs) else [], lhs[shares[0] + 1 :] if shares else []):
+        value = evaluate(tokens) if tokens else None
+        if value is not None:
+            yield value
+
+
+def _with_tight_fractions(tokens: list[Token]) -> list[Token]:
+    grouped: list[Token] = []
+    for token in tokens:
+        if len(grouped) > 1 and token.kind == "n" and grouped[-1].kind == "/" and grouped[-2].kind == "n":
+            top = grouped[-2]
+            if token.start == top.end + 1 and token.value[0]:
+                value = apply("/", top.value, token.value) or top.value
+                grouped[-2:] = [top._replace(end=token.end, value=value)]
+                continue
+        grouped.append(token)
+    return grouped
+
+
+def _rounds_to(expression: list[Token], number: Token) -> bool:
+    exact = evaluate(expression)
+    return exact is not None and agrees(exact, number.value, number.decimals, is_rough=False)
+
+
+def _result_readings(rhs: list[Token], text: str) -> Iterator[list[Token]]:
+    """`= 8 - 2` may state 6, or 8 and then go on; `2 * 10 = $20 million` counts in millions."""
+    yield rhs
+    if len(rhs) > 1:
+        yield rhs[:2] if rhs[0].kind == "-" else rhs[:1]
+        if len(rhs) > 3 and rhs[1].kind == "/":
+            yield rhs[:3]
+    elif rhs[0].name == "scaled":
+        value, decimals = read_number(text[rhs[0].start : rhs[0].end].split()[0])
+        yield [rhs[0]._replace(value=value, decimals=decimals)]
+
+
+def _agrees_as_percentage(lhs: list[Token], rhs: list[Token], decimals: int, is_rough: bool) -> bool:
+    if not any(token.is_percent for token in lhs) and not any(token.is_percent for token in rhs):
+        return False
+    readings: list[tuple[PercentReading, PercentReading]] = [
+        ("share", "share"), ("plain", "plain"), ("relative", "share"), ("share", "plain"),
+    ]  # fmt: skip
+    for left_reading, right_reading in readings:
+        exact, stated = evaluate(lhs, None, left_reading), evaluate(rhs, None, right_reading)
+        printed = decimals + 2 if right_reading == "share" and rhs[0].is_percent else decimals
+        if exact and stated and agrees(exact, stated, printed, is_rough=is_rough):
+            return True
+    return False
+
+
+Verdict = Literal["confirmed", "wrong", "unreadable"]
+
+
+class Claim(NamedTuple):
+    """`expression = result` as a text states it."""
+
+    verdict: Verdict
+    span: tuple[int, int]
+    """Where the stated result stands."""
+    operands: tuple[Token, ...]
+    result: Ratio | None
+    expected: Ratio | None
+
+
+_NUMBER = r"(\d{1,15}|\d{0,9}\.\d{1,9})"
+_ANNOTATION = re.compile(
+    rf"<<(?:{_NUMBER}([-+*/]){_NUMBER}={_NUMBER}>>|([^<>=]{{1,200}}(?:=[^<>=]{{1,200}})+)>>)"
+)
+"""`<<48/2=24>>` in four groups, or any other annotation in the fifth."""
+_UNIT_AFTER_CLAIM = re.compile(r"\s*[^\W\d_]")
+_COMPOUND = re.compile(r"\s?[^\W\d_]+,? (?:and )?\d")
+
+
+class StepReading(NamedTuple):
+    """What a text says in numbers."""
+
+    claims: tuple[Claim, ...]
+    numbers: tuple[Token, ...]
+    """Every number outside annotations, in order."""
+    equations: tuple[Equation, ...] = ()
+
+
+def read_step(text: str) -> StepReading:
+    """The arithmetic claims and the numbers of a text; claims in annotations come first.
+
+    Example:
+        "Half of 48 is 24, and 48 + 24 = 73" -> confirmed (24), wrong (73, expected 72)
+    """
+    annotated: list[Claim] = []
+    if "<<" in text:
+        annotated, text = _read_annotations(text)
+    text = plain_text(text)
+    tokens = tokenise(text)
+    islands = find_islands(tokens)
+    claims = _claims_between(islands, text)
+    if annotated:
+        said = {(claim.result, claim.verdict) for claim in claims}  # `48/2 = <<48/2=24>>24` makes one claim
+        claims = [claim for claim in annotated if (claim.result, claim.verdict) not in said] + claims
+    numbers = tuple([token for token in tokens if token.kind == "n" and token.name != "pi"])
+    has_unknowns = "v" in [token.kind for token in tokens]
+    return StepReading(tuple(claims), numbers, tuple(read_equations(islands)) if has_unknowns else ())
+
+
+def _read_annotations(text: str) -> tuple[list[Claim], str]:
+    """The claims in `<<48/2=24>>` annotations, and the text with spaces in their place."""
+    claims: list[Claim] = []
+    parts: list[str] = []
+    position = 0
+    for match in _ANNOTATION.finditer(text):
+        start, end = match.span()
+        parts += text[position:start], " " * (end - start)
+        position = end
+        simple = _simple_annotation(match, end - 2)
+        if simple is not None:
+            claims.append(simple)
+            continue
+        inner, offset = text[start + 2 : end - 2], start + 2
+        for claim in _claims_between(find_islands(tokenise(inner)), inner):
+            span = claim.span[0] + offset, claim.span[1] + offset
+            claims.append(claim._replace(span=span, operands=()))
+    return claims, "".join(parts) + text[position:]
+
+
+def _simple_annotation(match: re.Match[str], end: int) -> Claim | None:
+    """The claim of a right `<<a+b=c>>`, which most annotations are; None when it needs a closer look."""
+    left, operator, right, stated, _ = match.groups()
+    if stated is None:
+        return None
+    result = read_number(stated)[0]
+    exact = apply(operator, read_number(left)[0], read_number(right)[0])
+    if exact is None or exact[0] * result[1] != result[0] * exact[1]:
+        return None
+    return Claim("confirmed", (end - len(stated), end), (), result, exact)
+
+
+def _claims_between(islands: list[Island], text: str) -> list[Claim]:
+    claims = []
+    for left, right in pairwise(islands):
+        if right.equality is not None:
+            claim = _judge(left, right, text)
+            if claim is not None:
+                claims.append(claim)
+    return claims
+
+
+def _judge(left: Island, right: Island, text: str) -> Claim | None:
+    lhs, rhs = left.tokens, right.tokens
+    if len(rhs) > 1:
+        rhs = _balanced_prefix(rhs)
+    if not rhs or not _is_linked(left, right, rhs):
+        return None
+    if len(lhs) == 3 and len(rhs) == 1:
+        simple = _simple_claim(lhs[0], lhs[1], lhs[2], rhs[0])
+        if simple is not None and not _is_bare(left, text):
+            return simple
+    if "v" in [token.kind for token in lhs] or "v" in [token.kind for token in rhs]:
+        held = judge_unknowns(lhs, rhs)
+        return None if held == "sometimes" else _claim("confirmed" if held == "always" else "wrong", lhs, rhs)
+    is_bare = _is_bare(left, text)
+    if is_bare and not _is_comparable(left, right, text):
+        return None
+    exact, lhs = _value_of_suffix(lhs)
+    if exact is None or _starts_with_operator(lhs):
+        return _claim("unreadable", lhs, rhs)
+    if is_right(lhs, rhs, exact, text, right.equality):
+        return None if is_bare else _claim("confirmed", lhs, rhs, exact)
+    is_ambiguous = left.is_garbled or _is_compound(rhs, text)
+    return _claim("unreadable" if is_ambiguous else "wrong", lhs, rhs, exact)
+
+
+def _simple_claim(left: Token, operator: Token, right: Token, result: Token) -> Claim | None:
+    """The claim of a right `a + b = c`, which most claims are; None when it needs a closer look."""
+    if left.kind != "n" or right.kind != "n" or result.kind != "n" or operator.kind not in OPERATORS:
+        return None
+    if left.is_percent or right.is_percent or result.is_percent:
+        return None
+    value = result.value
+    exact = apply(operator.kind, left.value, right.value)
+    if exact is None or exact[0] * value[1] != value[0] * exact[1]:
+        return None
+    return Claim("confirmed", (result.start, result.end), (left, right), value, exact)
+
+
+def _is_compound(rhs: list[Token], text: str) -> bool:
+    """`90 minutes = 1 hour 30 minutes`: the result goes on in a smaller unit."""
+    return is_unit(unit_of(rhs[0], text)) and _COMPOUND.match(text, rhs[0].end) is not None
+
+
+def _is_linked(left: Island, right: Island, rhs: list[Token]) -> bool:
+    if right.equality is not None and right.equality.kind == "i":
+        return _is_tight(left, right)
+    return len(rhs) == 1 or right.words_before_equality <= 1 or _kinds(rhs) in ("-n", "n/n", "-n/n")
+
+
+def _kinds(tokens: list[Token]) -> str:
+    return "".join(token.kind for token in tokens)
+
+
+def _starts_with_operator(tokens: list[Token]) -> bool:
+    """`- 2 hours` after something that was not read; a sign touches its number: `-2`."""
+    return tokens[0].kind in OPERATORS and (tokens[0].kind in "*/^" or tokens[1].start > tokens[0].end)
+
+
+def _claim(verdict: Verdict, lhs: list[Token], rhs: list[Token], expected: Ratio | None = None) -> Claim:
+    operands = tuple([token for token in lhs if token.kind == "n"])
+    return Claim(verdict, (rhs[0].start, rhs[-1].end), operands, evaluate(rhs), expected)
+
+
+def _balanced_prefix(tokens: list[Token]) -> list[Token]:
+    """The tokens up to the first closing bracket that closes nothing, without a dangling operator."""
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.kind == "(") - (token.kind == ")")
+        if depth < 0:
+            tokens = tokens[:index]
+            break
+    while tokens and tokens[-1].kind in "+-*/^(":
+        tokens = tokens[:-1]
+    return tokens
+
+
+def _value_of_suffix(tokens: list[Token]) -> tuple[Ratio | None, list[Token]]:
+    """The value of the longest readable end of an expression: `(3 + 4` is 3 + 4."""
+    if tokens[0].kind != "(":
+        return evaluate(tokens), tokens
+    num_brackets = next((i for i, token in enumerate(tokens) if token.kind != "("), 0)
+    for start in range(num_brackets + 1):
+        value = evaluate(tokens[start:])
+        if value is not None:
+            return value, tokens[start:]
+    return None, tokens
+
+
+def _is_tight(left: Island, right: Island) -> bool:
+    """Whether "is" clearly links a calculation and its result: `half of 48 is 24`, not `2 of them are 24`."""
+    has_operator = len(left.tokens) > 2
+    states_number = len(right.tokens) == 1 and right.tokens[0].gap <= 1
+    return has_operator and states_number and right.words_before_equality <= 3
+
+
+def _is_bare(left: Island, text: str) -> bool:
+    """Whether the left side is one quantity (`5 feet`, `1/4 of the cake`) rather than a calculation."""
+    tokens = left.tokens
+    if len(tokens) == 1:
+        return tokens[0].kind == "n"
+    if len(tokens) != 3 or tokens[1].kind != "/" or tokens[2].start - tokens[0].end != 1:
+        return False
+    is_proper = tokens[0].value < tokens[2].value
+    return is_proper and _UNIT_AFTER_CLAIM.match(text, tokens[-1].end) is not None
+
+
+def _is_comparable(left: Island, right: Island, text: str) -> bool:
+    """Whether `5 feet = 60 inches` can be compared: same unit, known units, or no unit at all."""
+    if (
+        (left.equality is None and left.follows_word)
+        or right.tokens[0].gap
+        or right.words_before_equality > 1
+    ):
+        return False  # "Day 1 = 5 miles" names a thing, it does not compare
+    unit, other = unit_of(left.tokens[-1], text), unit_of(right.tokens[0], text)
+    if unit == other or (left.equality is not None and not (unit and other)):
+        return len(left.tokens) == 1
+    return unit_factor(unit, other) is not None

@@ -1,0 +1,339 @@
+"""Expression spans, their exact values, equations in unknowns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from tunix_rt.traces.linter.rationals import Ratio, agrees, apply, reduced
+from tunix_rt.traces.linter.vocabulary import BREAK, Token
+
+PercentReading = Literal["share", "plain", "relative"]
+"""How `20%` is read: 0.2, or 20 (percentages calculated with percentages), or of what stands before it."""
+
+OPERATORS = "+-*/^"
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "^": 4}
+MAX_TOKENS = 400
+
+
+def evaluate(
+    tokens: Sequence[Token], unknowns: Mapping[str, Ratio] | None = None, percent: PercentReading = "share"
+) -> Ratio | None:
+    """The value of a whole expression, or None when it is not one.
+
+    Example:
+        tokenise("2 * (3 + 4)") -> (14, 1)
+    """
+    if len(tokens) == 1 and tokens[0].kind == "n" and not tokens[0].is_percent:
+        return tokens[0].value
+    if len(tokens) > MAX_TOKENS:
+        return None
+    return _Evaluation(unknowns or {}, percent).run(tokens)
+
+
+class _Evaluation:
+    """Dijkstra's two stacks: no recursion, so that nesting costs memory and never the process."""
+
+    def __init__(self, unknowns: Mapping[str, Ratio], percent: PercentReading) -> None:
+        self.unknowns = unknowns
+        self.percent = percent
+        self.values: list[Ratio | None] = []
+        self.operators: list[str] = []
+
+    def run(self, tokens: Sequence[Token]) -> Ratio | None:
+        expects_operand = True
+        for token in tokens:
+            kind = token.kind
+            if kind == "n" or kind == "v":
+                if not expects_operand:
+                    self._push_operator("*")
+                self.values.append(self._operand(token))
+                expects_operand = False
+            elif kind == "(":
+                if not expects_operand:
+                    self._push_operator("*")
+                self.operators.append("(")
+                expects_operand = True
+            elif kind == ")":
+                if expects_operand or not self._close_bracket():
+                    return None
+            elif expects_operand:
+                if kind not in "+-":
+                    return None
+                if kind == "-":
+                    self.operators.append("negate")
+            else:
+                self._push_operator(kind)
+                expects_operand = True
+        return None if expects_operand else self._result()
+
+    def _operand(self, token: Token) -> Ratio | None:
+        if token.kind == "v":
+            return self.unknowns.get(token.name)
+        if not token.is_percent or self.percent == "plain":
+            return token.value
+        share = (token.value[0], token.value[1] * 100)
+        if self.percent == "relative" and self.operators and self.operators[-1] in "+-" and self.values[-1]:
+            return apply("*", self.values[-1], share)
+        return share
+
+    def _push_operator(self, operator: str) -> None:
+        while self.operators and self.operators[-1] != "(":
+            top = self.operators[-1]
+            if _PRECEDENCE[top] < _PRECEDENCE[operator] or (top == operator == "^"):
+                break
+            self._reduce()
+        self.operators.append(operator)
+
+    def _reduce(self) -> None:
+        operator = self.operators.pop()
+        right = self.values.pop()
+        if operator == "negate":
+            self.values.append(None if right is None else (-right[0], right[1]))
+            return
+        left = self.values.pop()
+        self.values.append(None if left is None or right is None else apply(operator, left, right))
+
+    def _close_bracket(self) -> bool:
+        while self.operators and self.operators[-1] != "(":
+            self._reduce()
+        if not self.operators:
+            return False
+        self.operators.pop()
+        return True
+
+    def _result(self) -> Ratio | None:
+        while self.operators:
+            if self.operators[-1] == "(":
+                return None
+            self._reduce()
+        return self.values[-1]
+
+
+MAX_UNIT_WORDS = 8
+"""`12 large plastic skulls + 4`: words that may follow a number before its operator."""
+MAX_LEAD_WORDS = 3
+"""`+ another 5`: words that may stand between an operator and its number."""
+MAX_RESULT_WORDS = 8
+EQUALITIES = "=~i"
+
+
+@dataclass(slots=True)
+class Island:
+    """An expression, and the equality that stands before it (None when nothing joins it to the left)."""
+
+    tokens: list[Token]
+    equality: Token | None = None
+    words_before_equality: int = 0
+    follows_word: bool = False
+    is_garbled: bool = False
+    """Another expression stands right before it with nothing between: `100 -6 60 = 40`."""
+
+
+def find_islands(tokens: list[Token]) -> list[Island]:
+    """The expressions of a text; an island with an `equality` continues the one before it.
+
+    Example:
+        "3 + 4 = 7 cats, 2 dogs" -> [3 + 4], [= 7], [2]
+    """
+    islands: list[Island] = []
+    current = Island([])
+    for index, token in enumerate(tokens):
+        kind = token.kind
+        if kind in EQUALITIES:
+            current = _close_at_equality(islands, current, token)
+            continue
+        if token.name == "word" and _is_passing_word(current, tokens, index):
+            continue
+        members = current.tokens
+        if not members:
+            if current.equality is not None and token.gap > MAX_LEAD_WORDS and kind not in "+-*/^":
+                current = Island([])  # the equality is too far away
+            _begin(current, token)
+        elif _joins(members[-1], token):
+            if kind in "+-*/^)" and members[-1].kind in "+-*/^(" and token.gap % BREAK:
+                members.append(_unknown(token))  # "5 + apples + 3"
+            members.append(token)
+        else:
+            islands.append(current)
+            current = Island([], is_garbled=token.gap == 0 and members[-1].name != "word")
+            _begin(current, token)
+    if current.tokens:
+        islands.append(current)
+    return islands
+
+
+def _is_passing_word(island: Island, tokens: list[Token], index: int) -> bool:
+    """`55 members in the two groups = …`: a number word in running text is no operand."""
+    if not island.tokens or island.tokens[-1].kind != "n" or not 0 < tokens[index].gap < BREAK:
+        return False
+    return index + 1 < len(tokens) and tokens[index + 1].kind not in "+-*/^"
+
+
+def _close_at_equality(islands: list[Island], current: Island, equality: Token) -> Island:
+    if not current.tokens and current.equality is not None and equality.gap <= 1:
+        current.equality = equality  # "is equal to", "= ≈"
+        return current
+    if current.tokens and current.tokens[-1].kind in "+-*/^" and equality.gap < BREAK:
+        current.tokens.append(_unknown(equality))  # "5 + apples = 12"
+    if not current.tokens:
+        return Island([])
+    islands.append(current)
+    gap = equality.gap
+    return Island([]) if gap > MAX_RESULT_WORDS else Island([], equality, gap)
+
+
+def _unknown(token: Token) -> Token:
+    return Token("v", token.start, token.start, 0, name="word")
+
+
+def _begin(island: Island, token: Token) -> None:
+    island.follows_word = token.gap % BREAK > 0
+    if island.follows_word and token.kind in "+-*/^)":
+        island.tokens.append(_unknown(token))  # "cost of apples + 5"
+    island.tokens.append(token)
+
+
+def _joins(last: Token, token: Token) -> bool:
+    kind, gap = token.kind, token.gap
+    if last.kind in "nv)":
+        if kind in "+-*/^)":
+            return gap <= MAX_UNIT_WORDS
+        return kind in "v(" and gap == 0 and token.start == last.end
+    if kind in "n(":
+        return gap <= (1 if last.name == "of" else MAX_LEAD_WORDS)
+    return gap == 0 or (kind in "+-*/^v)" and gap < BREAK)
+
+
+_PROBES: tuple[Ratio, Ratio, Ratio] = ((0, 1), (1, 1), (10007, 1))
+_SMALL: Ratio = (13, 1)
+_CONVERSIONS = frozenset({3, 7, 12, 16, 24, 36, 60, 100, 1000, 3600})
+"""How many of a unit make the next one: days of a week, inches of a foot, cents of a dollar."""
+
+
+class Equation(NamedTuple):
+    """`8x = 32` says that x is 4."""
+
+    unknown: str
+    root: Ratio
+    decimals: int
+    """How many decimals the root was written with, when it was written out (`x = 3.33`)."""
+    span: tuple[int, int]
+
+
+def read_equations(islands: Sequence[Island]) -> Iterator[Equation]:
+    """The linear equations in one unknown letter, with their solutions.
+
+    Example:
+        "2x + 3 = 11, so x = 4" -> x is 4, x is 4
+    """
+    for left, right in pairwise(islands):
+        name = _only_unknown(left, right) if _is_stated(left, right) else ""
+        root = _root(left.tokens, right.tokens, name) if name else None
+        # A root of 0 comes from "C is equal to 2C + C", which defines something and solves nothing.
+        if root is not None and root[0] != 0:
+            decimals = right.tokens[0].decimals if len(right.tokens) == 1 else 0
+            yield Equation(name, reduced(root), decimals, (left.tokens[0].start, right.tokens[-1].end))
+
+
+def _only_unknown(left: Island, right: Island) -> str:
+    """The one letter that stands for a number; empty when there is none or more than one."""
+    names = {token.name for token in (*left.tokens, *right.tokens) if token.kind == "v"}
+    name = names.pop() if len(names) == 1 else ""
+    return name if len(name) == 1 else ""
+
+
+def _is_stated(left: Island, right: Island) -> bool:
+    """Whether an equals sign links both sides; `300 miles = x` and `section 2 = x + 200` name things."""
+    if right.equality is None or right.equality.kind != "=" or left.is_garbled:
+        return False
+    is_bare = len(left.tokens) == 1 and left.tokens[0].kind == "n"
+    names_thing = right.words_before_equality > 0 or (left.follows_word and left.tokens[0].value < _SMALL)
+    return not (is_bare and names_thing)
+
+
+def _root(lhs: Sequence[Token], rhs: Sequence[Token], name: str) -> Ratio | None:
+    """Where the difference of two linear sides is zero; None when they are not linear or never meet."""
+    differences = [_difference_at(probe, lhs, rhs, name) for probe in _PROBES]
+    at_zero, at_one, far = differences
+    if at_zero is None or at_one is None or far is None:
+        return None
+    slope = apply("-", at_one, at_zero)
+    predicted = slope and apply("+", at_zero, (slope[0] * _PROBES[2][0], slope[1]))
+    if not slope or slope[0] == 0 or not predicted or reduced(predicted) != reduced(far):
+        return None
+    return apply("/", (-at_zero[0], at_zero[1]), slope)
+
+
+def _difference_at(probe: Ratio, lhs: Sequence[Token], rhs: Sequence[Token], name: str) -> Ratio | None:
+    left, right = evaluate(lhs, {name: probe}), evaluate(rhs, {name: probe})
+    return None if left is None or right is None else apply("-", left, right)
+
+
+def contradicts(equation: Equation, earlier: Equation) -> bool:
+    """Whether two equations say that the same unknown is two different numbers."""
+    if agrees(earlier.root, equation.root, equation.decimals, is_rough=False):
+        return False
+    if agrees(equation.root, earlier.root, earlier.decimals, is_rough=False):
+        return False
+    ratio = apply("/", equation.root, earlier.root)
+    return ratio is None or not _is_conversion(reduced(ratio))
+
+
+def _is_conversion(ratio: Ratio) -> bool:
+    """`3x = 1 hour` and `3x = 60 minutes` agree."""
+    return (ratio[1] == 1 and ratio[0] in _CONVERSIONS) or (ratio[0] == 1 and ratio[1] in _CONVERSIONS)
+
+
+# Two points at which no equation of a school problem happens to hold: an identity holds at both.
+_UNKNOWN_PROBES: tuple[Ratio, Ratio] = ((10007, 13), (99991, 17))
+
+
+def judge_unknowns(lhs: Sequence[Token], rhs: Sequence[Token]) -> Literal["always", "never", "sometimes"]:
+    """Whether an equality holds for every value of its unknowns, for none, or for some.
+
+    Example:
+        P + 6 + 3 = P + 9 -> always; P + 6 + 3 = P + 8 -> never; P + 6 = 10 -> sometimes
+    """
+    left_names, right_names = _names(lhs), _names(rhs)
+    values = [_values_at(probe, lhs, rhs, left_names | right_names) for probe in _UNKNOWN_PROBES]
+    if values[0] is None or values[1] is None:
+        return "sometimes"
+    first, second = (apply("-", *sides) for sides in (values[0], values[1]))
+    if first is None or second is None:
+        return "sometimes"
+    if reduced(first) == reduced(second):
+        return _of_constant_difference(first, left_names, right_names)
+    is_about_one = len(left_names) == 1 and left_names == right_names
+    # "3 * 40A = 210A": both sides are so many times the same unknown, or the same unit.
+    return "never" if is_about_one and _are_multiples(values[0], values[1]) else "sometimes"
+
+
+def _names(tokens: Sequence[Token]) -> frozenset[str]:
+    return frozenset(token.name for token in tokens if token.kind == "v")
+
+
+def _values_at(
+    probe: Ratio, lhs: Sequence[Token], rhs: Sequence[Token], names: frozenset[str]
+) -> tuple[Ratio, Ratio] | None:
+    unknowns = {name: (probe[0] + 7 * index, probe[1]) for index, name in enumerate(sorted(names))}
+    left, right = evaluate(lhs, unknowns), evaluate(rhs, unknowns)
+    return None if left is None or right is None else (left, right)
+
+
+def _of_constant_difference(
+    difference: Ratio, left_names: frozenset[str], right_names: frozenset[str]
+) -> Literal["always", "never", "sometimes"]:
+    if difference[0] == 0:
+        return "always"
+    return "never" if left_names and right_names else "sometimes"
+
+
+def _are_multiples(first: tuple[Ratio, Ratio], second: tuple[Ratio, Ratio]) -> bool:
+    """Whether both sides grow in proportion to the unknown."""
+    growth = apply("/", _UNKNOWN_PROBES[1], _UNKNOWN_PROBES[0])
+    for before, after in zip(first, second, strict=True):
+        ratio = apply("/", after, before)
+        if growth is None or ratio is None or reduced(ratio) != reduced(growth):
+            return False
+    return True

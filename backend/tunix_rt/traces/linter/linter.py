@@ -1,0 +1,392 @@
+"""lint_trace: all checks and the score."""
+
+import re
+from collections.abc import Sequence
+from math import prod
+
+from tunix_rt.traces.linter.answers import (
+    ContentWords,
+    KnownNumbers,
+    Support,
+    answer_support,
+    is_gibberish,
+    last_result,
+    unexplained_numbers,
+    words_of,
+)
+from tunix_rt.traces.linter.claims import Claim, StepReading, read_step
+from tunix_rt.traces.linter.expressions import Equation, contradicts
+from tunix_rt.traces.linter.findings import CODES, LINTER_VERSION, CodeInfo, Finding, LintReport
+from tunix_rt.traces.linter.rationals import as_text, reduced
+from tunix_rt.traces.types import Trace, TraceStep
+
+_UNSAFE = re.compile(
+    r"<(?![<\d(])"  # not the start of `<<48/2=24>>`
+    r"(?:/?\s*(?:reasoning|answer|think|thinking|final_answer)\s*/?>"
+    r"|\|[^|<>\s]{1,40}\|>|(?:start|end)_of_turn>|/?s>|(?:bos|eos|pad|unk)>)",
+    re.IGNORECASE,
+)
+_LEAK = re.compile(
+    r"(?:\b(?:answer|solution)\s*(?:is|was|=|:)\s*|####\s*|\\boxed\{\s*|<answer>\s*)[$€£]?\s*", re.IGNORECASE
+)
+_LEAK_MARKS = ("answer", "solution", "####", "boxed")
+
+
+def unsafe_tags(text: str) -> list[tuple[int, int]]:
+    """Where the text has tags of the reasoning markup or of chat templates."""
+    return [match.span() for match in _UNSAFE.finditer(text)] if "<" in text else []
+
+
+def leaked_answer(prompt: str, final_answer: str) -> tuple[int, int] | None:
+    """Where the prompt says what the answer is; None when it does not.
+
+    Example:
+        prompt "… The answer is 72.", answer "72" -> the span of "72"
+    """
+    lowered = prompt.lower()
+    if not any([mark in lowered for mark in _LEAK_MARKS]) or len(lowered) != len(prompt):
+        return None
+    answer = final_answer.strip().lower()
+    for match in _LEAK.finditer(prompt):
+        end = match.end() + len(answer)
+        if lowered.startswith(answer, match.end()) and not lowered[end : end + 1].isalnum():
+            return match.end(), end
+    return None
+
+
+_NOT_WORD = re.compile(r"[\W_]+")
+_NUMBERING = re.compile(r"^\s*(?:step\s*)?\d{1,3}\s*[.):-]\s+", re.IGNORECASE)
+_PLACEHOLDERS = frozenset(
+    """na tbd todo none null reasoning thinking step solution answer placeholder ok done etc content
+    text""".split()
+)
+_LABEL = re.compile(r"^(?:step|part)\d*$")
+_OPEN_ENDS = frozenset("-+/×÷=([{,:;^\\&")
+_OPEN_WORDS = frozenset(
+    "and or the of is are was so because then to an with by plus minus times equals".split()
+)
+_VERIFIES = re.compile(
+    r"^\W*(?:(?:step \d+|now|finally|next|then|so|we|i|let us|let me|let's|to|can|just|quickly)\W+)*"
+    r"(?:(?:re-?|double[- ]?|sanity[- ])?check(?:ed|ing)?\b(?! out| in\b)|verif(?:y|ied|ying|ication)|"
+    r"confirm(?:ed|ing)?\b)",
+    re.IGNORECASE,
+)
+_VERIFICATION_TYPES = frozenset({"verification", "verify", "check"})
+_EMPTY_PHRASES = frozenset(
+    """verified verify verifying verification check checked checking double doublecheck recheck confirm
+    confirmed confirming correct right good fine valid true yes ok okay matches match the this that is are was
+    it looks look seems answer result solution final step steps all everything my our your we i have has been
+    and so therefore calculation calculations calculated computation reasoning above again carefully done
+    complete passed sound logic consistent indeed sure certain to be as expected work works value number
+    problem sanity now finally let us me s can by of in with for a an no errors error mistakes mistake
+    found""".split()
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_MIN_NEW_WORDS = 3
+_MAX_LABEL_CHARS = 24
+_MAX_WORD_CHARS = 20
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
+
+def is_empty(step: TraceStep) -> bool:
+    """Whether a step has no content: punctuation, `N/A`, `Step 1:`."""
+    content = step.content.strip()
+    if len(content) > _MAX_LABEL_CHARS:
+        return _LETTER_OR_DIGIT.search(content) is None
+    text = _NOT_WORD.sub("", content).casefold()
+    return not text or text in _PLACEHOLDERS or _LABEL.match(text) is not None
+
+
+def repetition_key(text: str) -> str:
+    """What two steps have in common when one only repeats the other: the text without numbering and case."""
+    if text[0] in "0123456789" or text[:4].lower() == "step":
+        text = _NUMBERING.sub("", text)
+    if text.isprintable() and "  " not in text:  # then there are only single spaces
+        return text.casefold().strip(" ").rstrip(".!")
+    return " ".join(text.casefold().split()).rstrip(".!")
+
+
+def cut_off_span(text: str) -> tuple[int, int] | None:
+    """Where a text stops in the middle of a sentence or a formula; None when it does not."""
+    end = len(text.rstrip())
+    last_word = text[max(end - _MAX_WORD_CHARS, 0) : end].split()[-1]
+    is_open = (
+        last_word[-1] in _OPEN_ENDS
+        or last_word == "*"
+        or last_word.lower() in _OPEN_WORDS
+        or (last_word.endswith(("...", "…")) and not last_word[0].isdigit())
+        or text.rfind("<<") > text.rfind(">>")
+    )
+    return (end - len(last_word), end) if is_open else None
+
+
+def says_it_verifies(step: TraceStep) -> bool:
+    """Whether a step presents itself as a check of what came before."""
+    if step.type.lower() in _VERIFICATION_TYPES:
+        return True
+    lowered = step.content.lower()
+    if lowered.isascii() and "check" not in lowered and "verif" not in lowered and "confirm" not in lowered:
+        return False  # most steps; the search below is slow
+    return _VERIFIES.match(step.content) is not None
+
+
+def verifies_nothing(step: TraceStep, reading: StepReading, made: set[tuple[object, ...]]) -> bool:
+    """Whether a step brings no check of its own; `made` holds the keys of the claims of earlier steps.
+
+    A check is a calculation that no earlier step has made, or a few words that say what was compared.
+    """
+    if reading.claims:
+        return all(claim_key(claim) in made for claim in reading.claims)
+    words = [word for word in _WORD.findall(step.content.lower()) if word not in _EMPTY_PHRASES]
+    return len(set(words)) < _MIN_NEW_WORDS
+
+
+def claim_key(claim: Claim) -> tuple[object, ...]:
+    """The same calculation has the same key, whatever the order of its operands."""
+    operands = sorted(token.value for token in claim.operands)
+    return (*operands, None if claim.result is None else reduced(claim.result))
+
+
+UNCHECKABLE_ARITHMETIC = 0.7
+"""A trace without a single readable claim may be right, but nothing in it was confirmed."""
+SUPPORT_FACTORS: dict[Support, float] = {
+    "follows": 1.0,
+    "stated": 0.9,
+    "undecidable": 0.8,
+    "mismatch": 0.4,
+    "unsupported": 0.25,
+}
+SIZE_PER_LINK = 12
+"""For so many words and numbers, a step should share one with the prompt or what follows from it."""
+MAX_SIZE_WITHOUT_LINK = 25
+UNLINKED_BUT_ANSWERED = 0.3
+
+
+def arithmetic_factor(num_confirmed: int, num_wrong: int) -> float:
+    """Each wrong claim halves it; right claims cannot make up for a wrong one."""
+    if num_wrong:
+        return 0.5**num_wrong
+    return 1.0 if num_confirmed else UNCHECKABLE_ARITHMETIC
+
+
+def link_strength(num_shared: int, size: int) -> float:
+    """How well a step of `size` words and numbers is tied to the problem; long steps need more ties."""
+    return min(1.0, num_shared / max(1.0, size / SIZE_PER_LINK))
+
+
+def grounding_factor(
+    strengths: Sequence[float], size_per_step: float, support: Support, num_nowhere: int
+) -> float:
+    """The mean link of the steps, lowered by numbers from nowhere.
+
+    Short steps that share no word with the prompt (`o, l, l, e, h`) keep a little when the answer is in them.
+    """
+    mean = sum(strengths) / len(strengths)
+    if support in ("follows", "stated") and size_per_step <= MAX_SIZE_WITHOUT_LINK:
+        mean = max(mean, UNLINKED_BUT_ANSWERED)
+    return mean * max(0.5, 0.9**num_nowhere)
+
+
+def substance_factor(num_steps: int, num_hollow: int, *, is_truncated: bool) -> float:
+    """The share of steps that say something."""
+    return (num_steps - num_hollow) / num_steps * (0.8 if is_truncated else 1.0)
+
+
+def safety_factor(*, has_unsafe_markup: bool, leaks_answer: bool) -> float:
+    """Text that training could not use as it is."""
+    return (0.5 if has_unsafe_markup else 1.0) * (0.5 if leaks_answer else 1.0)
+
+
+MAX_CHARS_READ = 200_000
+"""Steps beyond this many characters of a trace are not read; a finding says so."""
+MAX_FOUND_CHARS = 200
+_HOLLOW = frozenset({"reasoning-empty", "reasoning-gibberish", "step-repeated", "verification-empty"})
+
+
+def lint_trace(trace: Trace) -> LintReport:
+    """The defects of a trace, and its score.
+
+    Example:
+        a step "48 / 2 = 25" -> arithmetic-wrong at that step, found "25", expected "24"
+    """
+    lint = _Lint(trace)
+    for step in trace.steps:
+        lint.check_step(step)
+    lint.check_whole()
+    components = {name: round(factor, 4) for name, factor in lint.components().items()}
+    return LintReport(
+        score=round(100 * prod(components.values()), 2), components=components, findings=tuple(lint.findings)
+    )
+
+
+class _Lint:
+    """What is known after the steps that were read so far."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.findings: list[Finding] = []
+        self.readings: list[StepReading] = []
+        self.claims: list[Claim] = []
+        self.strengths: list[float] = []
+        self.keys: set[str] = set()
+        self.equations: dict[str, Equation] = {}
+        """The first equation for each unknown: later ones must agree with it."""
+        self.made: set[tuple[object, ...]] = set()
+        self.num_keyed = 0
+        self.num_chars = 0
+        self.size = 0
+        """Words and numbers read so far."""
+        self.support: Support = "undecidable"
+        prompt_words = words_of(trace.prompt)
+        self.known = KnownNumbers(trace.prompt, prompt_words)
+        self.anchors = set(self.known.values)
+        self.words = ContentWords(prompt_words, words_of(trace.final_answer))
+
+    def add(
+        self, code: str, step: TraceStep | None, text: str, span: tuple[int, int], expected: str | None
+    ) -> None:
+        found = text[span[0] : span[1]][:MAX_FOUND_CHARS]
+        self.findings.append(
+            Finding(
+                code=code, step=None if step is None else step.i, span=span, found=found, expected=expected
+            )
+        )
+
+    def check_step(self, step: TraceStep) -> None:
+        text = step.content
+        self._check_markup(step, text)
+        self._check_repetition(step)
+        self.num_chars += len(text)
+        if self.num_chars > MAX_CHARS_READ:
+            self.add("too-long-to-check", step, text, (0, len(text)), None)
+            return
+        reading = read_step(text)
+        self._check_arithmetic(step, reading)
+        words = words_of(text)
+        self._check_substance(step, reading, words)
+        self._check_grounding(step, reading, words)
+        self.readings.append(reading)
+        self.claims.extend(reading.claims)
+
+    def _check_markup(self, step: TraceStep | None, text: str) -> None:
+        for span in unsafe_tags(text):
+            self.add("markup-unsafe", step, text, span, None)
+
+    def _check_repetition(self, step: TraceStep) -> None:
+        key = repetition_key(step.content)
+        if key in self.keys:
+            self.add("step-repeated", step, step.content, (0, len(step.content)), None)
+        self.keys.add(key)
+
+    def _check_arithmetic(self, step: TraceStep, reading: StepReading) -> None:
+        text = step.content
+        for claim in reading.claims:
+            if claim.verdict == "wrong":
+                self.add("arithmetic-wrong", step, text, claim.span, _expected_text(claim, text))
+        for equation in reading.equations:
+            earlier = self.equations.setdefault(equation.unknown, equation)
+            if contradicts(equation, earlier):
+                expected = f"{equation.unknown} = {as_text(earlier.root)}"
+                self.add("arithmetic-wrong", step, text, equation.span, expected)
+
+    def _check_substance(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
+        whole = (0, len(step.content))
+        if is_empty(step):
+            self.add("reasoning-empty", step, step.content, whole, None)
+        elif is_gibberish(step.content, words):
+            self.add("reasoning-gibberish", step, step.content, whole, None)
+        elif says_it_verifies(step) and verifies_nothing(step, reading, self._claims_made()):
+            self.add("verification-empty", step, step.content, whole, None)
+
+    def _claims_made(self) -> set[tuple[object, ...]]:
+        """The keys of all claims so far; computed only for traces that have a verification step."""
+        self.made.update(map(claim_key, self.claims[self.num_keyed :]))
+        self.num_keyed = len(self.claims)
+        return self.made
+
+    def _check_grounding(self, step: TraceStep, reading: StepReading, words: list[str]) -> None:
+        unexplained = unexplained_numbers(reading, self.known)
+        for token in unexplained:
+            self.add("number-from-nowhere", step, step.content, (token.start, token.end), None)
+        num_numbers = len(reading.numbers)
+        results = [
+            reduced(claim.result) for claim in reading.claims if claim.verdict == "confirmed" and claim.result
+        ]
+        if results:
+            num_linked = num_numbers - len(unexplained)
+            self.anchors.update(results)
+        else:
+            num_linked = sum([token.value in self.anchors for token in reading.numbers])
+        size = len(words) + num_numbers
+        strength = link_strength(num_linked, size)
+        if strength < 1:
+            strength = link_strength(num_linked + self.words.num_shared(words), size)
+        if strength >= 1:
+            self.words.add(words)
+        self.strengths.append(strength)
+        self.size += size
+
+    def check_whole(self) -> None:
+        trace = self.trace
+        last = trace.steps[-1]
+        cut_off = cut_off_span(last.content)
+        if cut_off is not None:
+            self.add("reasoning-truncated", last, last.content, cut_off, None)
+        leak = leaked_answer(trace.prompt, trace.final_answer)
+        if leak is not None:
+            self.add("answer-in-prompt", None, trace.prompt, leak, None)
+        self._check_markup(None, trace.final_answer)
+        self._check_answer()
+
+    def _check_answer(self) -> None:
+        answer = self.trace.final_answer
+        if len(self.readings) < len(self.trace.steps):
+            return
+        self.support = answer_support(answer, [step.content for step in self.trace.steps], self.readings)
+        if self.support in ("mismatch", "unsupported"):
+            result = last_result(self.readings)
+            expected = None if result is None else as_text(result)
+            self.add(f"answer-{self.support}", None, answer, (0, len(answer)), expected)
+
+    def components(self) -> dict[str, float]:
+        codes = [finding.code for finding in self.findings]
+        hollow_steps = {finding.step for finding in self.findings if finding.code in _HOLLOW}
+        num_confirmed = [claim.verdict for claim in self.claims].count("confirmed")
+        num_read = max(len(self.readings), 1)
+        return {
+            "arithmetic": arithmetic_factor(num_confirmed, codes.count("arithmetic-wrong")),
+            "answer": SUPPORT_FACTORS[self.support],
+            "grounding": grounding_factor(
+                self.strengths or [0.0],
+                self.size / num_read,
+                self.support,
+                codes.count("number-from-nowhere"),
+            ),
+            "substance": substance_factor(
+                len(self.trace.steps), len(hollow_steps), is_truncated="reasoning-truncated" in codes
+            ),
+            "safety": safety_factor(
+                has_unsafe_markup="markup-unsafe" in codes, leaks_answer="answer-in-prompt" in codes
+            ),
+        }
+
+
+def _expected_text(claim: Claim, text: str) -> str | None:
+    if claim.expected is None:
+        return None
+    if text[: claim.span[1]].endswith(("%", "percent")):
+        return f"{as_text((claim.expected[0] * 100, claim.expected[1]))}%"
+    return as_text(claim.expected)
+
+
+__all__ = [
+    "CODES",
+    "LINTER_VERSION",
+    "Claim",
+    "CodeInfo",
+    "Finding",
+    "LintReport",
+    "StepReading",
+    "lint_trace",
+    "read_step",
+]

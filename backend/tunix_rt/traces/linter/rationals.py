@@ -1,0 +1,107 @@
+"""Exact, size-bounded rational arithmetic; equal up to honest rounding.
+
+`fractions.Fraction` reduces after every operation, which costs more than the rest of the linter; claims are
+short, so reducing once at the end is enough.
+"""
+
+from math import gcd
+
+Ratio = tuple[int, int]
+"""A numerator and a positive denominator."""
+
+MAX_BITS = 1024
+MAX_EXPONENT = 256
+
+
+def reduced(value: Ratio) -> Ratio:
+    """The same number in lowest terms, so that equal numbers are equal tuples."""
+    numerator, denominator = value
+    if denominator == 1:
+        return value
+    divisor = gcd(numerator, denominator)
+    return numerator // divisor, denominator // divisor
+
+
+def apply(operator: str, left: Ratio, right: Ratio) -> Ratio | None:
+    """`left operator right`, or None when it is undefined or too large to be an honest claim.
+
+    Example:
+        apply("/", (1, 1), (4, 1)) -> (1, 4)
+    """
+    a, b = left
+    c, d = right
+    if operator == "+":
+        result = (a + c, b) if b == d else (a * d + c * b, b * d)
+    elif operator == "-":
+        result = (a - c, b) if b == d else (a * d - c * b, b * d)
+    elif operator == "*":
+        result = (a * c, b * d)
+    elif operator == "/":
+        if c == 0:
+            return None
+        result = (a * d, b * c) if c > 0 else (-a * d, -b * c)
+    else:
+        return _power(left, right)
+    is_small = result[0].bit_length() <= MAX_BITS and result[1].bit_length() <= MAX_BITS
+    return result if is_small else None
+
+
+def _power(base: Ratio, exponent: Ratio) -> Ratio | None:
+    numerator, denominator = reduced(exponent)
+    if denominator != 1 or abs(numerator) > MAX_EXPONENT:
+        return None
+    bits = max(base[0].bit_length(), base[1].bit_length())
+    if bits * abs(numerator) > MAX_BITS or (numerator < 0 and base[0] == 0):
+        return None
+    if numerator >= 0:
+        return base[0] ** numerator, base[1] ** numerator
+    inverse = apply("/", (1, 1), base)
+    return None if inverse is None else (inverse[0] ** -numerator, inverse[1] ** -numerator)
+
+
+def as_text(value: Ratio) -> str:
+    """How a person would write the number: `24`, `7.5`, `10/3`.
+
+    Example:
+        as_text((15, 2)) -> "7.5"
+    """
+    numerator, denominator = reduced(value)
+    if denominator == 1:
+        return str(numerator)
+    decimals = _decimals_needed(denominator)
+    if decimals is None or decimals > 6:
+        return f"{numerator}/{denominator}"
+    digits = str(abs(numerator) * 10**decimals // denominator).rjust(decimals + 1, "0")
+    sign = "-" if numerator < 0 else ""
+    return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
+
+
+def _decimals_needed(denominator: int) -> int | None:
+    twos = fives = 0
+    while denominator % 2 == 0:
+        denominator, twos = denominator // 2, twos + 1
+    while denominator % 5 == 0:
+        denominator, fives = denominator // 5, fives + 1
+    return max(twos, fives) if denominator == 1 else None
+
+
+def agrees(exact: Ratio, stated: Ratio, decimals: int, *, is_rough: bool) -> bool:
+    """Whether `stated`, written with that many decimals, is `exact` or an acceptable rounding of it.
+
+    A result with decimals may be rounded or cut after its last digit. A whole number may be rounded only when
+    the exact result has no short decimal form. Where the text says that it is approximate, either may be off
+    by less than one unit of the last digit.
+
+    Example:
+        10/3 as 3.33 -> True; 2.5 as 3 -> False, and True where the text says "about"
+    """
+    (a, b), (c, d) = exact, stated
+    difference = (a * d - c * b) * int(10**decimals)
+    if difference == 0:
+        return True
+    scale = b * d
+    if is_rough:
+        return abs(difference) < scale
+    if 2 * abs(difference) <= scale:
+        return decimals > 0 or (a * 100) % b != 0
+    return decimals > 0 and abs(difference) < scale and (difference > 0) == (a > 0)

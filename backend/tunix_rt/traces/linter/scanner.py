@@ -1,0 +1,363 @@
+"""Text (LaTeX included) to tokens: numbers, operators, equals signs, unknowns.
+
+Other words are not kept; each token only remembers how many stood before it (`gap`), because
+"12 skulls + 4 broomsticks = 16" is a calculation and "12 skulls. Then 4" is not.
+"""
+
+import re
+
+from tunix_rt.traces.linter.rationals import Ratio, reduced
+from tunix_rt.traces.linter.vocabulary import (
+    ASCII_SCANNER,
+    BREAK,
+    COMPOUNDS,
+    CONJUNCTIONS,
+    FRACTION_WORDS,
+    IMPLIED_ENDS,
+    MULTIPLYING_WORDS,
+    NUMBER,
+    NUMBER_WORDS,
+    OPERAND_FOLLOWS,
+    OPERATOR_WORDS,
+    PLAIN_WORDS_END,
+    SCANNER,
+    STOP_ENDS,
+    SYMBOL_ENDS,
+    SYMBOLS,
+    TAIL,
+    TOUCHES_OPERATOR,
+    UNIT_FOLLOWS,
+    VULGAR_FRACTIONS,
+    WORD_ENDS,
+    WORD_OPERAND_FOLLOWS,
+    Token,
+    read_number,
+)
+
+_COMMANDS = {
+    "times": "*", "cdot": "*", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "pm": ";", "to": ";",
+    "rightarrow": ";", "Rightarrow": ";", "implies": ";", "quad": ";", "qquad": ";", "neq": ";", "ne": ";",
+    "leq": ";", "geq": ";", "le": ";", "ge": ";", "therefore": ";",
+    "because": ";", "ldots": ";", "dots": ";", "pi": "π",
+}  # fmt: skip
+_COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.))", re.DOTALL)
+_WRAPPERS = frozenset(
+    {"text", "textbf", "mathrm", "mathbf", "boxed", "left", "right", "displaystyle", "mbox"}
+)
+_FRACTIONS = frozenset({"frac", "dfrac", "tfrac"})
+
+
+def plain_text(text: str) -> str:
+    r"""The text with LaTeX replaced by plain signs, character for character.
+
+    Example:
+        "\frac{3}{4} \times 8" -> "(    (3)<over>4<end> *      8"
+    """
+    if "\\" in text:
+        text = _COMMAND.sub(_replace_command, text)
+    return _brackets(text) if "{" in text else text.replace("\x02", ";")
+
+
+def _replace_command(match: re.Match[str]) -> str:
+    name, symbol = match[1], match[2]
+    width = len(match[0])
+    if name in _FRACTIONS:
+        return "(" + "\x02".rjust(width - 1)
+    if name is not None:
+        sign = _COMMANDS.get(
+            name, "" if name in _WRAPPERS else "√"
+        )  # any other command is an unknown function
+        return sign.ljust(width)
+    if symbol in "%{}":
+        return f" {symbol}" if symbol == "%" else "  "
+    return ";\n" if symbol == "\\" else "  "
+
+
+def _brackets(text: str) -> str:
+    r"""Braces become round brackets; the two arguments of a fraction become a quotient in brackets.
+
+    `\x1f` stands for `/(` and `\x1e` for `))`: one character each, because the length must not change.
+    """
+    out = list(text)
+    closers: list[str] = []
+    for index, character in enumerate(text):
+        if character == "{":
+            opens_fraction = index > 0 and out[index - 1] == "\x02"
+            if opens_fraction:
+                out[index - 1] = " "
+            out[index] = "\x1f" if index > 0 and out[index - 1] == "\x03" else "("
+            if out[index] == "\x1f":
+                out[index - 1] = ")"
+            closers.append("\x03" if opens_fraction else "\x1e" if out[index] == "\x1f" else ")")
+        elif character == "}" and closers:
+            out[index] = closers.pop()
+    return "".join(out).replace("\x02", ";").replace("\x03", ")")
+
+
+MAX_NUMBER_CHARS = 40
+PI: Ratio = (245850922, 78256779)
+"""Right to 16 digits, in lowest terms."""
+_SCALES = frozenset({100, 1000, 1_000_000, 1_000_000_000})
+_LABELS = ("step ", "part ", "case ", "question ", "problem ", "#")
+_MAX_INDENT = 12
+_ARTICLES = frozenset("ai")
+_MEANINGS: dict[str, str] = {
+    "of": "share",
+    **dict.fromkeys(CONJUNCTIONS, "conjunction"),
+    **dict.fromkeys(MULTIPLYING_WORDS, "multiple"),
+    **dict.fromkeys(FRACTION_WORDS, "fraction"),
+    **dict.fromkeys(OPERATOR_WORDS, "operator"),
+    **dict.fromkeys(NUMBER_WORDS, "number"),
+    **dict.fromkeys(COMPOUNDS, "compound"),
+}
+_NEW = tuple.__new__
+
+
+def tokenise(text: str) -> list[Token]:
+    """The tokens of a text, in order.
+
+    Example:
+        "12 skulls + 4 = 16" -> n(12), +(gap 1), n(4), =, n(16)
+    """
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters change length; offsets matter more than their case
+        lowered = text
+    return _Scan(lowered).run()
+
+
+class _Scan:
+    """One pass over one text; `gap` counts the words since the last token."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[Token] = []
+        self.gap = BREAK
+
+    def run(self) -> list[Token]:
+        text = self.text
+        for match in (ASCII_SCANNER if text.isascii() else SCANNER).finditer(text):
+            piece = match.lastindex
+            if piece == NUMBER:
+                self._number(match[NUMBER], match.start())
+            elif piece == PLAIN_WORDS_END:
+                self.gap += len(match[0].split())
+            elif piece == SYMBOL_ENDS:
+                start = match.start()
+                self._symbol(text[start], start, start + 1)
+            elif piece == WORD_ENDS:
+                start, end = match.start(), match.end(WORD_ENDS)
+                self._word(text[start:end], start, end)
+            elif piece == STOP_ENDS:
+                self.gap = BREAK
+            elif piece == TAIL:
+                self._number_with_tail(match[NUMBER], match[TAIL], match.start())
+            elif piece is not None:
+                self._add("i" if piece == IMPLIED_ENDS else "^", match.start(), match.end(piece))
+        return self.tokens
+
+    def _add(self, kind: str, start: int, end: int, value: Ratio = (0, 1), name: str = "") -> None:
+        # Half the time of Token(...), which first goes through a function of its own.
+        self.tokens.append(_NEW(Token, (kind, start, end, self.gap, value, 0, False, name)))
+        self.gap = 0
+
+    def _number_with_tail(self, digits: str, tail: str, start: int) -> None:
+        if tail[0] in "snrt" and self._previous() not in ("/", "="):
+            self.gap += 1  # "the 2nd day"
+        elif tail[-1].isdigit():  # a time, a ratio, a version, a decimal comma
+            self._add("v", start, start + len(digits) + len(tail), name=f"opaque-{start}")
+        else:
+            self._number(digits, start, len(tail), is_percent=tail[-1] in "%t")
+
+    def _number(self, digits: str, start: int, tail_length: int = 0, *, is_percent: bool = False) -> None:
+        text, tokens, gap = self.text, self.tokens, self.gap
+        end = start + len(digits) + tail_length
+        if len(digits) > MAX_NUMBER_CHARS or (
+            text[start - 1 : start].isalpha() and self._continues_word(start)
+        ):
+            self._add("v", start, end, name=f"opaque-{start}")
+            return
+        if gap and text.endswith(_LABELS, 0, start):
+            self._add("v", start, end, name=f"label-{start}")  # "step 1" is a name
+            return
+        value, decimals = read_number(digits)
+        tokens.append(_NEW(Token, ("n", start, end, gap, value, decimals, is_percent, "")))
+        self.gap = 0
+        if len(tokens) > 1:
+            previous = tokens[-2].kind
+            if previous == "n" and len(digits) == 3:
+                self._merge_spaced_thousands()
+            elif previous == "/":
+                self._merge_mixed_number()
+
+    def _merge_spaced_thousands(self) -> None:
+        """`18 000` is one number."""
+        last, token = self.tokens[-2:]
+        if token.gap or last.decimals or token.start != last.end + 1:
+            return
+        is_compound = self.text[token.end : token.end + 1] == "-"  # "12 200-kilobyte videos"
+        if last.value[1] == 1 and last.end - last.start <= 3 and last.name != "word" and not is_compound:
+            value = (last.value[0] * 1000 + token.value[0], 1)
+            self.tokens[-2:] = [last._replace(end=token.end, value=value)]
+
+    def _continues_word(self, start: int) -> bool:
+        """`log2(8)` and `sqrt(9)`: what touches a word belongs to it, unless it is an operator (`2x3`)."""
+        return self.text[start - 1 : start].isalpha() and not (self.tokens and self.tokens[-1].end == start)
+
+    def _previous(self) -> str:
+        return self.tokens[-1].kind if self.tokens and self.gap == 0 else ""
+
+    def _follows_operand(self) -> bool:
+        return bool(self.tokens) and self.tokens[-1].kind in "n)" and self.gap < BREAK
+
+    def _merge_mixed_number(self) -> None:
+        """`1 1/2` and `1 and 1/2` are one number."""
+        if len(self.tokens) < 4:
+            return
+        whole, top, _, bottom = self.tokens[-4:]
+        is_denominator = len(self.tokens) > 4 and self.tokens[-5].kind == "/"  # "9/12 and 2/3" are two
+        if is_denominator or whole.kind != "n" or top.kind != "n" or top.gap > 1 or bottom.is_percent:
+            return
+        touching = self.text[whole.end : top.start] in (" ", " and ") and bottom.start == top.end + 1
+        if touching and whole.value[1] == 1 and 0 < top.value[0] < bottom.value[0] and bottom.value[1] == 1:
+            denominator = bottom.value[0]
+            value = reduced((whole.value[0] * denominator + top.value[0], denominator))
+            self.tokens[-4:] = [Token("n", whole.start, bottom.end, whole.gap, value, 0, False, "fraction")]
+
+    def _word(self, word: str, start: int, end: int) -> None:
+        meaning = _MEANINGS.get(word)
+        if meaning is None:
+            if len(word) == 1:
+                self._letter(word, start, end)
+            else:
+                self.gap += 1
+        elif meaning == "conjunction":
+            self.gap = BREAK
+        elif meaning == "number":
+            self._number_word(NUMBER_WORDS[word], start, end)
+        elif meaning == "compound":
+            value = COMPOUNDS[word]
+            self._add("n", start, end, value, "word" if value[1] == 1 else "fraction")
+        elif meaning == "share" and self._is_share():
+            self._add("*", start, end, name="of")
+        elif meaning == "operator" and self._is_operator_word(word, end):
+            self._add(OPERATOR_WORDS[word], start, end)
+        elif meaning == "fraction" and self.text.startswith((" of ", " the "), end):
+            self._fraction_word(FRACTION_WORDS[word], start, end)
+        elif meaning == "multiple" and OPERAND_FOLLOWS.match(self.text, end):
+            self._add("n", start, end, MULTIPLYING_WORDS[word])
+            self._add("*", end, end)
+        else:
+            self.gap += 1
+
+    def _is_operator_word(self, word: str, end: int) -> bool:
+        """`4 times because` counts something; `4 times 5` multiplies."""
+        return OPERATOR_WORDS[word] == "=" or WORD_OPERAND_FOLLOWS.match(self.text, end) is not None
+
+    def _is_share(self) -> bool:
+        """Whether the number just read is a part of something: `20%`, `half`, `3/4`."""
+        if self._previous() != "n":
+            return False
+        last = self.tokens[-1]
+        return (
+            last.is_percent
+            or last.name == "fraction"
+            or (len(self.tokens) > 2 and self.tokens[-2].kind == "/")
+        )
+
+    def _number_word(self, value: Ratio, start: int, end: int) -> None:
+        last = self.tokens[-1] if self._previous() == "n" else None
+        if last is not None and value[0] in _SCALES:
+            scaled = reduced((last.value[0] * value[0], last.value[1]))
+            self.tokens[-1] = last._replace(end=end, value=scaled, name=last.name or "scaled")
+        elif last is not None and last.name == "word" and last.value[0] % 10 == 0 and 0 < value[0] < 10:
+            self.tokens[-1] = last._replace(end=end, value=(last.value[0] + value[0], 1))
+        else:
+            self._add("n", start, end, value, "word")
+
+    def _fraction_word(self, value: Ratio, start: int, end: int) -> None:
+        last = self.tokens[-1] if self._previous() == "n" else None
+        if last is not None and last.name == "word":
+            self.tokens[-1] = last._replace(
+                end=end, value=reduced((last.value[0], value[1])), name="fraction"
+            )
+        else:
+            self._add("n", start, end, value, "fraction")
+
+    def _letter(self, letter: str, start: int, end: int) -> None:
+        touches_number = bool(self.tokens) and self.tokens[-1].end == start and self.tokens[-1].kind in "n)"
+        if letter == "π":
+            if touches_number:
+                self._add("*", start, start)
+            self._add("n", start, end, PI, "pi")
+        elif letter == "x" and self._follows_operand() and OPERAND_FOLLOWS.match(self.text, end):
+            self._add("*", start, end)
+        elif not touches_number and self._is_plain_word(letter, start, end):
+            self.gap += 1
+        else:
+            self._add("v", start, end, name=letter)
+
+    def _is_plain_word(self, letter: str, start: int, end: int) -> bool:
+        """An article, or a unit after a slash that was no operator (`15 ml/g`)."""
+        if self.text[start - 1 : start] == "/" and not (self.tokens and self.tokens[-1].end == start):
+            return True
+        return letter in _ARTICLES and TOUCHES_OPERATOR.match(self.text, max(start - 1, 0), end + 1) is None
+
+    def _symbol(self, symbol: str, start: int, end: int) -> None:
+        kind = SYMBOLS.get(symbol)
+        if kind == "=":
+            self._add(kind, start, end)
+        elif kind is None:
+            self._special_symbol(symbol, start, end)
+        elif kind in "-+*/" and self._is_not_an_operator(kind, start, end):
+            self.gap += kind == "/"
+        elif kind == ")" and self.gap and self._previous_kind() == "(":
+            self._close_remark(end)
+        elif symbol != "~":
+            if kind == "(" and self._continues_word(start):
+                self._add("v", start, start, name=f"function-{start}")
+            self._add(kind, start, end)
+
+    def _previous_kind(self) -> str:
+        return self.tokens[-1].kind if self.tokens else ""
+
+    def _close_remark(self, end: int) -> None:
+        """`1 (Mary) + 2` names the one; `.15(number of minutes)` multiplies by something unknown."""
+        bracket = self.tokens.pop()
+        if self.tokens and self.tokens[-1].end == bracket.start:
+            self.gap = 0
+            self._add("v", bracket.start, end, name="remark")
+        else:
+            self.gap += bracket.gap
+
+    def _special_symbol(self, symbol: str, start: int, end: int) -> None:
+        if symbol == "\x1e":
+            self._add(")", start, end)
+            self._add(")", start, end)
+        elif symbol == "√":
+            self._add("v", start, end, name="root")
+        elif symbol == "\x1f":
+            self._add("/", start, end)
+            self._add("(", start, end)
+        else:
+            self._vulgar_fraction(VULGAR_FRACTIONS[symbol], start, end)
+
+    def _vulgar_fraction(self, value: Ratio, start: int, end: int) -> None:
+        last = self.tokens[-1] if self._previous() == "n" else None
+        if last is not None and start - last.end <= 1 and last.value[1] == 1:
+            value = (last.value[0] * value[1] + value[0], value[1])
+            self.tokens[-1] = last._replace(end=end, value=value, name="fraction")
+        else:
+            self._add("n", start, end, value, "fraction")
+
+    def _is_not_an_operator(self, kind: str, start: int, end: int) -> bool:
+        """Hyphens in words, slashes in units (`miles/hour`), bullets at the start of a line."""
+        if kind == "/" and UNIT_FOLLOWS.match(self.text, end) and self.text[start - 1 : start].isalpha():
+            return True
+        following = self.text[end : end + 2]
+        if kind in "-/" and following.isalpha() and len(following) == 2:
+            return True
+        starts_line = (
+            self.gap == BREAK
+            and not self.text[max(start - _MAX_INDENT, 0) : start].rpartition("\n")[2].strip()
+        )
+        return starts_line and following[:1] == " "

@@ -1,0 +1,179 @@
+"""Number words, operators, units' spellings and the patterns that find them."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from tunix_rt.traces.linter.rationals import Ratio, reduced
+
+SYMBOLS = {
+    "+": "+", "-": "-", "−": "-", "–": "-", "*": "*", "×": "*", "✕": "*", "·": "*", "⋅": "*", "∙": "*",
+    "∗": "*", "/": "/", "÷": "/", "^": "^", "(": "(", ")": ")", "=": "=", "≈": "~", "≅": "~", "~": "~",
+}  # fmt: skip
+
+VULGAR_FRACTIONS: dict[str, Ratio] = {
+    "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5),
+    "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8),
+}  # fmt: skip
+
+NUMBER_WORDS: dict[str, Ratio] = {
+    "zero": (0, 1), "one": (1, 1), "two": (2, 1), "three": (3, 1), "four": (4, 1), "five": (5, 1),
+    "six": (6, 1), "seven": (7, 1), "eight": (8, 1), "nine": (9, 1), "ten": (10, 1), "eleven": (11, 1),
+    "twelve": (12, 1), "thirteen": (13, 1), "fourteen": (14, 1), "fifteen": (15, 1), "sixteen": (16, 1),
+    "seventeen": (17, 1), "eighteen": (18, 1), "nineteen": (19, 1), "twenty": (20, 1), "thirty": (30, 1),
+    "forty": (40, 1), "fifty": (50, 1), "sixty": (60, 1), "seventy": (70, 1), "eighty": (80, 1),
+    "ninety": (90, 1), "hundred": (100, 1), "thousand": (1000, 1), "million": (1_000_000, 1),
+    "billion": (1_000_000_000, 1),
+}  # fmt: skip
+
+FRACTION_WORDS: dict[str, Ratio] = {
+    "half": (1, 2), "third": (1, 3), "quarter": (1, 4), "fourth": (1, 4), "fifth": (1, 5), "sixth": (1, 6),
+    "seventh": (1, 7), "eighth": (1, 8), "ninth": (1, 9), "tenth": (1, 10), "thirds": (1, 3),
+    "quarters": (1, 4), "fourths": (1, 4), "fifths": (1, 5), "sixths": (1, 6), "eighths": (1, 8),
+    "tenths": (1, 10),
+}  # fmt: skip
+
+MULTIPLE_WORDS: dict[str, Ratio] = {
+    "twice": (2, 1), "double": (2, 1), "doubled": (2, 1), "triple": (3, 1), "tripled": (3, 1),
+    "thrice": (3, 1), "quadruple": (4, 1), "dozen": (12, 1), "pair": (2, 1), "couple": (2, 1),
+    "single": (1, 1), "once": (1, 1), "both": (2, 1), "halved": (1, 2), "halves": (1, 2), "dozens": (12, 1),
+}  # fmt: skip
+
+OPERATOR_WORDS = {
+    "plus": "+", "minus": "-", "times": "*", "multiplied": "*", "divided": "/", "equals": "=", "equal": "=",
+    "equalled": "=", "equaled": "=",
+}  # fmt: skip
+
+MULTIPLYING_WORDS: dict[str, Ratio] = {"twice": (2, 1), "double": (2, 1), "triple": (3, 1)}
+"""Words that multiply the number after them: `twice 24`."""
+
+APPROXIMATION_WORDS = (
+    "about", "approx", "around", "round", "nearest", "nearly", "almost", "roughly", "≈", "whole", "remain",
+    "left over", "leftover",
+)  # fmt: skip
+"""Where one of these appears, a result may be off by less than one unit of its last digit."""
+
+CONJUNCTIONS = frozenset("because so then since therefore thus hence but if when while".split())
+"""Words that begin another statement: no expression reaches across them."""
+
+COMPOUNDS: dict[str, Ratio] = {
+    f"{tens}-{units}": (NUMBER_WORDS[tens][0] + NUMBER_WORDS[units][0], 1)
+    for tens in ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+    for units in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+} | {
+    f"{count}-{part}": reduced((NUMBER_WORDS[count][0], share[1]))
+    for count in ("one", "two", "three", "four", "five", "seven", "nine")
+    for part, share in FRACTION_WORDS.items()
+}
+"""`twenty-five` and `two-thirds`."""
+_IMPLYING = frozenset(
+    "is are was were give gives make makes leave leaves total totals totaling or get gets".split()
+)
+_ABBREVIATIONS = frozenset("ft sq lb lbs oz hr hrs min mins yd yds".split())
+_WORDS_WITH_MEANING = (
+    NUMBER_WORDS.keys() | OPERATOR_WORDS.keys() | FRACTION_WORDS.keys() | MULTIPLYING_WORDS.keys()
+    | CONJUNCTIONS | _IMPLYING | _ABBREVIATIONS | {"of"}
+)  # fmt: skip
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for any of the words that looks at each letter once: it runs at every word of a text.
+
+    Example:
+        "ten", "two", "twenty" -> "t(?:en|w(?:enty|o))"
+    """
+    rests: dict[str, set[str]] = {}
+    for word in words:
+        rests.setdefault(word[:1], set()).add(word[1:])
+    is_complete = rests.pop("", None) is not None
+    branches = [letter + _any_of(rests[letter]) for letter in sorted(rests)]
+    pattern = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+    return (f"(?:{pattern})?" if is_complete else pattern) if branches else ""
+
+
+def _scanner(letter: str) -> re.Pattern[str]:
+    """The pattern that finds the pieces of a text one after the other, and the spaces after each.
+
+    An empty group marks the end of most pieces: a branch that begins with its characters, and not with a
+    group, is ruled out by its first character.
+    """
+    rest_of_word = rf"(?:['’&]{letter}+|-{letter}{{2,}})*+"
+    pieces = (
+        # A number, and what is attached to it: percent, a time or ratio, decimal comma, ordinal, version.
+        r"(\d(?:\d{0,2}(?:,\d{3})+(?!\d)|\d*+)(?:\.\d+)?(?:e[+-]?\d{1,3}(?![\da-z]))?|\.\d+)"
+        r"((?:\.\.\.|…)?\s?%(?!\s?\d)|\.\.\.|…|\spercent\b|:\d+(?::\d+)*|,\d[\d.,]*"
+        r"|(?:st|nd|rd|th)s?\b|\.\d[\d.,]*)?",
+        # A run of plain words, in one match because most of a text is that.
+        rf"(?:(?!{_any_of(_WORDS_WITH_MEANING)}\b){letter}{{2,}}+{rest_of_word}\s?)++()",
+        r"[-+*/^()=≈≅~×✕·⋅∙∗÷−–√½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞\x1e\x1f](?!(?<=\*)\*)()",
+        r"[.,;:!?\n|\[\]{}\"“”…—→⇒>]()",
+        # An implied equality: "is" and the like, right before a number.
+        rf"{_any_of(_IMPLYING | {'total of'})}\b(?=\s(?:only\s|just\s|about\s|you\s|us\s)?[$€£¢]?[\d.])()",
+        # Any other word; an abbreviated unit keeps its dot, so that it does not end the expression.
+        rf"(?:{_any_of(_ABBREVIATIONS)}\.(?=\s*[*/+=x×÷)\-a-z])|{letter}+{rest_of_word})()",
+        r"(?<=[\d)])\*\*(?=[\d(])()",
+        # Markdown and tags say nothing.
+        r"\*\*+|</?\w[^<>]{0,40}>",
+    )
+    return re.compile(f"(?:{'|'.join(pieces)}) *+")
+
+
+SCANNER = _scanner(r"[^\W\d_]")
+ASCII_SCANNER = _scanner("[a-z]")
+"""Finds the same in a lower-case ASCII text, faster."""
+(
+    NUMBER,
+    TAIL,
+    PLAIN_WORDS_END,
+    SYMBOL_ENDS,
+    STOP_ENDS,
+    IMPLIED_ENDS,
+    WORD_ENDS,
+    POWER_ENDS,
+) = range(1, 9)
+OPERAND_FOLLOWS = re.compile(r"\s*[$€£¢(]*\s*(?:[\d(½⅓⅔¼¾]|\.\d|the \d)")
+WORD_OPERAND_FOLLOWS = re.compile(
+    rf"\s(?:by |by the |the )?(?:[$€£¢(]*[\d.(½⅓⅔¼¾]|(?:{'|'.join(NUMBER_WORDS)})\b)"
+)
+UNIT_FOLLOWS = re.compile(r"[^\W\d_]|\s[^\W\d_]{2}")
+TOUCHES_OPERATOR = re.compile(r"[-+*/^=(].|.?[ai][-+*/^=)]")
+
+BREAK = 99
+"""The gap of a token that punctuation separates from the one before it."""
+
+
+class Token(NamedTuple):
+    """A piece of a calculation, with its place in the text.
+
+    Kinds: `n` number, `v` unknown, `(`, `)`, the operators `+ - * / ^`, and the equalities `=` (stated),
+    `~` (approximate) and `i` (implied: "is", "for a total of").
+    """
+
+    kind: str
+    start: int
+    end: int
+    gap: int = 0
+    value: Ratio = (0, 1)
+    """In lowest terms, so that equal numbers are equal tuples."""
+    decimals: int = 0
+    is_percent: bool = False
+    name: str = ""
+
+
+@lru_cache(maxsize=4096)  # a text says the same small numbers again and again
+def read_number(digits: str) -> tuple[Ratio, int]:
+    """The value of a number as written, and how many decimals it was written with.
+
+    Example:
+        "1,250.50" -> (2501, 2), 2
+    """
+    if digits.isdigit():
+        return (int(digits), 1), 0
+    mantissa, _, exponent = digits.replace(",", "").partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    value: Ratio = (int(whole + decimals), 10 ** len(decimals))
+    if exponent:
+        shift = int(exponent)
+        value = (value[0] * 10**shift, value[1]) if shift >= 0 else (value[0], value[1] * 10**-shift)
+    return reduced(value), len(decimals)

@@ -1,0 +1,288 @@
+"""Human reviews: a repaired trace, its lineage, the preference pairs it yields.
+
+What was reviewed stays as it is. The repaired trace is a trace of its own whose `meta` says where it comes
+from, so that its lineage travels with it through exports, backups and other stores.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
+from tunix_rt.base.records import TEXT_PATTERN
+from tunix_rt.traces.completion import render_completion
+from tunix_rt.traces.service import TraceReceipt, add_trace, score_trace
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import (
+    MAX_ANSWER_CHARS,
+    MAX_STEP_CHARS,
+    MAX_STEPS,
+    StoredTrace,
+    Trace,
+    TraceFilter,
+    TraceStep,
+)
+
+StepVerdict = Literal["accepted", "edited", "rejected"]
+
+REVIEWED = {"reviewed": "true"}
+"""The label that every revision carries; filters find them by it."""
+ROOT_LABEL = "revision_root"
+
+
+class StepReview(BaseModel):
+    """What a reviewer made of one step."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    i: Annotated[int, Field(ge=0)]
+    """`TraceStep.i` of the step."""
+    verdict: StepVerdict
+    content: Annotated[str, Field(max_length=MAX_STEP_CHARS, pattern=TEXT_PATTERN)] | None = None
+    """What the step says instead; only with `edited`."""
+
+    @model_validator(mode="after")
+    def _an_edit_has_content(self) -> "StepReview":
+        if (self.verdict == "edited") != (self.content is not None):
+            raise ValueError("an edited step needs `content`; an accepted or rejected one takes none")
+        return self
+
+
+class TraceReview(BaseModel):
+    """A verdict on some steps, and maybe another answer. Steps without a verdict stay as they are."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    steps: Annotated[tuple[StepReview, ...], Field(max_length=MAX_STEPS)] = ()
+    final_answer: Annotated[str, Field(max_length=MAX_ANSWER_CHARS, pattern=TEXT_PATTERN)] | None = None
+
+    @model_validator(mode="after")
+    def _each_step_has_one_verdict(self) -> "TraceReview":
+        positions = [review.i for review in self.steps]
+        if len(set(positions)) < len(positions):
+            raise ValueError("a step has two verdicts; keep one")
+        if not positions and self.final_answer is None:
+            raise ValueError("the review is empty; judge at least one step")
+        return self
+
+
+class Lineage(BaseModel):
+    """Where a repaired trace comes from, as its `meta` says."""
+
+    model_config = ConfigDict(frozen=True)
+    reviewed: Literal[True] = True
+    revision_of: UUID
+    """The trace that was reviewed."""
+    revision_root: UUID
+    """The first version of them all."""
+    step_verdicts: dict[int, StepVerdict]
+    """Verdicts on the steps of `revision_of`, by their `i`."""
+
+
+def lineage_of(trace: Trace) -> Lineage | None:
+    """Where a trace comes from; None if it is nobody's revision."""
+    if "revision_of" not in trace.meta:
+        return None
+    try:
+        return Lineage.model_validate(trace.meta)
+    except ValidationError:
+        # `meta` is the user's own: a key of the same name may mean anything.
+        return None
+
+
+def revised(parent_id: UUID, parent: Trace, review: TraceReview) -> Trace:
+    """The repaired trace: rejected steps are gone, edited ones say something else.
+
+    Example:
+        steps A, B, C with A accepted, B edited to B', C rejected -> steps A, B'
+
+    Raises:
+        InvalidInputError: A verdict is about no step, or no step would be left.
+    """
+    reviews = {item.i: item for item in review.steps}
+    _require_steps(parent, reviews)
+    steps = [
+        step.model_copy(update={"content": item.content}) if item and item.content else step
+        for step in parent.steps
+        if (item := reviews.get(step.i)) is None or item.verdict != "rejected"
+    ]
+    if not steps:
+        raise InvalidInputError(
+            "Every step is rejected, so nothing would be left.",
+            next_step="Edit at least one step, or delete the trace.",
+        )
+    return Trace(
+        prompt=parent.prompt,
+        steps=tuple(steps),
+        final_answer=review.final_answer or parent.final_answer,
+        meta=parent.meta | _lineage(parent_id, parent, reviews),
+    )
+
+
+def preference_row(parent_id: UUID, parent: Trace, child_id: UUID, child: Trace) -> dict[str, Any] | None:
+    """`{"prompt", "chosen", "rejected"}` as TRL's trainers read it; None if nothing was repaired."""
+    chosen, rejected = render_completion(child).text, render_completion(parent).text
+    if chosen == rejected:
+        return None
+    return {
+        "prompt": parent.prompt,
+        "chosen": chosen,
+        "rejected": rejected,
+        "chosen_id": str(child_id),
+        "rejected_id": str(parent_id),
+    }
+
+
+def step_label_row(parent_id: UUID, parent: Trace, lineage: Lineage) -> dict[str, Any] | None:
+    """`{"prompt", "completions", "labels"}` as TRL's stepwise trainer reads it; None if there is no label.
+
+    It ends before the first step without a verdict: a label says that a step is right after those before it.
+
+    Example:
+        A accepted, B edited, C not judged -> completions [A, B], labels [True, False]
+    """
+    judged: list[tuple[TraceStep, bool]] = []
+    for step in parent.steps:
+        verdict = lineage.step_verdicts.get(step.i)
+        if verdict is None:
+            break
+        judged.append((step, verdict == "accepted"))
+    if not judged:
+        return None
+    return {
+        "prompt": parent.prompt,
+        "completions": [step.content for step, _ in judged],
+        "labels": [is_right for _, is_right in judged],
+        "trace_id": str(parent_id),
+    }
+
+
+def _lineage(parent_id: UUID, parent: Trace, reviews: Mapping[int, StepReview]) -> dict[str, Any]:
+    before = lineage_of(parent)
+    lineage = Lineage(
+        revision_of=parent_id,
+        revision_root=before.revision_root if before else parent_id,
+        step_verdicts={i: item.verdict for i, item in sorted(reviews.items())},
+    )
+    return lineage.model_dump(mode="json")
+
+
+def _require_steps(parent: Trace, reviews: Mapping[int, StepReview]) -> None:
+    by_position = {step.i: step for step in parent.steps}
+    for i, item in reviews.items():
+        if i not in by_position:
+            raise InvalidInputError(
+                f"The trace has no step {i}.", next_step="Judge steps by the `i` that the trace gives them."
+            )
+        if item.content == by_position[i].content:
+            raise InvalidInputError(
+                f"The edit of step {i} changes nothing.", next_step="Accept the step, or change its text."
+            )
+
+
+ReviewExport = Literal["preferences", "step-labels"]
+
+
+class RevisionReceipt(TraceReceipt):
+    """What a reviewer gets for a repair: the new trace, and what it is a revision of."""
+
+    revision_of: UUID
+    score: float
+    """What the linter says of the repaired trace."""
+
+
+class TraceRevision(BaseModel):
+    """One version of a trace."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    created_at: datetime
+    score: float | None
+    num_steps: int
+    final_answer: str
+    revision_of: UUID | None
+    """The version that was reviewed; None of the first one."""
+    step_verdicts: dict[int, StepVerdict]
+    """What the reviewer said of the steps of that version, by their `i`."""
+
+
+class RevisionList(BaseModel):
+    """Every version of a trace, newest first."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[TraceRevision, ...]
+
+
+def add_revision(traces: TraceRepository, trace_id: UUID, review: TraceReview) -> RevisionReceipt:
+    """Store the repaired trace beside the one that was reviewed, and lint it."""
+    repaired = revised(trace_id, traces.get(trace_id).trace(), review)
+    receipt = add_trace(traces, repaired)
+    report = score_trace(traces, receipt.id)
+    return RevisionReceipt(**receipt.model_dump(), revision_of=trace_id, score=report.score)
+
+
+def list_revisions(traces: TraceRepository, trace_id: UUID) -> RevisionList:
+    """Every version of the trace, whichever of them was named. NotFoundError if unknown."""
+    named = traces.get(trace_id)
+    lineage = lineage_of(named.trace())
+    root = lineage.revision_root if lineage else trace_id
+    criteria = TraceFilter(labels={ROOT_LABEL: str(root)})
+    with closing(traces.iter_selected(criteria)) as later:
+        found = {stored.id: stored for stored in later}
+    first = named if root == trace_id else _find(traces, root)
+    if first is not None:
+        found[root] = first
+    versions = sorted(found.values(), key=lambda stored: (stored.created_at, stored.id != root, stored.id))
+    return RevisionList(data=tuple(_version(stored) for stored in reversed(versions)))
+
+
+def review_lines(traces: TraceRepository, kind: ReviewExport) -> Iterator[str]:
+    """What all reviews teach, as JSON lines; a review whose original was deleted teaches nothing.
+
+    Raises:
+        DataError: A trace holds our own markup and cannot be written as a completion; the error names it.
+    """
+    with closing(traces.iter_selected(TraceFilter(labels=REVIEWED))) as reviewed:
+        for child in reviewed:
+            lineage = lineage_of(child.trace())
+            parent = _find(traces, lineage.revision_of) if lineage else None
+            row = _row(kind, parent, child, lineage) if parent and lineage else None
+            if row is not None:
+                yield json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+
+
+def _row(
+    kind: ReviewExport, parent: StoredTrace, child: StoredTrace, lineage: Lineage
+) -> dict[str, Any] | None:
+    if kind == "step-labels":
+        return step_label_row(parent.id, parent.trace(), lineage)
+    try:
+        return preference_row(parent.id, parent.trace(), child.id, child.trace())
+    except DataError as error:
+        raise DataError(
+            f"Traces {parent.id} and {child.id}: {error.detail}", next_step=error.next_step
+        ) from error
+
+
+def _find(traces: TraceRepository, trace_id: UUID) -> StoredTrace | None:
+    try:
+        return traces.get(trace_id)
+    except NotFoundError:
+        return None
+
+
+def _version(stored: StoredTrace) -> TraceRevision:
+    trace = stored.trace()
+    lineage = lineage_of(trace)
+    return TraceRevision(
+        id=stored.id,
+        created_at=stored.created_at,
+        score=stored.score,
+        num_steps=len(trace.steps),
+        final_answer=trace.final_answer,
+        revision_of=lineage.revision_of if lineage else None,
+        step_verdicts=lineage.step_verdicts if lineage else {},
+    )
