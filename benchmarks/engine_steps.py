@@ -10,8 +10,8 @@ from unittest.mock import patch
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.targets import Platform
 from tunix_rt.engines.base import DeviceRequest, EngineName
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.models import resolve_model
+from tunix_rt.tokenization.packing import Batch
 
 Device = Literal["cpu", "gpu"]
 

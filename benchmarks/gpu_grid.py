@@ -31,11 +31,11 @@ from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import validate_recipe
 from tunix_rt.core.targets import GIB, known_target
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.components import estimate_components
 from tunix_rt.engines.planning.step_shape import step_shape
 from tunix_rt.engines.planning.torch_components import estimate_torch_components
+from tunix_rt.tokenization.packing import Batch
 
 RESULTS = Path(__file__).parent / "results"
 CASE_TIMEOUT_S = 240

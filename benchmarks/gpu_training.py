@@ -21,10 +21,10 @@ import numpy as np
 
 from tunix_rt.base.assets import shipped_traces
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.engines.batching import Batches, BatchSettings
-from tunix_rt.engines.encoding import PARTS, EncodedExample
 from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.models import resolve_model
+from tunix_rt.tokenization.encoding import PARTS, EncodedExample
+from tunix_rt.tokenization.packing import Batches, BatchSettings
 
 MODEL = "google/gemma-2b"
 NUM_SAMPLES = 550

@@ -28,10 +28,10 @@ from benchmarks.gpu_training import CASES, MODEL, figures, padded, samples
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.config.recipe_loading import resolve_recipe
-from tunix_rt.engines.batching import Batches, BatchSettings
-from tunix_rt.engines.encoding import EncodedExample
 from tunix_rt.engines.flops import model_flops
 from tunix_rt.engines.models import resolve_model
+from tunix_rt.tokenization.encoding import EncodedExample
+from tunix_rt.tokenization.packing import Batches, BatchSettings
 
 CASE_TIMEOUT_S = 420
 TRL_ROW_LENGTH, TRL_ROWS = 1536, 11

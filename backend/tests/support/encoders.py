@@ -7,9 +7,9 @@ from pathlib import Path
 from tokenizers import Tokenizer as FastTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from tunix_rt.engines.chat_template import ChatTemplate, choose_template
-from tunix_rt.engines.encoding import TraceEncoder
-from tunix_rt.engines.tokenizer import Tokenizer
+from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import Tokenizer
 from tunix_rt.traces.types import MarkupStyle
 
 CONTROL_TOKENS = ("<pad>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>", "<|im_start|>", "<|im_end|>")

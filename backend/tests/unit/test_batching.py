@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 from support.encoders import an_encoder
 
 from tunix_rt.base.errors import DataError, InvalidInputError
-from tunix_rt.engines.batching import Batches, BatchSettings, require_trained_answers
-from tunix_rt.engines.encoding import PARTS, EncodedExample
-from tunix_rt.engines.packing import first_fit_decreasing, plan_rows
+from tunix_rt.tokenization.encoding import PARTS, EncodedExample
+from tunix_rt.tokenization.packing import (
+    Batches,
+    BatchSettings,
+    first_fit_decreasing,
+    plan_rows,
+    require_trained_answers,
+)
 from tunix_rt.traces.types import trace_from_text_steps
 
 PAD, Q, A, B = 0, 7, 8, 9

@@ -6,7 +6,7 @@ import pytest
 from support.encoders import a_tokenizer
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
-from tunix_rt.engines.chat_template import (
+from tunix_rt.tokenization.chat_template import (
     ChatTemplate,
     builtin_template_names,
     choose_template,

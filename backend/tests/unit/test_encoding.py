@@ -8,9 +8,9 @@ from support.encoders import NAMED_TOKENS, an_encoder, trained_fast_tokenizer
 from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.engines.chat_template import choose_template
-from tunix_rt.engines.encoding import PARTS, EncodedExample, TraceEncoder
-from tunix_rt.engines.tokenizer import Tokenizer
+from tunix_rt.tokenization.chat_template import choose_template
+from tunix_rt.tokenization.encoding import PARTS, EncodedExample, TraceEncoder
+from tunix_rt.tokenization.tokenizer import Tokenizer
 from tunix_rt.traces.completion import render_completion, reserved_markup_in
 from tunix_rt.traces.types import MARKUP_STYLES, MarkupStyle, Trace, trace_from_text_steps
 

@@ -17,8 +17,6 @@ from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError, Tu
 from tunix_rt.config.recipe import LoraSection, ModelSection, Recipe, ShardingSection
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.chat_template import choose_template
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import GeneratorRequest, Prompt, Written
 from tunix_rt.engines.generation_writing import BatchGenerator
 from tunix_rt.engines.jax.export import export_model
@@ -29,9 +27,11 @@ from tunix_rt.engines.jax.params import abstract_params
 from tunix_rt.engines.jax.program import build_program
 from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.models import ModelSource, resolve_model
-from tunix_rt.engines.tokenizer import load_tokenizer
 from tunix_rt.engines.torch.generation import opening as torch_opening
 from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
+from tunix_rt.tokenization.chat_template import choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import load_tokenizer
 
 # Two spinning threads on shared cores are slower than one.
 torch.set_num_threads(1)

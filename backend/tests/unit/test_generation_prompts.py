@@ -6,10 +6,10 @@ from tokenizers import AddedToken
 from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.engines.chat_template import builtin_template_names, choose_template
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation_prompts import decode, encode_continuation
-from tunix_rt.engines.tokenizer import Tokenizer
+from tunix_rt.tokenization.chat_template import builtin_template_names, choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import Tokenizer
 from tunix_rt.traces.completion import render_completion
 from tunix_rt.traces.types import trace_from_text_steps
 

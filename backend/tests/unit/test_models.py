@@ -12,7 +12,7 @@ from tunix_rt.base.assets import known_model_configs, shipped_model_config, ship
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError, NotFoundError
 from tunix_rt.config.recipe import ModelSection
 from tunix_rt.engines.models import resolve_model, tokenizer_source
-from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.tokenization.tokenizer import load_tokenizer
 
 COMMIT = "0123456789" * 4
 HANDLE = "google/gemma/transformers/2b"

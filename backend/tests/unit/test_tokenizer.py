@@ -7,8 +7,8 @@ import pytest
 from support.encoders import NAMED_TOKENS, a_tokenizer, write_tokenizer
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
-from tunix_rt.engines.chat_template import choose_template
-from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.tokenization.chat_template import choose_template
+from tunix_rt.tokenization.tokenizer import load_tokenizer
 
 
 def test_the_built_in_tokenizer_loads_by_name() -> None:

@@ -17,12 +17,12 @@ from tunix_rt.base.errors import DataError
 from tunix_rt.config.recipe import ModelSection, Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.base import Rows, TrainingData
-from tunix_rt.engines.chat_template import ChatTemplate
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.preparation import prepare
-from tunix_rt.engines.tokenizer import Tokenizer, load_tokenizer
 from tunix_rt.engines.vocabulary import check_same_tokens, check_vocabulary, require_known_ids
+from tunix_rt.tokenization.chat_template import ChatTemplate
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import Tokenizer, load_tokenizer
 
 
 def architecture(vocab_size: int = 1024) -> Architecture:

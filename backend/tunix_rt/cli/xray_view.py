@@ -10,7 +10,6 @@ from rich.text import Text
 from tunix_rt.base.terminal.output import counted
 from tunix_rt.core.xray import (
     Severity,
-    TokenPart,
     XrayFinding,
     XrayReport,
     XrayRow,
@@ -18,6 +17,7 @@ from tunix_rt.core.xray import (
     XrayToken,
     visible_text,
 )
+from tunix_rt.tokenization.encoding import TokenPart
 
 _SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _TRAINED_STYLES: dict[TokenPart, str] = {

@@ -8,26 +8,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from tunix_rt.tokenization.encoding import FindingCode, TokenPart
 from tunix_rt.traces.types import MarkupStyle
 
 TokenState = Literal["trained", "masked", "padding"]
-TokenPart = Literal["prompt", "markup", "reasoning", "answer", "end_of_turn", "padding"]
 LossOn = Literal["completion", "all", "prompt"]
 Severity = Literal["error", "warning", "info"]
-
-FindingCode = Literal[
-    "markup-in-content",
-    "template-without-generation-prompt",
-    "template-changes-content",
-    "template-adds-text",
-    "special-token-in-content",
-    "zero-loss-examples",
-    "answer-not-trained",
-    "prompt-trained",
-    "end-of-turn-not-trained",
-    "overlong-examples",
-    "truncated-answers",
-]
 
 # Terminals obey control characters, and bidirectional overrides show text in another order than it has.
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tunix_rt.engines.encoding import TraceEncoder
+from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.traces.types import MARKUPS
 
 _MARKUP = frozenset(text for markup in MARKUPS.values() for text in markup.reserved)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation_prompts import decode
+from tunix_rt.tokenization.encoding import TraceEncoder
 
 _UNFINISHED = "\ufffd"
 

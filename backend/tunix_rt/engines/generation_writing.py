@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import Prompt, Written
 from tunix_rt.engines.generation_live import LiveBatches
 from tunix_rt.engines.generation_model import WritingModel, whole_rows
@@ -15,6 +14,7 @@ from tunix_rt.engines.generation_refusals import out_of_memory, refused
 from tunix_rt.engines.generation_side_by_side import write_side_by_side
 from tunix_rt.engines.generation_tasks import Task, grouped, power_of_two_above
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.tokenization.encoding import TraceEncoder
 
 ModelT = TypeVar("ModelT", bound=WritingModel)
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.checkpoint_record import ValidationHistory
+from tunix_rt.tokenization.packing import Batch
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tunix_rt.base.files.atomic import write_json_atomically
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.tokenization.encoding import TraceEncoder
 
 _WHAT = "writing the model's configuration"
 # What older versions of transformers call `dtype`.

@@ -2,8 +2,8 @@
 
 from tunix_rt.config.recipe import ModelSection
 from tunix_rt.engines.models import ModelSource, tokenizer_source
-from tunix_rt.engines.tokenizer import Tokenizer, load_tokenizer
 from tunix_rt.engines.vocabulary import check_same_tokens, check_vocabulary
+from tunix_rt.tokenization.tokenizer import Tokenizer, load_tokenizer
 
 
 def load_model_tokenizer(section: ModelSection, source: ModelSource) -> Tokenizer:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tunix_rt.engines.batching import Batch, Batches
+from tunix_rt.tokenization.packing import Batch, Batches
 
 NUM_AHEAD = 2
 

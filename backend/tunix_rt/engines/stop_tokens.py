@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.tokenization.encoding import TraceEncoder
 
 
 def stop_token_ids(source: ModelSource, encoder: TraceEncoder) -> frozenset[int]:

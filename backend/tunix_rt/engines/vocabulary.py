@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from tunix_rt.base.errors import DataError
 from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.encoding import EncodedExample
-from tunix_rt.engines.tokenizer import Tokenizer
+from tunix_rt.tokenization.encoding import EncodedExample
+from tunix_rt.tokenization.tokenizer import Tokenizer
 
 
 def check_vocabulary(tokenizer: Tokenizer, architecture: Architecture) -> None:

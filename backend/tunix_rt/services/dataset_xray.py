@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tunix_rt.core.xray import XrayReport
-from tunix_rt.engines.chat_template import choose_template, template_from_file
-from tunix_rt.engines.encoding import TraceEncoder
-from tunix_rt.engines.tokenizer import load_tokenizer
 from tunix_rt.services.datasets import iter_rows
 from tunix_rt.services.xray import XrayOptions, xray
+from tunix_rt.tokenization.chat_template import choose_template, template_from_file
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import load_tokenizer
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 

@@ -8,10 +8,10 @@ from itertools import islice
 import numpy as np
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
-from tunix_rt.core.xray import FindingCode, LossOn, PartCount, XrayReport, XrayRow, XraySegment, XrayToken
-from tunix_rt.engines.encoding import PARTS, EncodedExample, TraceEncoder
-from tunix_rt.engines.packing import plan_rows
+from tunix_rt.core.xray import LossOn, PartCount, XrayReport, XrayRow, XraySegment, XrayToken
 from tunix_rt.services.xray_findings import findings_of, summarise
+from tunix_rt.tokenization.encoding import PARTS, EncodedExample, FindingCode, TraceEncoder
+from tunix_rt.tokenization.packing import plan_rows
 from tunix_rt.traces.completion import render_completion
 from tunix_rt.traces.types import MarkupStyle, Trace
 

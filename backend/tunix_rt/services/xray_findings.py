@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tunix_rt.core.xray import FindingCode, Severity, TokenPart, XrayFinding
-from tunix_rt.engines.encoding import PARTS, EncodedExample
+from tunix_rt.core.xray import Severity, XrayFinding
+from tunix_rt.tokenization.encoding import PARTS, EncodedExample, FindingCode, TokenPart
 
 MAX_EXAMPLES_NAMED = 5
 

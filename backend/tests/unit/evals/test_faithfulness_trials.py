@@ -5,12 +5,12 @@ from support.evaluations import make_generation
 
 from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation
-from tunix_rt.engines.chat_template import choose_template
-from tunix_rt.engines.encoding import TraceEncoder
-from tunix_rt.engines.tokenizer import load_tokenizer
 from tunix_rt.evals.faithfulness.own_work import read_own_work
 from tunix_rt.evals.faithfulness.running import ends_within_token
 from tunix_rt.evals.faithfulness.trials import PlannedTrial, plan_trial
+from tunix_rt.tokenization.chat_template import choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import load_tokenizer
 from tunix_rt.traces.completion import parse_completion, render_completion
 from tunix_rt.traces.types import MARKUP_STYLES, MarkupStyle, trace_from_text_steps
 

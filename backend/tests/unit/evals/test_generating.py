@@ -7,11 +7,11 @@ import pytest
 from support.evaluation_starts import sum_items
 
 from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.chat_template import ChatTemplate, choose_template
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.generation import Prompt, Written
-from tunix_rt.engines.tokenizer import load_tokenizer
 from tunix_rt.evals.generating import Asking, generate, generation_of
+from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import load_tokenizer
 from tunix_rt.traces.types import MarkupStyle
 
 ITEMS = sum_items(3)

@@ -15,8 +15,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tunix_rt.base.assets import shipped_model_names
 from tunix_rt.config.recipe import ModelSection, QuantizationSection, Recipe
-from tunix_rt.engines.chat_template import choose_template
-from tunix_rt.engines.encoding import TraceEncoder
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
@@ -24,7 +22,9 @@ from tunix_rt.engines.jax.params import Params, abstract_params
 from tunix_rt.engines.jax.quantization import dequantize, quantize
 from tunix_rt.engines.jax.weights import load_params
 from tunix_rt.engines.models import ModelSource, resolve_model
-from tunix_rt.engines.tokenizer import load_tokenizer
+from tunix_rt.tokenization.chat_template import choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.tokenizer import load_tokenizer
 
 PROMPT = "What is 17 + 25? Würfle <b>zweimal</b>."
 LORA = {"rank": 3, "alpha": 12.0, "targets": ("q", "v", "o", "down")}

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 from support.torch_models import CPU
 
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.mesh_shape import MeshShape
 from tunix_rt.engines.torch.device_batch import put_batch
 from tunix_rt.engines.torch.sharding import Layout
+from tunix_rt.tokenization.packing import Batch
 
 
 def batch_of(loss_mask: list[list[int]]) -> Batch:

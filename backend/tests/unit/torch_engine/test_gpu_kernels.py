@@ -13,7 +13,6 @@ from torch import Tensor
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.models import ModelSource
 from tunix_rt.engines.torch.attention import (
     Borders,
@@ -29,6 +28,7 @@ from tunix_rt.engines.torch.liger import has_liger
 from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.loss import chunked_loss
 from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.tokenization.packing import Batch
 
 pytestmark = [
     pytest.mark.gpu,

@@ -22,7 +22,7 @@ from tunix_rt.engines.model_files import write_model_config
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.preparation import prepare
 from tunix_rt.engines.starting import Start, restore
-from tunix_rt.engines.tokenizer_files import save_tokenizer
+from tunix_rt.tokenization.chat_template import save_tokenizer
 
 
 def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:

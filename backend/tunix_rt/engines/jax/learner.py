@@ -7,7 +7,6 @@ from typing import Any
 import jax
 from jax import Array
 
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
 from tunix_rt.engines.identity import RunIdentity
 from tunix_rt.engines.jax.checkpoints import Checkpoints, checksums
@@ -16,6 +15,7 @@ from tunix_rt.engines.jax.program import Program
 from tunix_rt.engines.jax.state import NOT_DIVERGED, StepMetrics, TrainState, without_divergence
 from tunix_rt.engines.jax.step import DeviceBatch
 from tunix_rt.engines.learner import PendingFigures, PendingSums, StepFigures
+from tunix_rt.tokenization.packing import Batch
 
 
 @dataclass(eq=False)

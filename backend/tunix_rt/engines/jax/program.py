@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from tunix_rt.config.recipe import LoraSection, Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Choice, Platform, Setting, resolve_kernel
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.jax.layer_lists import abstract_unstacked, unstacked
 from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale, init_adapters
 from tunix_rt.engines.jax.model import ForwardOptions
@@ -35,6 +34,7 @@ from tunix_rt.engines.jax.sharding import (
 )
 from tunix_rt.engines.jax.state import StepMetrics, TrainState, initial_state
 from tunix_rt.engines.jax.step import DeviceBatch, StepParts, train_step, validation_step
+from tunix_rt.tokenization.packing import Batch
 
 _BATCH_ARRAYS = ("tokens", "targets", "loss_mask", "segment_ids", "positions")
 

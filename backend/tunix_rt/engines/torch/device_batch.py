@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.torch.attention import Borders, segment_borders
 from tunix_rt.engines.torch.sharding import ALONE, Layout
+from tunix_rt.tokenization.packing import Batch
 
 
 class MicroBatch(NamedTuple):

@@ -16,12 +16,12 @@ from tunix_rt.engines.adapter_config import WEIGHTS_FILE, write_adapter_config
 from tunix_rt.engines.model_files import write_model_config
 from tunix_rt.engines.preparation import Prepared
 from tunix_rt.engines.safetensors_writer import write_model_files, write_tensor_file
-from tunix_rt.engines.tokenizer_files import save_tokenizer
 from tunix_rt.engines.torch.adapters import adapter_tensors, merged_weights
 from tunix_rt.engines.torch.model import Decoder
 from tunix_rt.engines.torch.sharding import ALONE, Layout
 from tunix_rt.engines.torch.step import TrainStep
 from tunix_rt.engines.torch.tensor_bytes import lazy_tensor
+from tunix_rt.tokenization.chat_template import save_tokenizer
 
 
 def export_model(

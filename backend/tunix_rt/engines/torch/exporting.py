@@ -12,7 +12,6 @@ from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.preparation import prepare
 from tunix_rt.engines.safetensors_writer import write_model_files
 from tunix_rt.engines.starting import Start, restore
-from tunix_rt.engines.tokenizer_files import save_tokenizer
 from tunix_rt.engines.torch.adapters import load_adapters, merged_weights
 from tunix_rt.engines.torch.checkpoints import Checkpoints
 from tunix_rt.engines.torch.devices import choose_device
@@ -21,6 +20,7 @@ from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
 from tunix_rt.engines.torch.sharding import ALONE
 from tunix_rt.engines.torch.starting import load_training
 from tunix_rt.engines.torch.tensor_bytes import lazy_tensor
+from tunix_rt.tokenization.chat_template import save_tokenizer
 
 
 def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:

@@ -6,7 +6,6 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
 from tunix_rt.engines.identity import RunIdentity
 from tunix_rt.engines.learner import PendingFigures, PendingSums, StepFigures
@@ -14,6 +13,7 @@ from tunix_rt.engines.torch.checkpoints import Checkpoints
 from tunix_rt.engines.torch.device_batch import DeviceBatch
 from tunix_rt.engines.torch.state import NOT_DIVERGED, StepMetrics
 from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.tokenization.packing import Batch
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,9 +23,9 @@ from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.base import ProcessGroup
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
 from tunix_rt.engines.torch_limits import require_torch_mesh
+from tunix_rt.tokenization.packing import Batch
 
 _DATA, _FSDP = "data", "fsdp"
 _ONE_DEVICE = MeshShape(data=1, fsdp=1, tensor=1)

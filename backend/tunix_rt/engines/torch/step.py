@@ -17,7 +17,6 @@ from torch import Tensor
 
 from tunix_rt.config.recipe import AdamW as AdamWSettings
 from tunix_rt.config.recipe import Recipe
-from tunix_rt.engines.batching import Batch
 from tunix_rt.engines.torch.adafactor import Adafactor
 from tunix_rt.engines.torch.compiling import choose_compiling, compile_layers
 from tunix_rt.engines.torch.device_batch import DeviceBatch, MicroBatch, put_batch
@@ -33,6 +32,7 @@ from tunix_rt.engines.torch.random_streams import generator, seeded
 from tunix_rt.engines.torch.remat import apply_remat
 from tunix_rt.engines.torch.sharding import ALONE, Layout
 from tunix_rt.engines.torch.state import NOT_DIVERGED, StepMetrics
+from tunix_rt.tokenization.packing import Batch
 
 
 class TrainStep:

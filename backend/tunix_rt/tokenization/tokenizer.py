@@ -1,4 +1,4 @@
-"""A tokenizer as Tunix RT uses it: text to ids with character offsets, control tokens, a fingerprint."""
+"""A Hugging Face tokenizer with offsets, control tokens and a fingerprint."""
 
 import hashlib
 import json
