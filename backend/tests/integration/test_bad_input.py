@@ -17,8 +17,8 @@ from support.http import body, error_of
 
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.services.dataset_building import build_from_store
+from tunix_rt.datasets.build import build_from_store
+from tunix_rt.datasets.types import DatasetSpec
 from tunix_rt.traces.store import TraceRepository
 
 OUTSIDE = "what another user wrote"

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.cli.main import app
-from tunix_rt.evals.evalset import load_evalset
+from tunix_rt.datasets.evalsets import load_evalset
 from tunix_rt.evals.evalset_report import validate_evalset
 
 

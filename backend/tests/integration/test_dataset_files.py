@@ -14,9 +14,8 @@ from support.datasets import build, stored, sums
 
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError, TunixRTError
 from tunix_rt.base.settings import Settings
-from tunix_rt.files.dataset_dirs import dataset_keys, iter_lines, read_manifest
-from tunix_rt.services.dataset_verifying import verify_dataset
-from tunix_rt.services.datasets import delete_dataset, list_datasets, read_rows
+from tunix_rt.datasets.files import dataset_keys, iter_lines, read_manifest
+from tunix_rt.datasets.service import delete_dataset, list_datasets, read_rows, verify_dataset
 
 TESTS = Path(__file__).parents[1]
 

@@ -7,9 +7,8 @@ from support.builders import make_trace
 from support.datasets import ALL_IN_TRAIN, add, stored, sums
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.dataset_preview import preview_dataset
+from tunix_rt.datasets.build import build_from_store, preview_dataset
+from tunix_rt.datasets.types import DatasetSpec
 from tunix_rt.traces.service import score_unscored
 from tunix_rt.traces.store import TraceRepository
 

@@ -9,12 +9,12 @@ from support.datasets import ALL_IN_TRAIN, add, build, jsonl, stored, sums
 
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.base.home import Home
-from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.files.dataset_dirs import iter_lines
-from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.dataset_comparing import diff_datasets
-from tunix_rt.services.dataset_exporting import ExportFormat, export_directory
-from tunix_rt.services.dataset_ingesting import ingest_file
+from tunix_rt.datasets.build import build_from_store
+from tunix_rt.datasets.diff import diff_datasets
+from tunix_rt.datasets.files import iter_lines
+from tunix_rt.datasets.ingest import ingest_file
+from tunix_rt.datasets.service import ExportFormat, export_directory
+from tunix_rt.datasets.types import DatasetSpec
 from tunix_rt.traces.importer import ImportOptions
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter

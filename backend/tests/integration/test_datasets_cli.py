@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.services.dataset_ingesting import default_name_and_version
+from tunix_rt.datasets.ingest import default_name_and_version
 
 
 def run(*arguments: str, exit_code: int = 0) -> Any:

@@ -13,8 +13,8 @@ from support.stores import apple_lines, assert_consistent
 
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.files.dataset_dirs import dataset_keys
-from tunix_rt.services.dataset_verifying import verify_dataset
+from tunix_rt.datasets.files import dataset_keys
+from tunix_rt.datasets.service import verify_dataset
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import Trace
 

@@ -4,9 +4,8 @@ import pytest
 
 from tunix_rt.base.assets import shipped_dataset_names, shipped_traces
 from tunix_rt.base.errors import DataError, NotFoundError
-from tunix_rt.core.evalset import EvalItem, item_json
-from tunix_rt.services.dataset_verifying import verify_dataset
-from tunix_rt.services.datasets import get_dataset, iter_rows
+from tunix_rt.datasets.service import get_dataset, iter_rows, verify_dataset
+from tunix_rt.datasets.types import EvalItem, item_json
 from tunix_rt.traces.types import Trace
 
 

@@ -7,11 +7,9 @@ from typing import Any
 
 from support.builders import make_trace
 from tunix_rt.base.home import Home
-from tunix_rt.core.dataset import BuildOutcome
-from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.evalset import EvalItem, evalset_hash
-from tunix_rt.services.contamination import EvalSet
-from tunix_rt.services.dataset_building import build_dataset
+from tunix_rt.datasets.build import build_dataset
+from tunix_rt.datasets.contamination import EvalSet
+from tunix_rt.datasets.types import BuildOutcome, DatasetSpec, EvalItem, evalset_hash
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import StoredTrace, Trace, canonical_json, trace_id
 

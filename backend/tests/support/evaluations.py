@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import (
     CheckedStep,
     Generation,
@@ -21,6 +20,7 @@ from tunix_rt.core.evaluation.prediction import (
 from tunix_rt.core.evaluation.protocol import Decoding, Extraction, Protocol
 from tunix_rt.core.evaluation.record import EvaluatedModel, Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.scores import score
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 

@@ -15,13 +15,13 @@ from support.recipes import make_recipe
 from tunix_rt.base.errors import DivergedError
 from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe_loading import ResolvedRecipe
-from tunix_rt.core.evalset import EvalItem, evalset_hash
 from tunix_rt.core.evaluation.record import EvaluatedModel
 from tunix_rt.core.evaluation.request import EvaluationStart
 from tunix_rt.core.evidence.contents import kind_of
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceManifest
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.run_record import MetricsLine, RunEnvironment, RunFigures, ValidationLine
+from tunix_rt.datasets.types import EvalItem, evalset_hash
 from tunix_rt.engines.base import TrainingJob, TrainingResult
 from tunix_rt.engines.records import Progress, RunRecords
 from tunix_rt.engines.run import run

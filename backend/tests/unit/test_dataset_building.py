@@ -8,7 +8,7 @@ from support.builders import make_trace
 from support.datasets import build, stored, sums
 
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
-from tunix_rt.core.dataset import DatasetManifest
+from tunix_rt.datasets.types import DatasetManifest
 from tunix_rt.traces.types import Trace, normalised_prompt
 
 HALVES = {"train": 0.5, "validation": 0.5}

@@ -4,7 +4,7 @@ from pathlib import Path
 from support.builders import make_trace
 from support.datasets import build, evalset, stored, sums
 
-from tunix_rt.core.dataset_card import dataset_card
+from tunix_rt.datasets.card import dataset_card
 
 
 def test_the_card_reads_as_reviewed(tmp_path: Path, assert_golden: Callable[[str, str], None]) -> None:

@@ -5,8 +5,8 @@ from support.builders import make_trace
 from support.datasets import build, evalset, stored, sums
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.similarity import question_of
-from tunix_rt.services.contamination import ContaminationChecker, load_evalsets
+from tunix_rt.datasets.contamination import ContaminationChecker, load_evalsets
+from tunix_rt.datasets.rows import question_of
 
 LONG = (
     "A farmer in the north of Spain keeps 14 brown goats and 23 white sheep on a hill, and every morning "

@@ -2,8 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.dataset import content_hash
-from tunix_rt.core.dataset_spec import DatasetSpec, checked_key, checked_split
+from tunix_rt.datasets.types import DatasetSpec, checked_key, checked_split, content_hash
 
 PATH_TRICKS = [
     "",

@@ -3,9 +3,8 @@ from collections import Counter
 from support.builders import make_trace
 from support.datasets import stored
 
-from tunix_rt.core.dataset import SplitStatistics
-from tunix_rt.core.dataset_rows import parse_row
-from tunix_rt.core.dataset_statistics import MAX_NAMES, distribution, most_common, split_statistics
+from tunix_rt.datasets.rows import MAX_NAMES, distribution, most_common, parse_row, split_statistics
+from tunix_rt.datasets.types import SplitStatistics
 from tunix_rt.traces.types import Trace
 
 

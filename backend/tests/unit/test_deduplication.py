@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from support.builders import make_trace
 from support.datasets import build, stored
 
-from tunix_rt.core.similarity import jaccard
-from tunix_rt.services.near_duplicates import NearDuplicateIndex, num_bands
+from tunix_rt.datasets.dedup import NearDuplicateIndex, num_bands
+from tunix_rt.datasets.rows import jaccard
 from tunix_rt.traces.types import Trace
 
 STORY = (

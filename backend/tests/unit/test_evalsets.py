@@ -7,8 +7,8 @@ from support.evaluation_starts import sum_items
 
 from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evalset import item_json
-from tunix_rt.services.evalsets import evalset_paths, named_evalset, open_evalset
+from tunix_rt.datasets.evalsets import evalset_paths, named_evalset, open_evalset
+from tunix_rt.datasets.types import item_json
 
 
 @pytest.fixture

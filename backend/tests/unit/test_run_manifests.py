@@ -7,7 +7,7 @@ import pytest
 from support.run_dirs import finished_run
 
 from tunix_rt.base.errors import ConflictError, DataError
-from tunix_rt.files.dataset_dirs import file_sha256
+from tunix_rt.datasets.files import file_sha256
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.run_manifests import add_run_files, read_manifest
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tunix_rt.core.similarity import jaccard, numbers, shingles, words
+from tunix_rt.datasets.rows import jaccard, numbers, shingles, words
 
 
 def test_case_and_punctuation_do_not_make_other_words() -> None:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunix_rt.core.splitting import split_of, unit_hash
+from tunix_rt.datasets.rows import split_of, unit_hash
 from tunix_rt.traces.types import normalised_prompt
 
 HALVES = {"train": 0.5, "validation": 0.5}

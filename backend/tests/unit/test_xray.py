@@ -12,11 +12,9 @@ from rich.console import Console
 from support.encoders import an_encoder
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
-from tunix_rt.cli.xray_view import print_xray
-from tunix_rt.core.xray import XrayReport, visible_text
-from tunix_rt.services.xray import XrayOptions, xray
-from tunix_rt.services.xray_findings import MEANINGS
-from tunix_rt.services.xray_html import xray_html
+from tunix_rt.datasets.xray.inspect import MEANINGS, XrayOptions, xray
+from tunix_rt.datasets.xray.report import XrayReport, visible_text, xray_html
+from tunix_rt.datasets.xray.views import print_xray
 from tunix_rt.tokenization.encoding import FindingCode
 from tunix_rt.tokenization.packing import Batches, BatchSettings
 from tunix_rt.traces.types import Trace, trace_from_text_steps

@@ -17,7 +17,6 @@ from tunix_rt.api.live_runs import LiveRuns
 from tunix_rt.api.metrics import Measurements
 from tunix_rt.api.openai_errors import OpenAIErrors
 from tunix_rt.api.request_log import RequestLog
-from tunix_rt.api.routes.datasets import router as datasets_router
 from tunix_rt.api.routes.demo import router as demo_router
 from tunix_rt.api.routes.doctor import router as doctor_router
 from tunix_rt.api.routes.evalsets import router as evalsets_router
@@ -40,11 +39,12 @@ from tunix_rt.api.routes.session import router as session_router
 from tunix_rt.api.routes.tasks import router as tasks_router
 from tunix_rt.api.routes.tuning import router as tuning_router
 from tunix_rt.api.routes.tunix import router as tunix_router
-from tunix_rt.api.routes.xray import router as xray_router
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.http.errors import install_error_handlers
 from tunix_rt.base.settings import Settings
+from tunix_rt.datasets.routes import router as datasets_router
+from tunix_rt.datasets.routes import xray_router
 from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.services.demo_project import DemoProject
 from tunix_rt.services.doctor import examine

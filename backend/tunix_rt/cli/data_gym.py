@@ -11,7 +11,7 @@ from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.files.yaml_text import parse_yaml
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, print_json, say
-from tunix_rt.core.evalset import item_json
+from tunix_rt.datasets.types import item_json
 from tunix_rt.services.gym import gym_eval_items
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="Name of a reasoning-gym task, e.g. chain_sum.")]

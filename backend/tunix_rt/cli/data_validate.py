@@ -8,10 +8,10 @@ import typer
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import print_json
-from tunix_rt.cli import data_view
-from tunix_rt.services.dataset_verifying import verify_dataset
+from tunix_rt.datasets import views as data_view
+from tunix_rt.datasets.evalsets import evalset_paths
+from tunix_rt.datasets.service import verify_dataset
 from tunix_rt.services.evalset_validating import validate_evalset_file
-from tunix_rt.services.evalsets import evalset_paths
 
 Target = Annotated[
     str, typer.Argument(metavar="FILE|NAME|KEY", help="Eval set by name or file, or dataset key.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tunix_rt.core.dataset_spec import KEY_PATTERN, SPLIT_PATTERN
+from tunix_rt.datasets.types import KEY_PATTERN, SPLIT_PATTERN
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 TrainingMode = Literal["full", "lora", "qlora"]

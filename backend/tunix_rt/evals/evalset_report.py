@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.core.evalset import EvalItem, evalset_hash
+from tunix_rt.datasets.evalsets import EvalLine, read_eval_lines
+from tunix_rt.datasets.types import EvalItem, evalset_hash
 from tunix_rt.evals.checkers import unreadable_answer
 from tunix_rt.evals.checkers.text import canonical_text
-from tunix_rt.evals.evalset import EvalLine, read_eval_lines
 from tunix_rt.traces.types import normalised_prompt
 
 ProblemCode = Literal[

@@ -5,9 +5,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation, GenerationFailure
 from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.engines.generation import Generator, Prompt, Written
 from tunix_rt.engines.generation_prompts import decode
 from tunix_rt.files.evaluation_dirs import GenerationKey

@@ -9,9 +9,9 @@ from typing import Protocol as Interface
 from typing import TypeVar
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation, Judgement, Prediction
 from tunix_rt.core.evaluation.protocol import Protocol
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers import CHECKER_VERSIONS, check, checker_of
 from tunix_rt.evals.checkers.base import Checked
 from tunix_rt.evals.extraction import EXTRACTOR_VERSION, Extracted, extract

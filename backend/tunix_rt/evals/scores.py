@@ -7,9 +7,9 @@ from typing import get_args
 
 import numpy as np
 
-from tunix_rt.core.evalset import Difficulty, Section
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.scores import Estimate, GroupScores, Scores, Spread
+from tunix_rt.datasets.types import Difficulty, Section
 from tunix_rt.evals.item_samples import ItemSamples, by_item
 from tunix_rt.evals.sampling_statistics import (
     mean_estimate,

@@ -23,10 +23,10 @@ from tunix_rt.base.errors import DataError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_json_atomically
 from tunix_rt.base.files.jsonl import JsonLines
 from tunix_rt.base.files.locks import held_directory, remove_if_unused
-from tunix_rt.core.evalset import EvalItem, item_json
 from tunix_rt.core.evaluation.prediction import Generation, Prediction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
+from tunix_rt.datasets.types import EvalItem, item_json
 
 EVALUATION_FILE = "evaluation.json"
 PREDICTIONS_FILE = "predictions.jsonl"

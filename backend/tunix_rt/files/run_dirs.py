@@ -7,7 +7,6 @@ runs/<run_id>/run_manifest.json                        written last
 """
 
 import hashlib
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -117,21 +116,6 @@ class RunDir:
         return {
             path.relative_to(self.path).as_posix(): digest for path, digest in zip(files, hashes, strict=True)
         }
-
-
-def runs_using_dataset(runs_dir: Path, key: str, *, recipe_file: str = RUN_RECIPE_FILE) -> list[str]:
-    """The ids of the runs whose resolved recipe names the dataset, sorted."""
-    recipes = runs_dir.glob(f"*/{recipe_file}")
-    return sorted(recipe.parent.name for recipe in recipes if _dataset_of(recipe) == key)
-
-
-def _dataset_of(recipe: Path) -> str | None:
-    try:
-        value = json.loads(recipe.read_bytes())
-    except (ValueError, FileNotFoundError):
-        return None  # being written, or removed meanwhile
-    data = value.get("data") if isinstance(value, dict) else None
-    return data.get("dataset") if isinstance(data, dict) else None
 
 
 def _sha256(path: Path) -> str:

@@ -12,15 +12,12 @@ from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.home import Home
 from tunix_rt.base.statistics import Share, wilson_share
 from tunix_rt.config.recipe_loading import load_recipe
-from tunix_rt.core.dataset import BuildOutcome
-from tunix_rt.core.dataset_spec import DatasetSpec
 from tunix_rt.core.generation.demo_arithmetic import DEMO_DATASET
-from tunix_rt.core.xray import XrayReport
-from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
-from tunix_rt.services.dataset_xray import ModelChoice, xray_dataset
-from tunix_rt.services.xray import XrayOptions
-from tunix_rt.services.xray_html import xray_html
+from tunix_rt.datasets.build import build_from_store
+from tunix_rt.datasets.service import DatasetVerdict, verify_dataset
+from tunix_rt.datasets.types import BuildOutcome, DatasetSpec
+from tunix_rt.datasets.xray.inspect import ModelChoice, XrayOptions, xray_dataset
+from tunix_rt.datasets.xray.report import XrayReport, xray_html
 from tunix_rt.traces.corruption import corrupt
 from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
 from tunix_rt.traces.linter.findings import CODES

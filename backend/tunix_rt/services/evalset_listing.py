@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.base.assets import shipped_evalset_names
 from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.evalsets import evalset_paths, named_evalset
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.evalset_report import validate_evalset
-from tunix_rt.services.evalsets import evalset_paths, named_evalset
 
 
 class EvalSetSummary(BaseModel):

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tunix_rt.base.assets import shipped_dataset_names, shipped_traces
+from tunix_rt.datasets.files import dataset_keys
+from tunix_rt.datasets.service import iter_rows
 from tunix_rt.evals.evalset_report import EvalSetReport, validate_evalset
-from tunix_rt.files.dataset_dirs import dataset_keys
-from tunix_rt.services.datasets import iter_rows
 
 
 def validate_evalset_file(path: Path, *, datasets_dir: Path) -> EvalSetReport:

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from tunix_rt import __version__
 from tunix_rt.base.home import Home
 from tunix_rt.base.host import in_this_process, worker_processes
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation, Prediction
 from tunix_rt.core.evaluation.protocol import Protocol
 from tunix_rt.core.evaluation.record import Evaluation, GenerationFigures
 from tunix_rt.core.evaluation.request import EvaluationStart, generation_figures
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.judging import judge_all
 from tunix_rt.evals.scores import score
 from tunix_rt.files.evaluation_dirs import EvaluationDir

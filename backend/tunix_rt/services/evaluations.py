@@ -16,10 +16,10 @@ from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, EvaluationOrder, PredictionFilter
 from tunix_rt.core.models.reference import is_reference, parse_reference
+from tunix_rt.datasets.files import file_sha256
 from tunix_rt.db.evaluations import MIN_PREFIX_CHARS, EvaluationRepository
 from tunix_rt.db.model_uses import evaluations_of
 from tunix_rt.db.models import ModelRepository
-from tunix_rt.files.dataset_dirs import file_sha256
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
 
 _NUM_ID_DIGITS = 32

@@ -13,7 +13,6 @@ from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.settings import Settings
 from tunix_rt.config.recipe import FloatFormat
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.faithfulness import (
     Exclusion,
     FaithfulnessReport,
@@ -21,6 +20,8 @@ from tunix_rt.core.evaluation.faithfulness import (
     FaithfulnessTrial,
 )
 from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.datasets.evalsets import OpenedEvalSet, open_evalset
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest
 from tunix_rt.evals.checkers import require_checkers
@@ -29,7 +30,6 @@ from tunix_rt.evals.faithfulness.running import ends_within_token, run_trials
 from tunix_rt.evals.faithfulness.scoring import find_examples, score_by_depth, score_group
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT
 from tunix_rt.evals.generating import Asking
-from tunix_rt.services.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 from tunix_rt.traces.types import MarkupStyle
 

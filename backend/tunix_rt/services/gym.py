@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
-from tunix_rt.core.evalset import EvalItem, GymTask
 from tunix_rt.core.generation.gym_steps import GYM_STEPS
+from tunix_rt.datasets.types import EvalItem, GymTask
 from tunix_rt.traces.linter.findings import CODES
 from tunix_rt.traces.linter.linter import lint_trace
 from tunix_rt.traces.types import Trace, normalised_prompt, trace_from_text_steps

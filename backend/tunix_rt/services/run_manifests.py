@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.base.files.atomic import copy_atomically, write_json_atomically
 from tunix_rt.core.run_record import RunManifest
-from tunix_rt.files.dataset_dirs import file_sha256
+from tunix_rt.datasets.files import file_sha256
 from tunix_rt.files.run_dirs import RunDir
 
 JOIN_WAIT_S = 30.0

@@ -9,7 +9,7 @@ import pytest
 from support.children import run_script_here
 from support.training import Workshop
 
-from tunix_rt.services.datasets import iter_rows
+from tunix_rt.datasets.service import iter_rows
 from tunix_rt.traces.types import canonical_json
 
 ROOT = Path(__file__).parents[4]

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunix_rt.base.assets import shipped_evalset_names, shipped_evalset_path
-from tunix_rt.core.evalset import EvalItem
-from tunix_rt.core.evaluation.prediction import CheckerName
+from tunix_rt.datasets.evalsets import load_evalset
+from tunix_rt.datasets.types import CheckerName, EvalItem
 from tunix_rt.evals.checkers import check, checker_of
-from tunix_rt.evals.evalset import load_evalset
 from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
 
 CASES = json.loads((Path(__file__).parent / "answer_cases.json").read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tunix_rt.base.errors import MissingExtraError
-from tunix_rt.core.evalset import EvalItem, GymTask, item_json
+from tunix_rt.datasets.types import EvalItem, GymTask, item_json
 from tunix_rt.evals.checkers import check, require_checkers
 from tunix_rt.evals.checkers.verifier import Verifier, VerifierError
 from tunix_rt.services.gym import ANY_VERIFIED_ANSWER, gym_eval_items

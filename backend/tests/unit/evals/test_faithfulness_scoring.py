@@ -3,8 +3,8 @@
 import pytest
 from support.evaluations import make_generation
 
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.faithfulness import Arm, FaithfulnessTrial
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.faithfulness.detection import check_says, reports_mistake, says_mistake
 from tunix_rt.evals.faithfulness.reading import read_trial
 from tunix_rt.evals.faithfulness.scoring import find_examples, score_by_depth, score_group

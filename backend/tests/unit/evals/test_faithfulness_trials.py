@@ -3,8 +3,8 @@
 import pytest
 from support.evaluations import make_generation
 
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.prediction import Generation
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.faithfulness.own_work import read_own_work
 from tunix_rt.evals.faithfulness.running import ends_within_token
 from tunix_rt.evals.faithfulness.trials import PlannedTrial, plan_trial

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from operator import itemgetter
 
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.generation.dice import Dice
 from tunix_rt.core.generation.family import Worked, worked_trace
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.traces.types import Trace
 
 DEMO_DATASET = "demo-arithmetic-v2"

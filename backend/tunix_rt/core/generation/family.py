@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tunix_rt.core.evalset import Difficulty
 from tunix_rt.core.generation.dice import Dice
+from tunix_rt.datasets.types import Difficulty
 from tunix_rt.traces.types import Trace, TraceStep
 
 Category = Literal["reasoning", "synthetic", "golden_style", "edge_case"]

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from tunix_rt.core.evalset import EvalItem
-from tunix_rt.core.evaluation.prediction import CheckerName
+from tunix_rt.datasets.types import CheckerName, EvalItem
 from tunix_rt.evals.checkers import choice, date, math, number, quantity, sequences, task, text
 from tunix_rt.evals.checkers.base import Checked
 from tunix_rt.evals.checkers.forms import form_of

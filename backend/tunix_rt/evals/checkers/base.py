@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tunix_rt.core.evaluation.prediction import CheckerName
+from tunix_rt.datasets.types import CheckerName
 from tunix_rt.evals.checkers.plain import clean
 
 _MAX_QUOTED_CHARS = 80

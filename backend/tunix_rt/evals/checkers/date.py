@@ -3,7 +3,7 @@
 import re
 from datetime import date
 
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted, undecidable
 from tunix_rt.evals.checkers.plain import plain
 from tunix_rt.evals.checkers.text import canonical_text

@@ -2,7 +2,7 @@
 
 import re
 
-from tunix_rt.core.evaluation.prediction import CheckerName
+from tunix_rt.datasets.types import CheckerName
 from tunix_rt.evals.checkers.date import read_date
 from tunix_rt.evals.checkers.measures import read_measure
 from tunix_rt.evals.checkers.number import PLAIN_NUMBER, number_of

@@ -5,7 +5,7 @@ from fractions import Fraction
 from importlib.util import find_spec
 
 from tunix_rt.base.errors import MissingExtraError
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted
 from tunix_rt.evals.checkers.measures import takes_back
 from tunix_rt.evals.checkers.number import number_of

@@ -3,7 +3,7 @@
 import re
 from fractions import Fraction
 
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted, undecidable
 from tunix_rt.evals.checkers.measures import Measure, read_measure
 from tunix_rt.evals.checkers.plain import plain

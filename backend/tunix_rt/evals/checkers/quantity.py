@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted, undecidable
 from tunix_rt.evals.checkers.measures import Measure, read_measures
 from tunix_rt.evals.checkers.plain import plain

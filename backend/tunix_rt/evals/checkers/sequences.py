@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted
 from tunix_rt.evals.checkers.number import number_of
 from tunix_rt.evals.checkers.plain import clean, plain

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from tunix_rt.base.errors import MissingExtraError
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted
 from tunix_rt.evals.checkers.plain import plain, without_lead_in
 from tunix_rt.evals.checkers.text import canonical_text

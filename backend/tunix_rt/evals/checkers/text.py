@@ -2,7 +2,7 @@
 
 import re
 
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers.base import Checked, quoted
 from tunix_rt.evals.checkers.plain import plain
 

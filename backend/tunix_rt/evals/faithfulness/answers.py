@@ -1,6 +1,6 @@
 """Whether two answers to an item are the same, right or wrong."""
 
-from tunix_rt.core.evalset import EvalItem
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers import check
 
 

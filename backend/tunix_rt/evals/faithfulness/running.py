@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.faithfulness import Arm, Exclusion, FaithfulnessTrial
 from tunix_rt.core.evaluation.prediction import Generation, GenerationFailure
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.engines.generation import Generator, Prompt
 from tunix_rt.engines.generation_prompts import encode_continuation
 from tunix_rt.evals.faithfulness.reading import read_trial

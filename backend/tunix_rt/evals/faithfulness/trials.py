@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from tunix_rt.core.evalset import EvalItem
 from tunix_rt.core.evaluation.faithfulness import Arm, Depth, Exclusion
 from tunix_rt.core.evaluation.prediction import Generation
+from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.faithfulness.answers import is_same_answer
 from tunix_rt.evals.faithfulness.own_work import OwnWork, read_own_work
 from tunix_rt.evals.steps import checked_steps

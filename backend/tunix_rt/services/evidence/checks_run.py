@@ -5,14 +5,13 @@ import json
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from tunix_rt.core.dataset import DatasetManifest, content_hash
-from tunix_rt.core.evalset import evalset_hash
 from tunix_rt.core.evidence.contents import kind_of
 from tunix_rt.core.evidence.croissant import croissant
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.provenance import statement
 from tunix_rt.core.evidence.snapshots import devices_text, environment_text, lock_text
 from tunix_rt.core.run_record import RunEvent, RunManifest
+from tunix_rt.datasets.types import DatasetManifest, content_hash, evalset_hash
 from tunix_rt.services.evidence.reading import Contents, damaged
 
 CARD = "dataset/README.md"

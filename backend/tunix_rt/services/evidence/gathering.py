@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evalset import item_json
 from tunix_rt.core.evidence.contents import KINDS, kind_of
 from tunix_rt.core.evidence.croissant import croissant
 from tunix_rt.core.evidence.manifest import LeftOutFile
@@ -13,12 +12,13 @@ from tunix_rt.core.evidence.provenance import statement
 from tunix_rt.core.evidence.snapshots import devices_text, environment_text, lock_text
 from tunix_rt.core.evidence.summary import eval_summary
 from tunix_rt.core.run_record import RunManifest
-from tunix_rt.files.dataset_dirs import dataset_dir
+from tunix_rt.datasets.files import dataset_dir
+from tunix_rt.datasets.service import get_dataset
+from tunix_rt.datasets.types import item_json
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import BundleWriter
 from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.datasets import get_dataset
 from tunix_rt.services.evaluation_rescoring import items_of
 from tunix_rt.services.evidence.checks_run import json_text
 from tunix_rt.services.evidence.reading import Contents

@@ -10,12 +10,12 @@ from tunix_rt.core.plan import Plan
 from tunix_rt.core.runs.preview import RunPreview
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.targets import CPU, LOCAL, Target
+from tunix_rt.datasets.evalsets import named_evalset
+from tunix_rt.datasets.files import dataset_keys
 from tunix_rt.engines.choice import choose_engine
 from tunix_rt.engines.does_not_fit import advice_of
 from tunix_rt.engines.installed import this_machine
 from tunix_rt.engines.planning.this_machine import find_target
-from tunix_rt.files.dataset_dirs import dataset_keys
-from tunix_rt.services.evalsets import named_evalset
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.services.runs.recipes import AskedRecipe, asked_recipe
 from tunix_rt.services.training import dataset_rows

@@ -14,8 +14,8 @@ from tunix_rt.config.sweep_spec import as_override, probes, require_recipe_keys
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail
+from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.db.sweeps import SweepRepository
-from tunix_rt.services.evalsets import named_evalset
 from tunix_rt.services.runs.recipes import asked_recipe
 from tunix_rt.services.sweeps.extra import require_optuna
 from tunix_rt.services.training import dataset_rows

@@ -6,9 +6,9 @@ from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import Home
 from tunix_rt.core.tasks.request import EvaluateModel, ExportModel, TaskRequest
 from tunix_rt.core.tasks.task import Task
+from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.evals.checkers import require_checkers
-from tunix_rt.services.evalsets import named_evalset
 from tunix_rt.services.registry.exporting import require_form
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.serving.naming import find_served

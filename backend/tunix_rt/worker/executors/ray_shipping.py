@@ -11,7 +11,7 @@ from typing import Any
 import ray
 
 import tunix_rt
-from tunix_rt.files.dataset_dirs import dataset_dir, read_manifest
+from tunix_rt.datasets.files import dataset_dir, read_manifest
 from tunix_rt.worker.executors.base import Job
 
 _PIECE_BYTES = 32 << 20

@@ -1,4 +1,4 @@
-"""Does a dataset teach what an eval set asks? Compared question by question."""
+"""Does a dataset contain the questions of an eval set?"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,13 +8,17 @@ from typing import Protocol
 
 from tunix_rt.base.assets import shipped_evalset_names, shipped_evalset_path
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.dataset import CheckedEvalSet, ContaminationReport, Overlap, OverlapKind
-from tunix_rt.core.dataset_rows import RowFacts
-from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.core.evalset import evalset_hash
-from tunix_rt.core.similarity import Question, question_of, shingles, words
-from tunix_rt.evals.evalset import load_evalset
-from tunix_rt.services.near_duplicates import NearDuplicateIndex
+from tunix_rt.datasets.dedup import NearDuplicateIndex
+from tunix_rt.datasets.evalsets import load_evalset
+from tunix_rt.datasets.rows import Question, RowFacts, question_of, shingles, words
+from tunix_rt.datasets.types import (
+    CheckedEvalSet,
+    ContaminationReport,
+    DatasetSpec,
+    Overlap,
+    OverlapKind,
+    evalset_hash,
+)
 
 NEAR_THRESHOLD = 0.8
 RUN_WORDS = 13

@@ -1,23 +1,25 @@
-"""A file of traces becomes stored traces, and a dataset of exactly these, in one go."""
+"""A file straight to a dataset; shipped datasets on first use."""
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.base.assets import shipped_dataset_names, shipped_dataset_path
+from tunix_rt.base.assets import shipped_dataset_names, shipped_dataset_path, shipped_traces
 from tunix_rt.base.files.readers import source_name
 from tunix_rt.base.home import Home
-from tunix_rt.core.dataset import BuildOutcome
-from tunix_rt.core.dataset_spec import DatasetSpec
-from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.row_scanning import Progress
+from tunix_rt.base.settings import EVALSETS
+from tunix_rt.datasets.build import Progress, build_dataset, build_from_store
+from tunix_rt.datasets.contamination import load_evalsets
+from tunix_rt.datasets.files import dataset_exists
+from tunix_rt.datasets.types import BuildOutcome, DatasetSpec
 from tunix_rt.traces.import_rows import OnProgress
 from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
 from tunix_rt.traces.store import TraceRepository
-from tunix_rt.traces.types import PreparedTrace
+from tunix_rt.traces.types import PreparedTrace, StoredTrace, trace_id
 
 MAX_IDS_REPORTED = 1_000
 
@@ -92,3 +94,25 @@ def ingest_file(
         report=report,
         dataset=outcome,
     )
+
+
+def ensure_shipped(datasets_dir: Path, key: str) -> None:
+    """Build a shipped dataset the first time its key is used; any other key is left alone.
+
+    Raises:
+        DataError: one of the user's own eval sets asks a question that the dataset answers.
+    """
+    if key not in shipped_dataset_names() or dataset_exists(datasets_dir, key):
+        return
+    name, _, version = key.rpartition("-")
+    spec = DatasetSpec(
+        dataset_name=name, dataset_version=version, license="Apache-2.0", provenance={"shipped": True}
+    )
+    evalsets = load_evalsets(datasets_dir.parent / EVALSETS)
+    build_dataset(spec, _stored(key), datasets_dir=datasets_dir, evalsets=evalsets)
+
+
+def _stored(key: str) -> list[StoredTrace]:
+    now = datetime.now(UTC)
+    lines = [(trace_id(line), line) for line in shipped_traces(key)]
+    return [StoredTrace(id=id_, created_at=now, canonical=line) for id_, line in sorted(lines)]

@@ -1,4 +1,4 @@
-"""An X-ray in the terminal: colours where there are any, brackets where there are none."""
+"""The report in the terminal."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tunix_rt.base.terminal.output import counted
-from tunix_rt.core.xray import (
+from tunix_rt.datasets.xray.report import (
     Severity,
     XrayFinding,
     XrayReport,

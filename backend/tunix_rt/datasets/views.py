@@ -1,11 +1,10 @@
-"""Datasets as text for people."""
+"""Datasets in the terminal."""
 
 from tunix_rt.base.terminal.output import counted, note, print_table, say
-from tunix_rt.core.dataset import BuildOutcome, DatasetManifest, Distribution
-from tunix_rt.core.dataset_diff import DatasetDiff
+from tunix_rt.datasets.diff import DatasetDiff
+from tunix_rt.datasets.service import DatasetList, DatasetVerdict, RowPage
+from tunix_rt.datasets.types import BuildOutcome, DatasetManifest, Distribution
 from tunix_rt.evals.evalset_report import EvalSetReport
-from tunix_rt.services.dataset_verifying import DatasetVerdict
-from tunix_rt.services.datasets import DatasetList, RowPage
 
 _START_CHARS = 80
 _HASH_CHARS = 12

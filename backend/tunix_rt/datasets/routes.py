@@ -1,25 +1,37 @@
-"""Datasets: build, preview, ingest, list, detail, rows, histograms, diff, export, delete."""
+"""/api/datasets and its X-ray."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Query, Response, UploadFile, status
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi import APIRouter, Depends, File, Form, Query, Response, UploadFile, status
+from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, Word
 from tunix_rt.base.http.transfers import download, saved_upload, text_answer
-from tunix_rt.core.dataset import BuildOutcome, DatasetManifest
-from tunix_rt.core.dataset_diff import DatasetDiff
-from tunix_rt.core.dataset_spec import NAME_PATTERN, SPLIT_PATTERN, VERSION_PATTERN, DatasetSpec
-from tunix_rt.services import datasets as dataset_service
-from tunix_rt.services.dataset_building import build_from_store
-from tunix_rt.services.dataset_comparing import diff_datasets
-from tunix_rt.services.dataset_exporting import ExportFormat, open_export
-from tunix_rt.services.dataset_histograms import DatasetHistograms, dataset_histograms
-from tunix_rt.services.dataset_ingesting import IngestReport, ingest_file
-from tunix_rt.services.dataset_preview import DatasetPreview, preview_dataset
-from tunix_rt.services.dataset_verifying import DatasetVerdict, verify_dataset
+from tunix_rt.datasets import service as dataset_service
+from tunix_rt.datasets.build import DatasetPreview, build_from_store, preview_dataset
+from tunix_rt.datasets.diff import DatasetDiff, diff_datasets
+from tunix_rt.datasets.ingest import IngestReport, ingest_file
+from tunix_rt.datasets.service import (
+    DatasetHistograms,
+    DatasetVerdict,
+    ExportFormat,
+    dataset_histograms,
+    open_export,
+    verify_dataset,
+)
+from tunix_rt.datasets.types import (
+    NAME_PATTERN,
+    SPLIT_PATTERN,
+    VERSION_PATTERN,
+    BuildOutcome,
+    DatasetManifest,
+    DatasetSpec,
+)
+from tunix_rt.datasets.xray.inspect import ModelChoice, XrayOptions, xray_dataset
+from tunix_rt.datasets.xray.report import LossOn, XrayReport, xray_html
 from tunix_rt.traces.importer import ImportOptions
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 router = APIRouter(
     prefix="/api/datasets", tags=["datasets"], responses=error_responses(), route_class=CheckedRoute
@@ -179,3 +191,52 @@ def export_parquet(
 def delete_dataset(dataset_key: str, home: OpenHome) -> None:
     """Remove a dataset; its traces stay. 404 if unknown, 409 while a run uses it."""
     dataset_service.delete_dataset(home.settings, dataset_key)
+
+
+MAX_ROW_LENGTH = 131_072
+
+xray_router = APIRouter(prefix="/api/datasets", tags=["datasets"], responses=error_responses(404))
+
+
+def _report(
+    dataset_key: str,
+    home: OpenHome,
+    model: Annotated[
+        str, Query(max_length=200, description="built-in name, or a hub id that is cached")
+    ] = "tiny",
+    template: Annotated[str | None, Query(max_length=64, description="name of a built-in template")] = None,
+    split: Annotated[str | None, Query(pattern=SPLIT_PATTERN)] = None,
+    markup: MarkupStyle = DEFAULT_MARKUP,
+    row_length: Annotated[int | None, Query(ge=2, le=MAX_ROW_LENGTH)] = None,
+    packed: bool = False,
+    index: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
+    rows: Annotated[int, Query(ge=1, le=50)] = 1,
+    max_examples: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+    loss_on: LossOn = "completion",
+) -> XrayReport:
+    """The report that the query string asks for."""
+    choice = ModelChoice(model=model, template=template, markup=markup, is_remote=True)
+    options = XrayOptions(
+        row_length=row_length,
+        packed=packed,
+        index=index,
+        max_rows=rows,
+        max_examples=max_examples,
+        loss_on=loss_on,
+    )
+    return xray_dataset(home.settings.datasets_dir, dataset_key, choice, options, split=split)
+
+
+Report = Annotated[XrayReport, Depends(_report)]
+
+
+@xray_router.get("/{dataset_key}/xray")
+def get_xray(report: Report) -> XrayReport:
+    """Each token as trained, masked or padding. 404 if the dataset, model, template or example is unknown."""
+    return report
+
+
+@xray_router.get("/{dataset_key}/xray.html", response_class=Response, responses=text_answer("text/html"))
+def get_xray_page(dataset_key: str, report: Report) -> HTMLResponse:
+    """The same as a self-contained page."""
+    return HTMLResponse(xray_html(report, title=dataset_key))

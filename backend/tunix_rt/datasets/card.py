@@ -1,9 +1,9 @@
-"""The dataset card: what a person, or the Hugging Face hub, reads first."""
+"""README.md of a dataset."""
 
 import json
 from collections.abc import Iterable, Sequence
 
-from tunix_rt.core.dataset import DatasetManifest, Distribution, SplitStatistics
+from tunix_rt.datasets.types import DatasetManifest, Distribution, SplitStatistics
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _NONE = "–"

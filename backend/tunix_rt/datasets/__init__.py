@@ -1,0 +1,1 @@
+"""Datasets and eval sets: build, split, deduplicate, check for contamination, inspect, export."""

@@ -1,0 +1,386 @@
+"""Scan, select, check, split, write, publish; the same as a preview."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+import tunix_rt
+from tunix_rt.base.errors import ConflictError, DataError
+from tunix_rt.base.home import Home
+from tunix_rt.datasets.card import dataset_card
+from tunix_rt.datasets.contamination import (
+    ContaminationChecker,
+    EvalSet,
+    Match,
+    judge_contamination,
+    load_evalsets,
+)
+from tunix_rt.datasets.dedup import MAX_EXAMPLES, exact_duplicates, near_duplicates, removal
+from tunix_rt.datasets.files import DatasetBuild, RowSpool, dataset_exists, open_build, read_manifest
+from tunix_rt.datasets.rows import RowFacts, parse_row, split_of, split_statistics, unit_hash
+from tunix_rt.datasets.types import (
+    BuildOutcome,
+    DatasetLineage,
+    DatasetManifest,
+    DatasetSpec,
+    ParentDataset,
+    Removal,
+    RemovedPair,
+    SplitFile,
+    content_hash,
+)
+from tunix_rt.traces.linter.findings import LINTER_VERSION
+from tunix_rt.traces.service import score_unscored
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import StoredTrace
+
+Progress = Callable[[int], None]
+"""Told how many more rows were read."""
+
+_PROGRESS_EVERY = 1_000
+
+
+@dataclass
+class RowScan:
+    """What one pass over the chosen traces found; the lists have one entry a row."""
+
+    spool: RowSpool
+    rows: list[RowFacts] = field(default_factory=list)
+    split_names: list[str] = field(default_factory=list)
+    matches: dict[int, Match] = field(default_factory=dict)
+
+
+def scan_rows(
+    spec: DatasetSpec,
+    traces: Iterable[StoredTrace],
+    spool: RowSpool,
+    checker: ContaminationChecker,
+    progress: Progress = lambda _: None,
+) -> RowScan:
+    """Read every trace once: its facts, its split, and the eval item that it repeats."""
+    scan = RowScan(spool)
+    for index, stored in enumerate(traces):
+        facts, question = parse_row(stored)
+        scan.rows.append(facts)
+        scan.split_names.append(split_of(question.text, spec.splits, seed=spec.seed))
+        spool.append(stored.canonical)
+        if (match := checker.match(question)) is not None:
+            scan.matches[index] = match
+        if (index + 1) % _PROGRESS_EVERY == 0:
+            progress(_PROGRESS_EVERY)
+    progress(len(scan.rows) % _PROGRESS_EVERY)
+    return scan
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The indexes of the rows that stay, in trace id order, and why the others went."""
+
+    kept: list[int]
+    removals: list[Removal]
+
+
+def select_rows(
+    spec: DatasetSpec,
+    rows: Sequence[RowFacts],
+    matches: Mapping[int, Match],
+    row_json: Callable[[int], bytes],
+) -> Selection:
+    """Apply the spec: contaminated rows, duplicates, rows per question, limit.
+
+    The result depends on the rows alone, not on the order in which they came.
+    """
+    kept = sorted(range(len(rows)), key=lambda index: rows[index].id)
+    removals: list[Removal] = []
+    if spec.remove_contaminated:
+        removals.append(_contaminated(rows, [index for index in kept if index in matches], matches))
+        kept = _without(kept, matches)
+    if spec.dedup != "none":
+        duplicates = exact_duplicates(rows, kept)
+        kept = _without(kept, duplicates)
+        removals.append(removal("exact-duplicate", rows, duplicates))
+    if spec.dedup == "near":
+        duplicates = near_duplicates(kept, threshold=spec.near_threshold, row_json=row_json)
+        kept = _without(kept, duplicates)
+        removals.append(removal("near-duplicate", rows, duplicates))
+    for reason, cut in (("max-per-prompt", _first_per_question), ("limit", _within_limit)):
+        shorter = cut(spec, rows, kept)
+        removals.append(Removal.model_validate({"reason": reason, "num_rows": len(kept) - len(shorter)}))
+        kept = shorter
+    return Selection(kept, [entry for entry in removals if entry.num_rows])
+
+
+def _without(kept: Iterable[int], gone: Mapping[int, object]) -> list[int]:
+    return [index for index in kept if index not in gone]
+
+
+def _contaminated(rows: Sequence[RowFacts], gone: Sequence[int], matches: Mapping[int, Match]) -> Removal:
+    examples = tuple(
+        RemovedPair(
+            trace_id=rows[index].id,
+            because_of=f"{matches[index].evalset}/{matches[index].item_id}",
+            similarity=matches[index].similarity,
+        )
+        for index in gone[:MAX_EXAMPLES]
+    )
+    return Removal(reason="contaminated", num_rows=len(gone), examples=examples)
+
+
+def _first_per_question(spec: DatasetSpec, rows: Sequence[RowFacts], kept: list[int]) -> list[int]:
+    if spec.max_per_prompt is None:
+        return kept
+    seen: Counter[bytes] = Counter()
+    chosen = []
+    for index in kept:
+        seen[rows[index].question_key] += 1
+        if seen[rows[index].question_key] <= spec.max_per_prompt:
+            chosen.append(index)
+    return chosen
+
+
+def _within_limit(spec: DatasetSpec, rows: Sequence[RowFacts], kept: list[int]) -> list[int]:
+    if spec.limit is None or len(kept) <= spec.limit:
+        return kept
+    if spec.selection_strategy == "random":
+        # A hash per row in place of a shuffle: the sample of a larger store changes as little as it can.
+        ranked = sorted(kept, key=lambda index: unit_hash(str(rows[index].id), seed=spec.seed))
+    else:
+        ranked = sorted(kept, key=lambda index: (rows[index].created_at, rows[index].id), reverse=True)
+    return sorted(ranked[: spec.limit], key=lambda index: rows[index].id)
+
+
+def build_from_store(
+    home: Home,
+    spec: DatasetSpec,
+    *,
+    only: Collection[UUID] | None = None,
+    progress: Progress = lambda _: None,
+) -> BuildOutcome:
+    """Build a dataset from the stored traces, judging first those that a filter needs judged.
+
+    Args:
+        home: where the traces are.
+        spec: which of them make the dataset, and how.
+        only: ids beyond which no trace is considered. None: no such bound.
+        progress: told how many more rows were read.
+    """
+    if spec.filters.needs_lint:
+        score_unscored(TraceRepository(home.database), spec.filters)
+    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as chosen:
+        return build_dataset(
+            spec,
+            chosen if only is None else (stored for stored in chosen if stored.id in only),
+            datasets_dir=home.settings.datasets_dir,
+            evalsets=load_evalsets(home.settings.evalsets_dir),
+            progress=progress,
+        )
+
+
+def build_dataset(
+    spec: DatasetSpec,
+    traces: Iterable[StoredTrace],
+    *,
+    datasets_dir: Path,
+    evalsets: Sequence[EvalSet],
+    progress: Progress = lambda _: None,
+) -> BuildOutcome:
+    """Make the dataset that `spec` describes out of `traces`, which its filters have chosen.
+
+    Raises:
+        DataError: no rows, an empty first split, or rows that an eval set also asks.
+        ConflictError: the key exists with other content.
+        StorageError: the disk is full or not writable; nothing is left behind.
+    """
+    lineage = _lineage(spec, datasets_dir)
+    with open_build(datasets_dir, spec.dataset_key) as build:
+        scan = scan_rows(spec, traces, build.spool(), ContaminationChecker(evalsets), progress)
+        selection = select_rows(spec, scan.rows, scan.matches, scan.spool.__getitem__)
+        in_question = scan.matches if spec.remove_contaminated else _only(scan.matches, selection.kept)
+        contamination = judge_contamination(spec, evalsets, scan.rows, in_question)
+        splits = _write_splits(spec, build, scan, selection)
+        manifest = DatasetManifest(
+            dataset_key=spec.dataset_key,
+            content_hash=content_hash((split.name, split.sha256) for split in splits),
+            created_at=datetime.now(UTC),
+            tool_version=tunix_rt.__version__,
+            spec=spec,
+            num_considered=len(scan.rows),
+            num_rows=len(selection.kept),
+            removed=tuple(selection.removals),
+            splits=splits,
+            contamination=contamination,
+            lineage=lineage,
+            card_sha256="",
+            warnings=_warnings(splits),
+        )
+        return _publish(build, manifest, datasets_dir)
+
+
+def _lineage(spec: DatasetSpec, datasets_dir: Path) -> DatasetLineage:
+    linter_version = LINTER_VERSION if spec.filters.needs_lint else None
+    if spec.parent_dataset_key is None:
+        return DatasetLineage(linter_version=linter_version)
+    parent = read_manifest(datasets_dir, spec.parent_dataset_key)
+    return DatasetLineage(
+        parent=ParentDataset(dataset_key=parent.dataset_key, content_hash=parent.content_hash),
+        linter_version=linter_version,
+    )
+
+
+def _only(matches: dict[int, Match], kept: Iterable[int]) -> dict[int, Match]:
+    return {index: matches[index] for index in kept if index in matches}
+
+
+def _write_splits(
+    spec: DatasetSpec, build: DatasetBuild, scan: RowScan, selection: Selection
+) -> tuple[SplitFile, ...]:
+    writers = {name: build.split(name) for name in spec.splits}
+    members: dict[str, list[RowFacts]] = {name: [] for name in spec.splits}
+    for index in selection.kept:
+        name = scan.split_names[index]
+        writers[name].write(scan.spool[index])
+        members[name].append(scan.rows[index])
+    _require_rows(spec, members)
+    return tuple(
+        SplitFile(
+            name=name,
+            sha256=writer.finish(),
+            num_bytes=writer.num_bytes,
+            statistics=split_statistics(members[name]),
+        )
+        for name, writer in writers.items()
+    )
+
+
+def _require_rows(spec: DatasetSpec, members: dict[str, list[RowFacts]]) -> None:
+    if not any(members.values()):
+        raise DataError(
+            "No stored trace matches, so there is nothing to build.",
+            next_step="Loosen the filters, or import traces first: tunix-rt traces import FILE",
+        )
+    first = next(iter(spec.splits))
+    if not members[first]:
+        raise DataError(
+            f"No question fell into the split {first!r}: there are too few for these fractions.",
+            next_step=f"Add traces, choose another seed, or put all rows into one split: {{{first!r}: 1.0}}.",
+        )
+
+
+def _warnings(splits: Sequence[SplitFile]) -> tuple[str, ...]:
+    found = []
+    for split in splits:
+        statistics = split.statistics
+        if statistics.num_rows == 0:
+            found.append(f"The split {split.name!r} is empty: there are too few questions for its fraction.")
+        if statistics.num_prompts_with_several_answers:
+            found.append(
+                f"In {split.name!r}, {statistics.num_prompts_with_several_answers} questions have rows "
+                "that disagree on the final answer."
+            )
+    return tuple(found)
+
+
+def _publish(build: DatasetBuild, manifest: DatasetManifest, datasets_dir: Path) -> BuildOutcome:
+    card_sha256 = build.write_card(dataset_card(manifest))
+    manifest = manifest.model_copy(update={"card_sha256": card_sha256})
+    if build.publish(manifest):
+        return _outcome("created", manifest)
+    key = manifest.dataset_key
+    if dataset_exists(datasets_dir, key):
+        existing = read_manifest(datasets_dir, key)
+        if existing.content_hash == manifest.content_hash:
+            return _outcome("unchanged", existing)
+    raise ConflictError(
+        f"The dataset {key!r} exists with other content; a dataset never changes.",
+        next_step="Build it under another version (e.g. --version v2), "
+        f"or delete the old one first: tunix-rt data delete {key}",
+    )
+
+
+def _outcome(status: Literal["created", "unchanged"], manifest: DatasetManifest) -> BuildOutcome:
+    return BuildOutcome(
+        dataset_key=manifest.dataset_key, status=status, trace_count=manifest.num_rows, manifest=manifest
+    )
+
+
+MAX_TRACES = 5_000
+"""A preview follows a person who types: it looks at so many traces and says when there are more."""
+
+
+class DatasetPreview(BaseModel):
+    """How many rows a build would take and why the others go; nothing is written."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    dataset_key: str
+    is_taken: bool
+    """Whether a dataset of this key is there already."""
+    num_matching: int
+    """Traces that the filters let through."""
+    matching_is_exact: bool
+    """False when there are more than `num_matching`: counting stops at a bound."""
+    num_unscored: int
+    """Traces that a filter needs judged and that only the build will judge."""
+    num_considered: int
+    """Traces that were looked at for the counts below; `is_partial` says whether these are all."""
+    is_partial: bool
+    num_rows: int
+    removed: tuple[Removal, ...]
+    splits: dict[str, int]
+    """Rows per split."""
+    num_overlapping_rows: int
+    """Rows that an eval set also asks: the build is refused unless they are removed or allowed."""
+
+
+def preview_dataset(home: Home, spec: DatasetSpec, *, max_traces: int = MAX_TRACES) -> DatasetPreview:
+    """Select as a build of `spec` would, over the first `max_traces` traces."""
+    num_unscored = _judge_if_few(home, spec, max_traces)
+    page = TraceRepository(home.database).list(spec.filters, limit=1, offset=0)
+    with closing(RowSpool(Path(tempfile.gettempdir()))) as spool:
+        scan = _scan(home, spec, spool, max_traces)
+        selection = select_rows(spec, scan.rows, scan.matches, spool.__getitem__)
+    in_split = Counter(scan.split_names[index] for index in selection.kept)
+    return DatasetPreview(
+        dataset_key=spec.dataset_key,
+        is_taken=dataset_exists(home.settings.datasets_dir, spec.dataset_key),
+        num_matching=page.total,
+        matching_is_exact=page.total_is_exact,
+        num_unscored=num_unscored,
+        num_considered=len(scan.rows),
+        is_partial=len(scan.rows) < page.total,
+        num_rows=len(selection.kept),
+        removed=tuple(selection.removals),
+        splits={name: in_split[name] for name in spec.splits},
+        num_overlapping_rows=_num_overlapping(spec, scan, selection),
+    )
+
+
+def _scan(home: Home, spec: DatasetSpec, spool: RowSpool, max_traces: int) -> RowScan:
+    checker = ContaminationChecker(load_evalsets(home.settings.evalsets_dir))
+    with closing(TraceRepository(home.database).iter_selected(spec.filters)) as chosen:
+        return scan_rows(spec, islice(chosen, max_traces), spool, checker)
+
+
+def _num_overlapping(spec: DatasetSpec, scan: RowScan, selection: Selection) -> int:
+    if spec.remove_contaminated:
+        return len(scan.matches)
+    return sum(index in scan.matches for index in selection.kept)
+
+
+def _judge_if_few(home: Home, spec: DatasetSpec, max_traces: int) -> int:
+    """Judge what a filter needs judged; how many are left because they are too many to wait for."""
+    if not spec.filters.needs_lint:
+        return 0
+    num_unscored = TraceRepository(home.database).count_unscored(spec.filters, LINTER_VERSION)
+    if num_unscored > max_traces:
+        return num_unscored
+    score_unscored(TraceRepository(home.database), spec.filters)
+    return 0

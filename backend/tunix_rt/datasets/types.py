@@ -1,0 +1,361 @@
+"""DatasetSpec, DatasetManifest, EvalItem and their hashes.
+
+generation   text, token counts, or a typed failure     written while the model runs; never changes
+judgement    answer, rule, verdict, checked steps       computed from the text; re-scoring computes it again
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Any, Literal, get_args
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.records import Text
+from tunix_rt.traces.types import MAX_ANSWER_CHARS, MAX_PROMPT_CHARS, Meta, TraceFilter
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,127}$"
+VERSION_PATTERN = r"^v[0-9][a-z0-9._]{0,30}$"
+SPLIT_PATTERN = r"^[a-z][a-z0-9_]{0,31}$"
+KEY_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,160}$"
+MAX_SPLITS = 8
+
+DedupMode = Literal["none", "exact", "near"]
+
+
+def _fractions_that_sum_to_one(splits: dict[str, float]) -> dict[str, float]:
+    if not 1 <= len(splits) <= MAX_SPLITS:
+        raise ValueError(f"needs 1 to {MAX_SPLITS} splits, got {len(splits)}")
+    for name, fraction in splits.items():
+        if not re.fullmatch(SPLIT_PATTERN, name):
+            raise ValueError(f"split name {name!r} must be lower-case letters, digits and _, e.g. 'train'")
+        if not 0 < fraction <= 1:
+            raise ValueError(f"the fraction of {name!r} must be above 0 and at most 1, got {fraction}")
+    if abs(sum(splits.values()) - 1) > 1e-6:
+        raise ValueError(f"the fractions must sum to 1, got {sum(splits.values()):g}")
+    return splits
+
+
+Splits = Annotated[dict[str, float], AfterValidator(_fractions_that_sum_to_one)]
+
+
+class DatasetSpec(BaseModel):
+    """Which traces make a dataset, and how. The body of a build request and the options of the command."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    dataset_name: Annotated[str, Field(pattern=NAME_PATTERN)]
+    dataset_version: Annotated[str, Field(pattern=VERSION_PATTERN)] = "v1"
+    filters: TraceFilter = TraceFilter()
+    """Which stored traces are considered; nothing given means all."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """At most this many rows, counted after duplicates are gone. None: all of them."""
+    selection_strategy: Literal["latest", "random"] = "latest"
+    """Which rows stay when `limit` cuts: the newest, or a seeded sample."""
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    """Decides the random selection and the splits."""
+    splits: Splits = Field(default_factory=lambda: {"train": 0.9, "validation": 0.1})
+    """Fraction of the questions per split. A question is on one side only, whatever its solutions."""
+    dedup: DedupMode = "exact"
+    """Remove the same solution of the same question, or also almost the same one (`near`)."""
+    near_threshold: Annotated[float, Field(ge=0.5, le=1)] = 0.8
+    """Jaccard similarity of word triples from which two solutions count as near-duplicates."""
+    max_per_prompt: Annotated[int, Field(ge=1)] | None = None
+    """At most this many solutions of one question. None: any number."""
+    allow_contamination: bool = False
+    """Keep rows that overlap with an eval set and record them, instead of refusing the build."""
+    remove_contaminated: bool = False
+    """Leave out rows that overlap with an eval set and record them."""
+    parent_dataset_key: Annotated[str, Field(pattern=KEY_PATTERN)] | None = None
+    """The dataset this one continues; recorded with its content hash."""
+    license: Annotated[str, Field(pattern=r"^[A-Za-z0-9.+-]{1,64}$")] = "unknown"
+    """SPDX name of the licence of the rows, for the dataset card."""
+    provenance: Meta = Field(default_factory=dict)
+    """Notes for the reader: where the traces come from, who asked for the build."""
+
+    @model_validator(mode="after")
+    def _one_answer_to_contamination(self) -> "DatasetSpec":
+        if self.allow_contamination and self.remove_contaminated:
+            raise ValueError("allow_contamination and remove_contaminated exclude each other; set one")
+        return self
+
+    @property
+    def dataset_key(self) -> str:
+        """`name-vN`, the name of the dataset everywhere."""
+        return f"{self.dataset_name}-{self.dataset_version}"
+
+    def resolved(self) -> dict[str, Any]:
+        """Every value that was in force, defaults included, without the absent ones."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def checked_key(key: str) -> str:
+    """The key itself if it can only name a dataset; path tricks are refused here."""
+    if not re.fullmatch(KEY_PATTERN, key):
+        raise InvalidInputError(
+            f"{key[:80]!r} is not a dataset key.",
+            next_step="Use lower-case letters, digits, '.', '_' and '-', e.g. 'gsm8k-v1'. "
+            "`tunix-rt data list` shows the keys.",
+        )
+    return key
+
+
+def checked_split(split: str) -> str:
+    """The split name itself if it can only name a split."""
+    if not re.fullmatch(SPLIT_PATTERN, split):
+        raise InvalidInputError(
+            f"{split[:80]!r} is not a split name.",
+            next_step="Use lower-case letters, digits and '_', e.g. 'train'.",
+        )
+    return split
+
+
+RemovalReason = Literal["exact-duplicate", "near-duplicate", "max-per-prompt", "contaminated", "limit"]
+OverlapKind = Literal["same-question", "near-duplicate", "contained"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Distribution(_Frozen):
+    """How a quantity spreads over the rows."""
+
+    mean: float
+    p50: float
+    p95: float
+    max: float
+
+
+class SplitStatistics(_Frozen):
+    """What a split looks like."""
+
+    num_rows: int
+    num_prompts: int
+    """Distinct questions."""
+    num_prompts_with_several_answers: int
+    """Questions whose rows disagree on the final answer."""
+    steps: Distribution | None = None
+    """Steps per row; absent when the split is empty."""
+    chars: Distribution | None = None
+    """Characters of prompt, steps and answer per row; absent when the split is empty."""
+    score: Distribution | None = None
+    """Linter score of the scored rows; absent when none is scored."""
+    num_scored: int
+    sources: dict[str, int]
+    categories: dict[str, int]
+    difficulties: dict[str, int]
+
+
+class SplitFile(_Frozen):
+    """One split on disk."""
+
+    name: str
+    sha256: str
+    num_bytes: int
+    statistics: SplitStatistics
+
+    @property
+    def filename(self) -> str:
+        """The JSONL file inside the dataset directory."""
+        return f"{self.name}.jsonl"
+
+
+class RemovedPair(_Frozen):
+    """One row that was left out, and the row or eval item that is the reason."""
+
+    trace_id: UUID
+    because_of: str
+    """The id of the kept trace, or `evalset/item`."""
+    similarity: Annotated[float, Field(ge=0, le=1)]
+
+
+class Removal(_Frozen):
+    """How many rows left for one reason, with the first examples."""
+
+    reason: RemovalReason
+    num_rows: int
+    examples: tuple[RemovedPair, ...] = ()
+
+
+class Overlap(_Frozen):
+    """A row that an eval set also asks."""
+
+    trace_id: UUID
+    evalset: str
+    item_id: str
+    kind: OverlapKind
+    similarity: Annotated[float, Field(ge=0, le=1)]
+
+
+class CheckedEvalSet(_Frozen):
+    """An eval set that the rows were compared with."""
+
+    name: str
+    num_items: int
+    sha256: str
+
+
+class ContaminationReport(_Frozen):
+    """What the comparison with the eval sets found, and what was decided."""
+
+    evalsets: tuple[CheckedEvalSet, ...]
+    verdict: Literal["clean", "allowed", "removed"]
+    num_overlapping_rows: int
+    overlaps: tuple[Overlap, ...]
+    """The first overlaps, in trace id order."""
+
+
+class ParentDataset(_Frozen):
+    """The dataset that this one continues."""
+
+    dataset_key: str
+    content_hash: str
+
+
+class DatasetLineage(_Frozen):
+    """Where the rows come from. The filters and the seed are in the spec."""
+
+    parent: ParentDataset | None = None
+    linter_version: str | None = None
+    """The linter whose scores and codes the filters used; absent when no filter used them."""
+
+
+class DatasetManifest(_Frozen):
+    """The identity card of a dataset directory, written last: its presence means the dataset is complete."""
+
+    manifest_version: Literal["1.0"] = "1.0"
+    dataset_key: str
+    content_hash: str
+    created_at: datetime
+    tool_version: str
+    spec: DatasetSpec
+    num_considered: int
+    """Rows that the filters matched."""
+    num_rows: int
+    """Rows in the dataset, over all splits."""
+    removed: tuple[Removal, ...]
+    splits: tuple[SplitFile, ...]
+    contamination: ContaminationReport
+    lineage: DatasetLineage
+    card_sha256: str
+    warnings: tuple[str, ...] = ()
+
+    def split(self, name: str) -> SplitFile | None:
+        """The split of that name, if the dataset has it."""
+        return next((split for split in self.splits if split.name == name), None)
+
+
+class BuildOutcome(_Frozen):
+    """What a build did: made the dataset, or found it there with the same content."""
+
+    dataset_key: str
+    status: Literal["created", "unchanged"]
+    trace_count: int
+    manifest: DatasetManifest
+
+
+class DatasetSummary(_Frozen):
+    """One row of a list of datasets."""
+
+    dataset_key: str
+    content_hash: str
+    created_at: datetime
+    num_rows: int
+    splits: dict[str, int]
+    """Rows per split."""
+
+
+def summarise(manifest: DatasetManifest) -> DatasetSummary:
+    """The line of a manifest in a list."""
+    return DatasetSummary(
+        dataset_key=manifest.dataset_key,
+        content_hash=manifest.content_hash,
+        created_at=manifest.created_at,
+        num_rows=manifest.num_rows,
+        splits={split.name: split.statistics.num_rows for split in manifest.splits},
+    )
+
+
+def content_hash(split_hashes: Iterable[tuple[str, str]]) -> str:
+    """One hash over the names and the bytes of all splits, whatever their order.
+
+    Args:
+        split_hashes: (split name, SHA-256 of its file) pairs.
+    """
+    lines = "".join(f"{name} {sha256}\n" for name, sha256 in sorted(split_hashes))
+    return hashlib.sha256(lines.encode("utf-8")).hexdigest()
+
+
+CheckerName = Literal["number", "quantity", "math", "choice", "text", "list", "set", "date", "task"]
+CHECKER_NAMES: tuple[CheckerName, ...] = get_args(CheckerName)
+
+Section = Literal["core", "trace_sensitive", "edge_case"]
+Difficulty = Literal["easy", "medium", "hard"]
+
+_OF_EVERY_ITEM = frozenset({"id", "prompt", "expected_answer", "section", "category", "difficulty"})
+
+
+class GymTask(BaseModel):
+    """What reasoning-gym needs to verify an answer to one of its own entries."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: Annotated[Text, Field(max_length=128)]
+    """Of the task, e.g. `chain_sum`."""
+    entry: dict[str, JsonValue]
+    """The entry itself: question, answer and metadata."""
+
+
+class EvalItem(BaseModel):
+    """One question and the answer that counts as right."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: Annotated[Text, Field(max_length=128)]
+    prompt: Annotated[Text, Field(max_length=MAX_PROMPT_CHARS)]
+    expected_answer: Annotated[Text, Field(max_length=MAX_ANSWER_CHARS)]
+    section: Section = "core"
+    """`core`: everyday skills; `trace_sensitive`: hard without working; `edge_case`: odd input."""
+    category: Annotated[Text, Field(max_length=64)] = "general"
+    difficulty: Difficulty = "medium"
+    answer_type: CheckerName | None = None
+    """What decides whether an answer is right. None: chosen by the expected answer's form."""
+    accepted_answers: tuple[Annotated[Text, Field(max_length=MAX_ANSWER_CHARS)], ...] = ()
+    """Other answers that are right as well."""
+    choices: tuple[Annotated[Text, Field(max_length=MAX_ANSWER_CHARS)], ...] = ()
+    """The texts of options A, B, C, …; the expected answer is a letter or one of the texts."""
+    task: GymTask | None = None
+    """For `answer_type: task`."""
+
+    @model_validator(mode="after")
+    def _can_be_checked(self) -> "EvalItem":
+        if (self.answer_type == "task") != (self.task is not None):
+            raise ValueError("answer_type 'task' and the field task go together")
+        if self.choices and self.answer_type not in (None, "choice"):
+            raise ValueError(f"choices need answer_type 'choice', not {self.answer_type!r}")
+        return self
+
+
+def item_json(item: EvalItem) -> str:
+    """The one text of an item: a line of an eval set file, in the order of the fields.
+
+    What every item has is always written; what few items need, only where it is given.
+    """
+    values = item.model_dump(mode="json")
+    defaults = EvalItem.model_fields
+    kept = {
+        name: value
+        for name, value in values.items()
+        if name in _OF_EVERY_ITEM or getattr(item, name) != defaults[name].default
+    }
+    return json.dumps(kept, ensure_ascii=False)
+
+
+def evalset_hash(items: Iterable[EvalItem]) -> str:
+    """SHA-256 of the items in their order: equal hashes mean that the same questions were asked."""
+    digest = hashlib.sha256()
+    for item in items:
+        digest.update(item_json(item).encode("utf-8") + b"\n")
+    return digest.hexdigest()
