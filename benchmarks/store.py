@@ -24,7 +24,7 @@ import httpx2 as httpx
 import psycopg
 from support.postgres import postgres_server
 
-from tunix_rt.core.generation.generate import generate
+from tunix_rt.problems.generate import generate
 from tunix_rt.traces.types import Trace, canonical_json
 
 NUM_REQUESTS = 200

@@ -12,15 +12,10 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 from tunix_rt.base.assets import ASSETS_DIR, TRACES_FILE, shipped_traces
 from tunix_rt.base.files.atomic import write_atomically
-from tunix_rt.core.generation.demo_arithmetic import (
-    DEMO_DATASET,
-    DEMO_EVALSET,
-    demo_held_out_items,
-    demo_traces,
-)
-from tunix_rt.core.generation.family import Category
-from tunix_rt.core.generation.generate import FAMILIES, generate
 from tunix_rt.datasets.types import EvalItem, item_json
+from tunix_rt.problems.demo_arithmetic import DEMO_DATASET, DEMO_EVALSET, demo_held_out_items, demo_traces
+from tunix_rt.problems.family import Category
+from tunix_rt.problems.generate import FAMILIES, generate
 from tunix_rt.traces.types import Trace, canonical_json
 
 DEV_DATASET = "dev-reasoning-v2"

@@ -28,17 +28,17 @@ from tunix_rt.base.assets import (
     shipped_traces,
 )
 from tunix_rt.base.errors import NotFoundError
-from tunix_rt.core.generation.demo_arithmetic import (
-    DEMO_DATASET,
-    NUM_HELD_OUT_ITEMS,
-    NUM_TRAIN_TRACES,
-    worked_question,
-)
 from tunix_rt.datasets.contamination import ContaminationChecker, load_evalsets
 from tunix_rt.datasets.evalsets import load_evalset
 from tunix_rt.datasets.rows import question_of
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.evalset_report import validate_evalset
+from tunix_rt.problems.demo_arithmetic import (
+    DEMO_DATASET,
+    NUM_HELD_OUT_ITEMS,
+    NUM_TRAIN_TRACES,
+    worked_question,
+)
 from tunix_rt.traces.linter.findings import CODES
 from tunix_rt.traces.linter.linter import lint_trace
 from tunix_rt.traces.types import Trace, canonical_json, normalised_prompt

@@ -47,7 +47,7 @@ COMMANDS: dict[str, Command | Group] = {
         {
             "import": Command("tunix_rt.traces.commands:import_command"),
             "export": Command("tunix_rt.traces.commands:export_command"),
-            "generate": Command("tunix_rt.cli.traces_generate:generate"),
+            "generate": Command("tunix_rt.problems.commands:generate"),
             "lint": Command("tunix_rt.traces.commands:lint"),
             "review": Command("tunix_rt.traces.commands:review"),
             "export-reviews": Command("tunix_rt.traces.commands:export_reviews"),
@@ -61,7 +61,7 @@ COMMANDS: dict[str, Command | Group] = {
         "Build and inspect datasets.",
         {
             "validate": Command("tunix_rt.cli.data_validate:validate"),
-            "gym": Command("tunix_rt.cli.data_gym:gym"),
+            "gym": Command("tunix_rt.problems.commands:gym"),
             "build": Command("tunix_rt.datasets.commands:build"),
             "ingest": Command("tunix_rt.datasets.commands:ingest"),
             "list": Command("tunix_rt.datasets.commands:list_datasets"),

@@ -10,10 +10,10 @@ from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.scores import Estimate
-from tunix_rt.core.generation.demo_arithmetic import DEMO_EVALSET
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratingEngine
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.problems.demo_arithmetic import DEMO_EVALSET
 from tunix_rt.services.comparing import compare_evaluations
 from tunix_rt.services.demo_training import DEMO_DEVICE
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate

@@ -10,7 +10,7 @@ from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.datasets.types import EvalItem, GymTask, item_json
 from tunix_rt.evals.checkers import check, require_checkers
 from tunix_rt.evals.checkers.verifier import Verifier, VerifierError
-from tunix_rt.services.gym import ANY_VERIFIED_ANSWER, gym_eval_items
+from tunix_rt.problems.gym import ANY_VERIFIED_ANSWER, gym_eval_items
 
 
 def first_item(name: str) -> EvalItem:

@@ -10,10 +10,10 @@ from fractions import Fraction
 import pytest
 
 from tunix_rt.base.assets import shipped_evalset_path, shipped_traces
-from tunix_rt.core.generation.text_work import WORDS
 from tunix_rt.datasets.evalsets import load_evalset
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evals.checkers import check
+from tunix_rt.problems.families.text import WORDS
 from tunix_rt.traces.types import Trace
 
 ITEMS = {item.id: item for item in load_evalset(shipped_evalset_path("eval_v2"))}

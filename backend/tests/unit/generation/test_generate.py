@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.generation.dice import Dice, derived_seed
-from tunix_rt.core.generation.generate import FAMILIES, generate
+from tunix_rt.problems.family import Dice, derived_seed
+from tunix_rt.problems.generate import FAMILIES, generate
 from tunix_rt.traces.linter.findings import CODES
 from tunix_rt.traces.linter.linter import lint_trace
 from tunix_rt.traces.types import Trace, canonical_json, normalised_prompt, trace_id
@@ -37,7 +37,7 @@ def test_the_dice_give_the_same_draws_on_every_machine() -> None:
 
 def test_the_same_seed_gives_the_same_traces_in_another_process() -> None:
     code = (
-        "from tunix_rt.core.generation import generate; from tunix_rt.traces.types import *; "
+        "from tunix_rt.problems.generate import generate; from tunix_rt.traces.types import *; "
         "print(trace_id(''.join(canonical_json(t) for t in generate(None, 226, 5))))"
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.generation.generate import FAMILIES
-from tunix_rt.services.generating import generate_traces, list_generators
+from tunix_rt.problems.generate import FAMILIES, generate_traces, list_generators
 
 
 def test_all_our_generators_serve_when_none_is_named() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
-from tunix_rt.core.generation.gym_steps import GYM_STEPS
-from tunix_rt.services.gym import gym_eval_items, gym_task_names, gym_traces
+from tunix_rt.problems.gym import GYM_STEPS, gym_eval_items, gym_task_names, gym_traces
 from tunix_rt.traces.linter.findings import CODES
 from tunix_rt.traces.linter.linter import lint_trace
 

@@ -1,8 +1,6 @@
 """Everyday stories in two to four steps."""
 
-from tunix_rt.core.generation.dice import Dice
-from tunix_rt.core.generation.english import BAKED, FOODS, NAMES, THINGS, counted, noun
-from tunix_rt.core.generation.family import Worked, families
+from tunix_rt.problems.family import BAKED, FOODS, NAMES, THINGS, Dice, Worked, counted, families, noun
 
 
 def gains_and_losses(dice: Dice) -> Worked:

@@ -1,4 +1,4 @@
-"""The demo's task: two-digit sums and differences, worked digit by digit, small enough for a tiny model.
+"""The demo's digit-by-digit sums and their held-out questions.
 
 A pair of operands is held out exactly when a checksum of its four digits is 0: one pair in ten. So no
 held-out pair is in training, and yet every step of its work is, with other neighbours: the questions can be
@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from operator import itemgetter
 
-from tunix_rt.core.generation.dice import Dice
-from tunix_rt.core.generation.family import Worked, worked_trace
 from tunix_rt.datasets.types import EvalItem
+from tunix_rt.problems.family import Dice, Worked, worked_trace
 from tunix_rt.traces.types import Trace
 
 DEMO_DATASET = "demo-arithmetic-v2"

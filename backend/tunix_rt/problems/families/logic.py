@@ -1,10 +1,8 @@
-"""Deduction, truth tables, orderings and sets."""
+"""Deduction, truth tables, orderings, sets."""
 
 from itertools import pairwise
 
-from tunix_rt.core.generation.dice import Dice
-from tunix_rt.core.generation.english import NAMES, listed
-from tunix_rt.core.generation.family import Worked, families
+from tunix_rt.problems.family import NAMES, Dice, Worked, families, listed
 
 # (members of a kind, the kind they belong to, what every member of that kind does, the rule turned around)
 _KINDS = (

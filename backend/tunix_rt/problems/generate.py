@@ -1,28 +1,23 @@
-"""Seeded traces from the worked generators, every prompt once."""
+"""Draw traces from named families or reasoning-gym tasks, each prompt once."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.generation.algebra import ALGEBRA
-from tunix_rt.core.generation.arithmetic import ARITHMETIC
-from tunix_rt.core.generation.data_and_chance import DATA_AND_CHANCE
-from tunix_rt.core.generation.dice import Dice, derived_seed
-from tunix_rt.core.generation.family import Family, worked_trace
-from tunix_rt.core.generation.fraction_work import FRACTIONS
-from tunix_rt.core.generation.geometry import GEOMETRY
-from tunix_rt.core.generation.golden_style import GOLDEN_STYLE
-from tunix_rt.core.generation.logic import LOGIC
-from tunix_rt.core.generation.measures import MEASURES
-from tunix_rt.core.generation.money_work import MONEY
-from tunix_rt.core.generation.number_theory import NUMBER_THEORY
-from tunix_rt.core.generation.number_writing import NUMBER_WRITING
-from tunix_rt.core.generation.proportions import PROPORTIONS
-from tunix_rt.core.generation.rates import RATES
-from tunix_rt.core.generation.sequences import SEQUENCES
-from tunix_rt.core.generation.text_work import TEXT_WORK
-from tunix_rt.core.generation.word_problems import WORD_PROBLEMS
+from tunix_rt.problems.families.algebra import ALGEBRA, PROPORTIONS
+from tunix_rt.problems.families.arithmetic import ARITHMETIC, NUMBER_WRITING
+from tunix_rt.problems.families.chance import DATA_AND_CHANCE, FRACTIONS
+from tunix_rt.problems.families.geometry import GEOMETRY, MEASURES
+from tunix_rt.problems.families.logic import LOGIC
+from tunix_rt.problems.families.money import MONEY, RATES
+from tunix_rt.problems.families.number_theory import NUMBER_THEORY, SEQUENCES
+from tunix_rt.problems.families.stories import WORD_PROBLEMS
+from tunix_rt.problems.families.text import GOLDEN_STYLE, TEXT_WORK
+from tunix_rt.problems.family import Dice, Family, Worked, derived_seed, worked_trace
+from tunix_rt.problems.gym import GYM_STEPS, gym_traces
 from tunix_rt.traces.types import Trace, normalised_prompt
 
 _ALL = (
@@ -98,3 +93,59 @@ def _meta(family: Family, seed: int, index: int, source: str) -> dict[str, Any]:
         "seed": seed,
         "index": index,
     }
+
+
+__all__ = ["DEFAULT_SOURCE", "FAMILIES", "Family", "Worked", "generate", "known_family"]
+
+GYM_PREFIX = "gym:"
+
+
+class GeneratorInfo(BaseModel):
+    """What `traces generate --list` shows of a task."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str
+    topic: str
+    category: str
+    extra: str = ""
+    """The optional extra that the task needs; empty when it needs none."""
+
+
+def list_generators() -> list[GeneratorInfo]:
+    """All tasks that can be generated; needs no optional extra."""
+    own = [GeneratorInfo(name=f.name, topic=f.topic, category=f.category) for f in FAMILIES.values()]
+    gym = [
+        GeneratorInfo(name=f"{GYM_PREFIX}{name}", topic="reasoning_gym", category="reasoning", extra="gym")
+        for name in sorted(GYM_STEPS)
+    ]
+    return own + gym
+
+
+def generate_traces(tasks: Sequence[str] | None, count: int, seed: int) -> Iterator[Trace]:
+    """That many traces, shared evenly between the tasks; the same arguments give the same traces.
+
+    Args:
+        tasks: names of our generators and `gym:NAME` of reasoning-gym tasks, or None for all of ours.
+        count: how many traces in all.
+        seed: any whole number.
+
+    Example:
+        generate_traces(["column_addition", "gym:gsm_symbolic"], 10, seed=1) -> 5 of each
+    """
+    own = None if not tasks else [task for task in tasks if not task.startswith(GYM_PREFIX)]
+    gym = [
+        task.removeprefix(GYM_PREFIX) for task in dict.fromkeys(tasks or ()) if task.startswith(GYM_PREFIX)
+    ]
+    if own is None or not gym:
+        yield from generate(own, count, seed)
+        return
+    if count < 1:
+        raise InvalidInputError(f"Cannot generate {count} traces.", next_step="Ask for at least 1.")
+    num_tasks = len(set(own)) + len(gym)
+    per_gym_task = [count // num_tasks + (position < count % num_tasks) for position in range(len(gym))]
+    num_own = count - sum(per_gym_task)
+    if own and num_own:
+        yield from generate(own, num_own, seed)
+    for name, num_traces in zip(gym, per_gym_task, strict=True):
+        if num_traces:
+            yield from gym_traces(name, num_traces, seed)

@@ -1,0 +1,1 @@
+"""Generators of verifiable worked problems: traces and eval items made by code."""

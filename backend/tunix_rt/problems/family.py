@@ -1,0 +1,172 @@
+"""Worked problem, problem family, seeded draws, numbers and nouns in English."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import Any, Literal, TypeVar
+
+from tunix_rt.datasets.types import Difficulty
+from tunix_rt.traces.types import Trace, TraceStep
+
+T = TypeVar("T")
+
+
+def derived_seed(*parts: object) -> int:
+    """One seed from what names an item, so that items do not depend on how many came before them."""
+    text = "/".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:8], "big")
+
+
+class Dice:
+    """Draws made from `Random.random()` alone: the one method whose sequence Python promises to keep."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number from low to high, both included."""
+        return low + int(self._random.random() * (high - low + 1))
+
+    def pick(self, items: Sequence[T]) -> T:
+        """One of the items."""
+        return items[self.between(0, len(items) - 1)]
+
+    def sample(self, items: Sequence[T], size: int) -> list[T]:
+        """That many different items, in random order."""
+        return self.shuffled(items)[:size]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """The items in random order (Fisher-Yates)."""
+        result = list(items)
+        for last in range(len(result) - 1, 0, -1):
+            other = self.between(0, last)
+            result[last], result[other] = result[other], result[last]
+        return result
+
+    def chance(self, percent: int) -> bool:
+        """True in about that many of a hundred draws."""
+        return self.between(1, 100) <= percent
+
+
+NAMES = (
+    "Ada", "Ben", "Carla", "Dev", "Elena", "Farid", "Grace", "Hugo", "Ines", "Jonas", "Keiko", "Liam",
+    "Mona", "Nils", "Olga", "Priya", "Quentin", "Rosa", "Samir", "Tara", "Umar", "Vera", "Wanda", "Yusuf",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A countable noun with both its forms."""
+
+    one: str
+    many: str
+
+
+def noun(one: str, many: str = "") -> Noun:
+    """A noun; the plural is made with -s unless given."""
+    return Noun(one, many or f"{one}s")
+
+
+THINGS = tuple(
+    map(
+        noun,
+        ("marble", "sticker", "stamp", "shell", "postcard", "bead", "coin", "badge", "button", "model car"),
+    )
+)
+BAKED = tuple(map(noun, ("muffin", "bagel", "pancake", "waffle", "cookie", "pretzel")))
+FOODS = (
+    *BAKED,
+    noun("peach", "peaches"),
+    noun("tomato", "tomatoes"),
+    noun("cherry", "cherries"),
+    noun("egg"),
+)
+GOODS = tuple(
+    map(noun, ("backpack", "lamp", "jacket", "kettle", "tent", "radio", "helmet", "keyboard", "umbrella"))
+)
+
+
+def counted(number: int, thing: Noun) -> str:
+    """The number with the right form of the noun: `1 peach`, `3 peaches`."""
+    return f"{number} {thing.one if number == 1 else thing.many}"
+
+
+def money(cents: int) -> str:
+    """An amount in dollars with both decimals: 1500 -> `$15.00`."""
+    return f"${cents // 100}.{cents % 100:02d}"
+
+
+def decimal(value: Fraction | int) -> str:
+    """The exact decimal of a fraction that has one: 5/4 -> `1.25`, 3 -> `3`."""
+    value = Fraction(value)
+    for places in range(12):
+        scaled = abs(value) * 10**places
+        if scaled.denominator == 1:
+            digits = str(scaled.numerator).rjust(places + 1, "0")
+            text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+            return f"-{text}" if value < 0 else text
+    raise ValueError(f"{value} has no short exact decimal")
+
+
+def fraction(value: Fraction) -> str:
+    """A fraction in lowest terms: `3/4`, or `2` for a whole number."""
+    return str(value)
+
+
+def listed(items: Sequence[str], joiner: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(items) == 1:
+        return items[0]
+    return f"{', '.join(items[:-1])} {joiner} {items[-1]}"
+
+
+def with_article(word: str) -> str:
+    """`an umbrella`, `a tent`: enough for the nouns used here."""
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `3rd`, `11th`."""
+    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"
+
+
+Category = Literal["reasoning", "synthetic", "golden_style", "edge_case"]
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A question, its typed steps and its answer, all right by construction."""
+
+    prompt: str
+    steps: tuple[tuple[str, str], ...]
+    """(type, content) of each step, e.g. ("calculation", "3 × 4 = 12.")."""
+    answer: str
+    difficulty: Difficulty = "easy"
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of problem that can be made in many versions."""
+
+    name: str
+    topic: str
+    category: Category
+    make: Callable[[Dice], Worked]
+
+
+def worked_trace(worked: Worked, meta: dict[str, Any]) -> Trace:
+    """The trace of a worked problem, its steps numbered from 0."""
+    return Trace(
+        prompt=worked.prompt,
+        steps=tuple(TraceStep(i=i, type=kind, content=text) for i, (kind, text) in enumerate(worked.steps)),
+        final_answer=worked.answer,
+        meta={**meta, "difficulty": worked.difficulty},
+    )
+
+
+def families(topic: str, category: Category, *makers: Callable[[Dice], Worked]) -> tuple[Family, ...]:
+    """One family per maker, named after it."""
+    return tuple(Family(maker.__name__, topic, category, maker) for maker in makers)
