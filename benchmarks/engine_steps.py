@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from unittest.mock import patch
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.targets import Platform
 from tunix_rt.engines.base import DeviceRequest, EngineName
 from tunix_rt.engines.models import resolve_model
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch
 
 Device = Literal["cpu", "gpu"]

@@ -16,8 +16,6 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from tunix_rt.base.files.atomic import write_json_atomically
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import validate_recipe
 from tunix_rt.core.targets import GIB, known_target
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.step_shape import StepShape, step_shape
@@ -28,6 +26,8 @@ from tunix_rt.engines.planning.torch_calibration import (
     torch_calibration,
 )
 from tunix_rt.engines.planning.torch_components import estimate_torch_components
+from tunix_rt.recipes.load import validate_recipe
+from tunix_rt.recipes.types import Recipe
 
 GRID = Path(__file__).parent / "results" / "torch_grid.json"
 MEASURED = "peak_allocated_bytes"

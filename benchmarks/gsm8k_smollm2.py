@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.datasets.types import Difficulty, EvalItem, item_json
+from tunix_rt.recipes.load import load_recipe
 from tunix_rt.traces.formats.converters import trace_from_gsm8k
 
 RECIPE = Path(__file__).resolve().parents[1] / "training" / "configs" / "sft_smollm2_135m.yaml"

@@ -18,11 +18,11 @@ from typing import Any
 import jax
 
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.preparation import Prepared, prepare
+from tunix_rt.recipes.load import load_recipe
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.training import dataset_rows
 
 BAR = 3.0

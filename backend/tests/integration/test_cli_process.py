@@ -242,7 +242,7 @@ def test_the_program_names_its_version() -> None:
         ("tunix_rt.api.app", ACCELERATORS),
         ("tunix_rt.cli.main", [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "tokenizers"]),
         (
-            "tunix_rt.config.recipe_loading, tunix_rt.base.settings",
+            "tunix_rt.recipes.load, tunix_rt.base.settings",
             [*ACCELERATORS, "sqlalchemy", "fastapi", "numpy", "rich", "tokenizers"],
         ),
     ],

@@ -17,12 +17,12 @@ from tunix_rt.base.errors import (
 )
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.datasets.service import delete_dataset
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.recipes.load import load_recipe
 from tunix_rt.services.runs.preparing import prepare
 from tunix_rt.services.runs.removing import remove
 from tunix_rt.services.runs.submitting import submit

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from tunix_rt.config.recipe import ShardingSection
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import Prompt, Written
@@ -20,6 +19,7 @@ from tunix_rt.engines.jax.generation.forward import Decoder, Weights
 from tunix_rt.engines.jax.generation.opening import turned_head
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.recipes.types import ShardingSection
 
 
 def loaded(

@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.config.recipe import ModelSection
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratorRequest, Prompt
 from tunix_rt.engines.generation_writing import BatchGenerator
+from tunix_rt.recipes.types import ModelSection
 
 DRAWN = Decoding(max_new_tokens=12, temperature=1.0, seed=2)
 NUM_PROMPTS = 11

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tunix_rt.config.recipe_loading import validate_recipe
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.worker.executors.base import Child, ChildExit, Job
 
 PATIENCE_S = 180.0

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from support.datasets import sums
 from support.torch_models import CPU
-from tunix_rt.config.recipe import ModelSection, Recipe
 from tunix_rt.engines.base import DeviceRequest, Rows, TrainingData
 from tunix_rt.engines.jax.adapter_files import load_adapters as load_jax_adapters
 from tunix_rt.engines.jax.adapter_files import save_adapters
@@ -31,6 +30,7 @@ from tunix_rt.engines.torch.devices import choose_device
 from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
 from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.recipes.types import ModelSection, Recipe
 from tunix_rt.tokenization.packing import Batch
 
 NUM_STEPS = 20

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.config.recipe_loading import validate_recipe
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import GIB, TARGETS, known_target
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan
 from tunix_rt.engines.planning.protocol import CompiledStep
 from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.recipes.load import validate_recipe
 
 ESTIMATED_ON = ("t4", "rtx4090", "rtx5090", "h200")
 PLANNED_ELSEWHERE = ("gemma-2b lora 1024 x 4", "gemma-2-2b lora 1024 x 4", "gemma-3-1b lora 1024 x 4")

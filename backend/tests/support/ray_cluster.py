@@ -14,9 +14,9 @@ from ray.cluster_utils import Cluster
 
 from support.datasets import build, sums
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.load import load_recipe
 from tunix_rt.worker.executors.base import Job
 
 _STORE_BYTES = 80 << 20

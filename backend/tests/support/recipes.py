@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tunix_rt.config.recipe import Recipe
+from tunix_rt.recipes.types import Recipe
 
 
 def make_recipe(model: str = "google/gemma-2b", **keys: Any) -> Recipe:

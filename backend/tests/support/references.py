@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from tunix_rt.base.http.errors import ANY_REQUEST, STATUS_OF
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_keys import RecipeKey, recipe_keys
+from tunix_rt.recipes.keys import RecipeKey, recipe_keys
 
 HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 

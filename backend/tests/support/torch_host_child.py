@@ -10,13 +10,13 @@ from torch import Tensor
 
 from support.programs import random_batch, tiny_recipe
 from support.torch_steps import tiny_source
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.base import DeviceRequest, ProcessGroup
 from tunix_rt.engines.torch.devices import choose_device
 from tunix_rt.engines.torch.distributed import joined
 from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.sharding import make_layout
 from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.recipes.types import Recipe
 
 NUM_STEPS = 3
 DATA = {"sharding": {"data": 2, "fsdp": 1}}

@@ -5,11 +5,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tunix_rt.config.recipe import FloatFormat, ModelSection
 from tunix_rt.engines.jax.model import Inputs
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.torch.model import Decoder, DecoderOptions, open_decoder
 from tunix_rt.engines.torch_kernels import TorchKernel
+from tunix_rt.recipes.types import FloatFormat, ModelSection
 
 # Two spinning threads on shared cores are slower than one.
 torch.set_num_threads(1)

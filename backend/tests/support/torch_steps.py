@@ -7,7 +7,6 @@ from torch import Tensor
 
 from support.programs import TINY_GEMMA2, random_batch
 from support.torch_models import CPU
-from tunix_rt.config.recipe import ModelSection, Recipe
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.models import ModelSource, resolve_model
@@ -15,6 +14,7 @@ from tunix_rt.engines.torch.devices import choose_device
 from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.state import StepMetrics
 from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.recipes.types import ModelSection, Recipe
 
 
 def tiny_step(recipe: Recipe, directory: Path | None = None, *, num_steps: int = 10) -> TrainStep:

@@ -11,12 +11,12 @@ from support.children import environment, run_program, start_program
 from support.datasets import build, sums
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.engines.base import DeviceRequest, Engine, EngineName, ResumePoint, TrainingJob
 from tunix_rt.engines.records import Progress
 from tunix_rt.engines.run import run
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.load import load_recipe
 from tunix_rt.services.training import dataset_rows
 
 DATASET = "demo-v1"

@@ -14,7 +14,6 @@ import torch
 from support.encoders import write_tokenizer
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError, TunixRTError
-from tunix_rt.config.recipe import LoraSection, ModelSection, Recipe, ShardingSection
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratorRequest, Prompt, Written
@@ -29,6 +28,7 @@ from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.torch.generation import opening as torch_opening
 from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
+from tunix_rt.recipes.types import LoraSection, ModelSection, Recipe, ShardingSection
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.tokenizer import load_tokenizer

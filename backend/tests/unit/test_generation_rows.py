@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from tunix_rt.config.recipe import ModelSection
 from tunix_rt.engines.generation_rows import Room, cache_numbers_per_row, default_rows
 from tunix_rt.engines.models import resolve_model
+from tunix_rt.recipes.types import ModelSection
 
 ARCHITECTURE = resolve_model(ModelSection(name="tiny-llama", weights="random")).architecture
 NUM_SLOTS = 1024

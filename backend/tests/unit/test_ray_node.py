@@ -14,7 +14,7 @@ from support.jobs import wait_for
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import validate_recipe
+from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.worker.executors.base import ChildExit
 from tunix_rt.worker.executors.ray import RayExecutor
 from tunix_rt.worker.executors.ray_bootstrap import hold, remove_abandoned

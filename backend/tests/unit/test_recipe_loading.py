@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
-from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
-from tunix_rt.core.override import Override
+from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
+from tunix_rt.recipes.types import Override
 
 SMALL = "model: {name: tiny-gemma, weights: random}\ntraining:\n  num_steps: 20\n"
 

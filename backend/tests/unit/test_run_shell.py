@@ -12,12 +12,12 @@ from support.recipes import make_recipe
 from tunix_rt.base.errors import ConflictError, DataError, DivergedError
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.signals import Interrupted
-from tunix_rt.config.recipe_loading import ResolvedRecipe
 from tunix_rt.core.run_record import RunFigures
 from tunix_rt.engines.base import Rows, TrainingData, TrainingJob, TrainingResult
 from tunix_rt.engines.records import Progress, RunRecords, duration_text
 from tunix_rt.engines.run import run
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.load import ResolvedRecipe
 
 FIGURES = RunFigures(
     num_steps=3, num_planned_steps=3, num_examples=1, num_dropped_examples=0, fill_ratio=1.0, final_loss=0.5

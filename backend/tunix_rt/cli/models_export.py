@@ -11,13 +11,13 @@ from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import note, print_json
 from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
 from tunix_rt.cli.models_view import print_report
-from tunix_rt.config.recipe import FloatFormat
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.models.export import ExportForm, ExportReport
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.engines.base import DeviceName, DeviceRequest, EngineName, TrainingJob
 from tunix_rt.engines.choice import AskedEngine
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.load import load_recipe
+from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.services.registry.exporting import ExportRequest, export_directory, export_zip, require_possible
 from tunix_rt.services.registry.parity import OnStage
 from tunix_rt.services.registry.resolving import resolve

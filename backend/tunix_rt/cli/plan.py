@@ -8,10 +8,10 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, parse_duration, recipe_file
 from tunix_rt.base.terminal.output import err, out, print_json
 from tunix_rt.cli.plan_view import CompilingLine, print_estimate, print_plan
-from tunix_rt.config.recipe_loading import Flag, load_recipe
 from tunix_rt.core.targets import TARGET_NAMES
 from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.recipes.load import Flag, load_recipe
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 On = Annotated[str, typer.Option("--on", metavar="TARGET", help=f"One of: {', '.join(TARGET_NAMES)}.")]

@@ -10,10 +10,9 @@ from pydantic_core import ErrorDetails
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean, first_problems
 from tunix_rt.base.files.yaml_text import parse_yaml
-from tunix_rt.config.recipe_errors import unknown_key
-from tunix_rt.config.recipe_keys import recipe_keys
-from tunix_rt.config.recipe_loading import read_values
 from tunix_rt.core.sweeps.spec import SweepSpec
+from tunix_rt.recipes.keys import recipe_keys, unknown_key
+from tunix_rt.recipes.load import read_values
 
 _EXAMPLE = "docs/sweeps.md shows a sweep"
 _DISCRIMINATORS = ("choice", "uniform", "loguniform", "randint", "lograndint")

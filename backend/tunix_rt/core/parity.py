@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from tunix_rt.core.override import Override
+from tunix_rt.recipes.types import Override
 
 Difference = Annotated[float, Field(ge=0)]
 

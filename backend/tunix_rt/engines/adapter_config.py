@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tunix_rt.base.files.atomic import write_json_atomically
-from tunix_rt.config.recipe import LoraSection
 from tunix_rt.engines.tensor_names import MATRIX_MODULES
+from tunix_rt.recipes.types import LoraSection
 
 CONFIG_FILE = "adapter_config.json"
 WEIGHTS_FILE = "adapter_model.safetensors"

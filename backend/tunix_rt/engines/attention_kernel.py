@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import AttentionKernel, FloatFormat
 from tunix_rt.engines.architecture import Architecture
+from tunix_rt.recipes.types import AttentionKernel, FloatFormat
 
 Kernel = Literal["dense", "cudnn", "splash"]
 Platform = Literal["cpu", "gpu", "tpu"]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from tunix_rt.config.recipe_loading import ResolvedRecipe
 from tunix_rt.core.run_record import RunFigures
 from tunix_rt.engines.records import RunRecords
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.load import ResolvedRecipe
 from tunix_rt.traces.types import StoredTrace
 
 DeviceName = Literal["auto", "cpu", "gpu", "tpu"]

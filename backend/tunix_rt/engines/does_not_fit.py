@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from tunix_rt.base.errors import DoesNotFitError
-from tunix_rt.config.recipe import Recipe, TrainingSection
 from tunix_rt.core.plan import Plan
 from tunix_rt.engines.planning.fixes import find_fixes
 from tunix_rt.engines.planning.planner import PlanQuestion, with_fixes
+from tunix_rt.recipes.types import Recipe, TrainingSection
 
 
 def with_advice(plan: Plan, question: PlanQuestion) -> Plan:

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tunix_rt.base.errors import NotFoundError
-from tunix_rt.config.recipe import FloatFormat, Recipe, ShardingSection
 from tunix_rt.engines.base import TrainingJob
 from tunix_rt.engines.generation import GeneratingEngine, GeneratorRequest
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.recipes.types import FloatFormat, Recipe, ShardingSection
 
 AskedFormat = FloatFormat | Literal["auto"]
 

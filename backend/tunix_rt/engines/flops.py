@@ -4,8 +4,8 @@ A product of [m, k] with [k, n] is 2 m k n. Per trained token and weight that is
 of the input and 2 for the gradient of the weight, which frozen weights do without.
 """
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import Architecture
+from tunix_rt.recipes.types import Recipe
 
 
 def model_flops_per_token(architecture: Architecture, recipe: Recipe) -> float:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from tunix_rt.config.recipe import FloatFormat, ModelSection
 from tunix_rt.core.evaluation.prediction import FailureCode
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.recipes.types import FloatFormat, ModelSection
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 

@@ -1,9 +1,9 @@
 """What every engine settles before it loads a model that writes: tokenizer, chat template, number format."""
 
-from tunix_rt.config.recipe import FloatFormat, ModelSection
 from tunix_rt.engines.generation import GeneratorRequest
 from tunix_rt.engines.model_tokenizer import load_model_tokenizer
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.recipes.types import FloatFormat, ModelSection
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.engines.generation import Prompt, Written
 from tunix_rt.engines.generation_live import LiveBatches
@@ -14,6 +13,7 @@ from tunix_rt.engines.generation_refusals import out_of_memory, refused
 from tunix_rt.engines.generation_side_by_side import write_side_by_side
 from tunix_rt.engines.generation_tasks import Task, grouped, power_of_two_above
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.tokenization.encoding import TraceEncoder
 
 ModelT = TypeVar("ModelT", bound=WritingModel)

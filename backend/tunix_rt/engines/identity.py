@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.encoding import TraceEncoder
 
 # These change how fast or where a run computes, when it reports and what it keeps; not what it learns.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import ShardingSection, TrainingSection
 from tunix_rt.engines.architecture import Architecture
+from tunix_rt.recipes.types import ShardingSection, TrainingSection
 
 
 @dataclass(frozen=True)

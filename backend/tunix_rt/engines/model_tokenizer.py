@@ -1,8 +1,8 @@
 """The tokenizer that goes with a model, proved to speak of the model's tokens."""
 
-from tunix_rt.config.recipe import ModelSection
 from tunix_rt.engines.models import ModelSource, tokenizer_source
 from tunix_rt.engines.vocabulary import check_same_tokens, check_vocabulary
+from tunix_rt.recipes.types import ModelSection
 from tunix_rt.tokenization.tokenizer import Tokenizer, load_tokenizer
 
 

@@ -17,8 +17,8 @@ from tunix_rt.base.hub import (
     download_kaggle_model,
     is_hub_id,
 )
-from tunix_rt.config.recipe import ModelSection
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
+from tunix_rt.recipes.types import ModelSection
 
 BUILTIN_TOKENIZER = "tiny"
 KAGGLE_PREFIX = "kaggle:"

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.base import Rows, TrainingData
 from tunix_rt.engines.identity import RunIdentity, run_identity
 from tunix_rt.engines.model_tokenizer import load_model_tokenizer
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.vocabulary import require_known_ids
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.packing import Batches, BatchSettings

@@ -1,8 +1,8 @@
 """Which blocks of weights can share a scale. No accelerator library is needed: the planner asks here too."""
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import QuantizationSection
 from tunix_rt.engines.architecture import Architecture
+from tunix_rt.recipes.types import QuantizationSection
 
 _USUAL_SIZES = (64, 32, 16, 8)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.preparation import Prepared
+from tunix_rt.recipes.types import Recipe
 
 
 def block(lines: Mapping[str, str]) -> str:

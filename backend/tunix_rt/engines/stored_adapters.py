@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.config.recipe import LoraSection, LoraTarget
 from tunix_rt.engines.adapter_config import CONFIG_FILE, WEIGHTS_FILE
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.safetensors_reader import Framework, StoredTensor, damaged_file, open_tensor_file
 from tunix_rt.engines.tensor_names import MATRIX_MODULES
+from tunix_rt.recipes.types import LoraSection, LoraTarget
 
 _PARTS: Mapping[str, str] = {"a": "lora_A", "b": "lora_B"}
 # Adapters that compute something else than W + (alpha / rank) A B, and whose tensors do not show it.

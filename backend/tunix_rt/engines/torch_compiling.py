@@ -6,8 +6,8 @@ pass through the memory of the GPU. Every layer is compiled by itself, so one co
 
 from dataclasses import dataclass
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.attention_kernel import Platform
+from tunix_rt.recipes.types import Recipe
 
 _MIN_STEPS = 100
 """On an H200 with Gemma 2B, compiling takes 10 to 25 s and saves 0.1 s a step."""

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from typing import Literal
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import AttentionKernel
 from tunix_rt.engines.attention_kernel import Setting
+from tunix_rt.recipes.types import AttentionKernel
 
 TorchKernel = Literal["dense", "sdpa", "cudnn", "varlen", "flash"]
 

@@ -1,8 +1,8 @@
 """What the torch engine cannot do. Torch itself is not needed: the planner asks here too."""
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import FloatFormat, Recipe
 from tunix_rt.engines.mesh_shape import MeshShape
+from tunix_rt.recipes.types import FloatFormat, Recipe
 
 _BFLOAT16_CAPABILITY = (8, 0)
 """Ampere is the first generation that multiplies bfloat16; older cards emulate it, slower than float32."""

@@ -11,13 +11,13 @@ from tunix_rt.base.assets import shipped_dataset_path, shipped_recipe_path, ship
 from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.home import Home
 from tunix_rt.base.statistics import Share, wilson_share
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.datasets.build import build_from_store
 from tunix_rt.datasets.service import DatasetVerdict, verify_dataset
 from tunix_rt.datasets.types import BuildOutcome, DatasetSpec
 from tunix_rt.datasets.xray.inspect import ModelChoice, XrayOptions, xray_dataset
 from tunix_rt.datasets.xray.report import XrayReport, xray_html
 from tunix_rt.problems.demo_arithmetic import DEMO_DATASET
+from tunix_rt.recipes.load import load_recipe
 from tunix_rt.traces.corruption import corrupt
 from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
 from tunix_rt.traces.linter.findings import CODES

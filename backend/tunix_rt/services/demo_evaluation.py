@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tunix_rt.base.home import Home
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.evaluation.comparison import PairedDifference
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.protocol import Decoding
@@ -14,6 +13,7 @@ from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.generation import GeneratingEngine
 from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.problems.demo_arithmetic import DEMO_EVALSET
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.comparing import compare_evaluations
 from tunix_rt.services.demo_training import DEMO_DEVICE
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate

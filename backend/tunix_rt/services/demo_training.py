@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from tunix_rt.base.assets import shipped_recipe_path
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import ResolvedRecipe, load_recipe
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.run_record import RunManifest
 from tunix_rt.engines.base import DeviceName, DeviceRequest, Engine, TrainingJob
@@ -12,6 +11,7 @@ from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.engines.records import View
 from tunix_rt.engines.run import run
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.load import ResolvedRecipe, load_recipe
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.services.training import dataset_rows, new_run_dir, smoke_flags
 

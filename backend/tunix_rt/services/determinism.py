@@ -11,13 +11,13 @@ from tunix_rt import __version__
 from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.core.determinism import DeterminismReport, RepeatedRun
 from tunix_rt.core.doctor import Platform
 from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.installed import this_machine
 from tunix_rt.engines.parity_runs import FinishedRun, train_in_child
 from tunix_rt.engines.weight_comparison import compare_weights
+from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.services.doctor import ENGINES, platforms
 from tunix_rt.services.parity_recipe import short_run_flags
 from tunix_rt.services.training import dataset_rows

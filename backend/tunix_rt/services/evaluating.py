@@ -14,7 +14,6 @@ from uuid import UUID, uuid4
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.evaluation.protocol import Decoding, Protocol, default_extraction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart
@@ -28,6 +27,7 @@ from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evals.judging import protocol_versions
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 from tunix_rt.services.evaluation_texts import EvaluationView, ModelAccess, write_missing_texts

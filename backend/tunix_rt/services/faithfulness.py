@@ -12,7 +12,6 @@ from tunix_rt import __version__
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.core.evaluation.faithfulness import (
     Exclusion,
     FaithfulnessReport,
@@ -30,6 +29,7 @@ from tunix_rt.evals.faithfulness.running import ends_within_token, run_trials
 from tunix_rt.evals.faithfulness.scoring import find_examples, score_by_depth, score_group
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT
 from tunix_rt.evals.generating import Asking
+from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 from tunix_rt.traces.types import MarkupStyle
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from tunix_rt import __version__
 from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import ResolvedRecipe
 from tunix_rt.core.parity import ParityCertificate, is_within_bounds
 from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.choice import choose_engine
 from tunix_rt.engines.installed import this_machine
 from tunix_rt.engines.parity_runs import ADAPTERS, MODEL, FinishedRun, train_in_child, write_start
 from tunix_rt.engines.weight_comparison import compare_weights
+from tunix_rt.recipes.load import ResolvedRecipe
 from tunix_rt.services.parity_recipe import from_saved_weights, load_parity_recipe
 from tunix_rt.services.training import dataset_rows
 

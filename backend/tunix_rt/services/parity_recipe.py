@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tunix_rt.config.recipe import VALIDATION, Recipe
-from tunix_rt.config.recipe_loading import Flag, ResolvedRecipe, load_recipe
+from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
+from tunix_rt.recipes.types import VALIDATION, Recipe
 
 _REASON = "--parity"
 

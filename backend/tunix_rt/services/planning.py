@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.plan import Plan, PlanFix
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.base import EngineName
@@ -18,6 +17,7 @@ from tunix_rt.engines.planning.fixes import FixedRecipe, find_fixes
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan, with_fixes
 from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest
 from tunix_rt.engines.planning.step_shape import step_shape
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.planning_workload import count_workload
 
 

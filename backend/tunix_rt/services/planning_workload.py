@@ -6,10 +6,10 @@ from itertools import islice
 
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.datasets.service import chosen_split, get_dataset, iter_rows
 from tunix_rt.engines.models import ModelSource, tokenizer_source
 from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import EncodedExample, TraceEncoder
 from tunix_rt.tokenization.packing import Batches, BatchSettings

@@ -12,12 +12,12 @@ from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.base.files.jsonl import BadRow, BlankLine, FileRow
 from tunix_rt.base.files.readers import open_rows
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import Flag
 from tunix_rt.datasets.files import file_sha256
 from tunix_rt.datasets.service import chosen_split, get_dataset, iter_rows
 from tunix_rt.engines.base import EngineName, Rows, TrainingData
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.load import Flag
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.traces.formats.registry import RowReading, detect_format, read_row
 from tunix_rt.traces.formats.solutions import RowError
 from tunix_rt.traces.types import StoredTrace, Trace, canonical_json, trace_id

@@ -8,7 +8,7 @@ import sys
 CHILD = """
 import json, jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
-from tunix_rt.config.recipe import QuantizationSection, ShardingSection
+from tunix_rt.recipes.types import QuantizationSection, ShardingSection
 from tunix_rt.engines.jax.linear import project
 from tunix_rt.engines.jax.loss import cross_entropy
 from tunix_rt.engines.jax.quantization import quantize_matrix

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from support.children import free_port
 
-from tunix_rt.config.recipe import ModelSection
 from tunix_rt.engines.jax.params import abstract_params
 from tunix_rt.engines.jax.weights_saving import save_params
 from tunix_rt.engines.models import resolve_model
+from tunix_rt.recipes.types import ModelSection
 
 MODEL = "tiny-llama"
 CHILD = """
 import json, sys
 from pathlib import Path
 import jax
-from tunix_rt.config.recipe import ModelSection, ShardingSection
+from tunix_rt.recipes.types import ModelSection, ShardingSection
 from tunix_rt.engines.jax.params import abstract_params
 from tunix_rt.engines.jax.sharding import make_mesh, state_shardings
 from tunix_rt.engines.jax.weights import load_params

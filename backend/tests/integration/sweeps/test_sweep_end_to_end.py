@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from tunix_rt.base.home import Home
 from tunix_rt.cli.main import app
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.recipes.load import load_recipe
 from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.sweeps.promoting import promote_best
 

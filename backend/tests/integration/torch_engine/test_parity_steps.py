@@ -18,7 +18,7 @@ from support.parity import (
     train_in_torch,
 )
 
-from tunix_rt.config.recipe import Recipe
+from tunix_rt.recipes.types import Recipe
 
 ADAMW = {"name": "adamw", "weight_decay": 0.1}
 ADAFACTOR = {"name": "adafactor", "weight_decay": 0.1}

@@ -10,13 +10,13 @@ import pytest
 import torch
 from jax import Array
 
-from tunix_rt.config.recipe import LoraSection, QuantizationSection
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.jax.linear import Adapter, project
 from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale, init_adapters, merge
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.params import Params, abstract_params
 from tunix_rt.engines.jax.quantization import quantize
+from tunix_rt.recipes.types import LoraSection, QuantizationSection
 
 LLAMA = {
     "model_type": "llama",

@@ -11,12 +11,12 @@ from jax import Array
 from support.rows import packed_rows
 from support.tiny_models import CONFIGS
 
-from tunix_rt.config.recipe import LoraSection, Remat
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.jax.layers import rms_norm
 from tunix_rt.engines.jax.lora import init_adapters
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states
 from tunix_rt.engines.jax.params import Params, abstract_params, init_params
+from tunix_rt.recipes.types import LoraSection, Remat
 
 
 def _architecture(name: str) -> Architecture:

@@ -11,7 +11,6 @@ from jax.flatten_util import ravel_pytree
 from numpy.typing import NDArray
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import LoraSection, QuantizationFormat, QuantizationSection
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.jax.linear import Adapter, project
 from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale
@@ -26,6 +25,7 @@ from tunix_rt.engines.jax.quantization import (
     quantize,
     quantize_matrix,
 )
+from tunix_rt.recipes.types import LoraSection, QuantizationFormat, QuantizationSection
 
 NF4 = QuantizationSection(format="nf4", block_size=16)
 INT8 = QuantizationSection(format="int8", block_size=16)

@@ -7,8 +7,6 @@ import pytest
 from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.targets import known_target
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.planning.changes import changed_recipe, possible_changes
@@ -16,6 +14,8 @@ from tunix_rt.engines.planning.components import estimate_components
 from tunix_rt.engines.planning.fixes import FixedRecipe, find_fixes
 from tunix_rt.engines.planning.step_shape import step_shape
 from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.recipes.load import load_recipe
+from tunix_rt.recipes.types import Recipe
 
 LARGE = make_recipe(**{"data.row_length": 4096, "training.batch_size": 64})
 

@@ -9,10 +9,10 @@ from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import GIB, TARGETS
 from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 

@@ -10,7 +10,6 @@ from support.programs import random_batch, tiny_recipe
 from support.torch_steps import losses, train
 from torch import Tensor
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import architecture_from_config
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.models import ModelSource
@@ -28,6 +27,7 @@ from tunix_rt.engines.torch.liger import has_liger
 from tunix_rt.engines.torch.loading import load_decoder
 from tunix_rt.engines.torch.loss import chunked_loss
 from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch
 
 pytestmark = [

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from transformers.optimization import Adafactor as TransformersAdafactor
 
-from tunix_rt.config.recipe import Adafactor as AdafactorSettings
-from tunix_rt.config.recipe import AdamW as AdamWSettings
 from tunix_rt.engines.torch.adafactor import Adafactor
 from tunix_rt.engines.torch.optimizer import AdamW, Optimizer, Update
 from tunix_rt.engines.torch.precision import TrainedWeight
 from tunix_rt.engines.torch.random_streams import generator
+from tunix_rt.recipes.types import Adafactor as AdafactorSettings
+from tunix_rt.recipes.types import AdamW as AdamWSettings
 
 CPU = torch.device("cpu")
 SHAPES = {"embed_tokens.weight": (6, 4), "up_proj.weight": (5, 4), "norm.weight": (4,)}

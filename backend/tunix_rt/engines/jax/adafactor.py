@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from tunix_rt.config.recipe import Adafactor
 from tunix_rt.engines.jax.trees import KeyPath, is_norm
+from tunix_rt.recipes.types import Adafactor
 
 _SQUARE_EPSILON = 1e-30
 

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tunix_rt.config.recipe import LoraSection
 from tunix_rt.engines.adapter_config import WEIGHTS_FILE, write_adapter_config
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.linear import Adapter
@@ -23,6 +22,7 @@ from tunix_rt.engines.jax.weights_saving import fetch_layer
 from tunix_rt.engines.safetensors_reader import StoredTensor
 from tunix_rt.engines.safetensors_writer import FORMATS, LazyTensor, write_tensor_file
 from tunix_rt.engines.stored_adapters import adapter_tensor_name, open_adapter
+from tunix_rt.recipes.types import LoraSection
 
 
 def save_adapters(

@@ -11,13 +11,13 @@ from pathlib import Path
 import jax
 
 from tunix_rt.base.files.atomic import write_directory_atomically
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.jax.adapter_files import save_adapters
 from tunix_rt.engines.jax.lora import Adapters, adapter_scale
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.weights_saving import save_params
 from tunix_rt.engines.model_files import write_model_config
 from tunix_rt.engines.models import ModelSource
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.chat_template import save_tokenizer
 from tunix_rt.tokenization.encoding import TraceEncoder
 

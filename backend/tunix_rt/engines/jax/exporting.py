@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from tunix_rt.base.files.atomic import write_directory_atomically
-from tunix_rt.config.recipe import ShardingSection
 from tunix_rt.engines.base import TrainingJob
 from tunix_rt.engines.exporting import AskedFormat, merged_format, recipe_of_checkpoint
 from tunix_rt.engines.generation import GeneratorRequest
@@ -22,6 +21,7 @@ from tunix_rt.engines.model_files import write_model_config
 from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.preparation import prepare
 from tunix_rt.engines.starting import Start, restore
+from tunix_rt.recipes.types import ShardingSection
 from tunix_rt.tokenization.chat_template import save_tokenizer
 
 

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
-from tunix_rt.config.recipe import LoraSection
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.linear import Adapter
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.quantization import QuantizedMatrix, plain_matrix
+from tunix_rt.recipes.types import LoraSection
 
 Adapters: TypeAlias = dict[str, dict[str, Adapter]]
 

@@ -16,13 +16,13 @@ from jax import Array
 from jax.sharding import NamedSharding
 from jax.typing import DTypeLike
 
-from tunix_rt.config.recipe import Remat
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Kernel
 from tunix_rt.engines.jax.attention import Windows, attend
 from tunix_rt.engines.jax.layers import PRODUCT, Layer, finish_layer, project_heads, rms_norm
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.jax.rope import Rotation, frequencies, rotation
+from tunix_rt.recipes.types import Remat
 
 _Weights: TypeAlias = tuple[Params, Params, Array | None]
 """Weights, adapters and key of the dropout: of one layer, or stacked over all."""

@@ -12,10 +12,10 @@ import optax
 from jax import Array
 from jax.typing import ArrayLike
 
-from tunix_rt.config.recipe import AdamW, Schedule, TrainingSection
 from tunix_rt.engines.jax.adafactor import scale_by_adafactor
 from tunix_rt.engines.jax.precision import rounded
 from tunix_rt.engines.jax.trees import is_norm
+from tunix_rt.recipes.types import AdamW, Schedule, TrainingSection
 
 LearningRate: TypeAlias = Callable[[ArrayLike], Array]
 

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 from tunix_rt.base.errors import TunixRTError, print_child_error
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.jax.adapter_files import save_adapters
 from tunix_rt.engines.jax.devices import choose_device
@@ -19,6 +17,8 @@ from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.model_tokenizer import load_model_tokenizer
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.parity_runs import ADAPTERS, MODEL
+from tunix_rt.recipes.load import load_recipe
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 

@@ -15,7 +15,6 @@ from jax import Array
 from jax.sharding import Mesh
 from numpy.typing import NDArray
 
-from tunix_rt.config.recipe import LoraSection, Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Choice, Platform, Setting, resolve_kernel
 from tunix_rt.engines.jax.layer_lists import abstract_unstacked, unstacked
@@ -34,6 +33,7 @@ from tunix_rt.engines.jax.sharding import (
 )
 from tunix_rt.engines.jax.state import StepMetrics, TrainState, initial_state
 from tunix_rt.engines.jax.step import DeviceBatch, StepParts, train_step, validation_step
+from tunix_rt.recipes.types import LoraSection, Recipe
 from tunix_rt.tokenization.packing import Batch
 
 _BATCH_ARRAYS = ("tokens", "targets", "loss_mask", "segment_ids", "positions")

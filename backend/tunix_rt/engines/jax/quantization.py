@@ -18,9 +18,9 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
-from tunix_rt.config.recipe import QuantizationFormat, QuantizationSection
 from tunix_rt.engines.jax.params import Params
 from tunix_rt.engines.quantization_blocks import check_block
+from tunix_rt.recipes.types import QuantizationFormat, QuantizationSection
 
 # The levels of bitsandbytes: quantiles of a normal distribution, with an exact zero and both ends at ±1.
 NF4_LEVELS = (

@@ -18,11 +18,11 @@ from jax.experimental import mesh_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import ShardingSection, TrainingSection
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.quantization import QuantizedMatrix
 from tunix_rt.engines.jax.trees import KeyPath, is_norm, names_of, num_matrix_axes
 from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
+from tunix_rt.recipes.types import ShardingSection, TrainingSection
 
 AXES = ("data", "fsdp", "tensor")
 ROW_AXES = ("data", "fsdp")

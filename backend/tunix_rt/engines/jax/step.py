@@ -16,13 +16,13 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from tunix_rt.config.recipe import TrainingSection
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.jax.loss import cross_entropy
 from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states, output_embedding
 from tunix_rt.engines.jax.optimizer import LearningRate
 from tunix_rt.engines.jax.precision import add_updates, for_compute, matrix_precision
 from tunix_rt.engines.jax.state import NOT_DIVERGED, StepMetrics, TrainState
+from tunix_rt.recipes.types import TrainingSection
 
 DeviceBatch: TypeAlias = dict[str, Array]
 """tokens, targets, loss_mask, segment_ids and positions, each [accumulation, rows, T]."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.recipes.types import Recipe
 
 Values = Mapping[str, JsonValue]
 

@@ -11,7 +11,6 @@ from itertools import combinations
 from pydantic import ValidationError
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.plan import PlanFix
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.architecture import Architecture
@@ -21,6 +20,7 @@ from tunix_rt.engines.planning.components import estimate_components
 from tunix_rt.engines.planning.step_shape import step_shape
 from tunix_rt.engines.planning.timing import step_seconds
 from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.recipes.types import Recipe
 
 MAX_FIXES = 6
 _MIN_FIXES = 3

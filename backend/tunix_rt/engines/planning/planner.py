@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.plan import Component, Plan, PlanFix, PlanSource
 from tunix_rt.core.targets import Target
 from tunix_rt.engines.architecture import Architecture
@@ -15,6 +14,7 @@ from tunix_rt.engines.planning.step_shape import StepShape, step_shape
 from tunix_rt.engines.planning.timing import flops_per_step, step_seconds, timing_assumption
 from tunix_rt.engines.planning.torch_calibration import fitted_note
 from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.recipes.types import Recipe
 
 ESTIMATE_NOTE = "Memory comes from the component model, not from a compiler."
 UNDONATED_NOTE = (

@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.targets import Platform
+from tunix_rt.recipes.types import Recipe
 
 REFUSED = 3
 """Exit code of a child whose answer is a refusal."""

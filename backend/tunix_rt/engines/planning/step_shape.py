@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import FloatFormat, Recipe
 from tunix_rt.core.targets import Platform, Target
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.attention_kernel import Choice, Setting, resolve_kernel
@@ -15,6 +14,7 @@ from tunix_rt.engines.quantization_blocks import check_blocks
 from tunix_rt.engines.torch_compiling import resolve_compiling
 from tunix_rt.engines.torch_kernels import TorchChoice, resolve_torch_kernel
 from tunix_rt.engines.torch_limits import require_torch_format, require_torch_mesh
+from tunix_rt.recipes.types import FloatFormat, Recipe
 
 NUM_BYTES: dict[FloatFormat, int] = {"float32": 4, "bfloat16": 2}
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from tunix_rt.config.recipe import Adafactor as AdafactorSettings
 from tunix_rt.engines.torch.optimizer import Update
 from tunix_rt.engines.torch.precision import TrainedWeight, write_rounded
+from tunix_rt.recipes.types import Adafactor as AdafactorSettings
 
 _SQUARE_EPSILON = 1e-30
 """Keeps squares above zero. Moments start with it, so that even a skipped first update divides by something;

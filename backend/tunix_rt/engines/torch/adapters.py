@@ -17,13 +17,13 @@ from peft.tuners.lora import LoraLayer
 from torch import Tensor, nn
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.config.recipe import LoraSection
 from tunix_rt.engines.stored_adapters import open_adapter
 from tunix_rt.engines.tensor_names import MATRIX_MODULES
 from tunix_rt.engines.torch.model import DTYPES, Decoder
 from tunix_rt.engines.torch.quantization import plain_weight
 from tunix_rt.engines.torch.random_weights import random_generator
 from tunix_rt.engines.torch.weights import stored_tensors
+from tunix_rt.recipes.types import LoraSection
 
 _NAME = "default"
 """What PEFT calls the only adapter of a model."""

@@ -7,9 +7,9 @@ import torch._functorch.config
 from torch import nn
 from torch.utils._triton import has_triton
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.targets import Platform
 from tunix_rt.engines.torch_compiling import Compiling, kept_share, resolve_compiling
+from tunix_rt.recipes.types import Recipe
 
 
 def choose_compiling(

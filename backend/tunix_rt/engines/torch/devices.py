@@ -9,10 +9,10 @@ import torch
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.base.host import available_memory_bytes, peak_process_bytes
-from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.torch.graph_memory import peak_needed_bytes
 from tunix_rt.engines.torch_limits import require_torch_format
+from tunix_rt.recipes.types import FloatFormat
 
 Platform = Literal["cpu", "gpu"]
 

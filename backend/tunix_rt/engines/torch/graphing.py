@@ -17,12 +17,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.torch.attention import Borders
 from tunix_rt.engines.torch.graph_memory import counted_as_replayed
 from tunix_rt.engines.torch.model import Decoder
 from tunix_rt.engines.torch_compiling import Compiling
 from tunix_rt.engines.torch_kernels import TAKING_BORDERS
+from tunix_rt.recipes.types import Recipe
 
 Hidden = Callable[[Tensor, Tensor, Tensor, Borders | None], Tensor]
 """As `Decoder.hidden`."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from tunix_rt.config.recipe import Schedule, TrainingSection
+from tunix_rt.recipes.types import Schedule, TrainingSection
 
 LearningRate: TypeAlias = Callable[[int], float]
 

@@ -2,7 +2,6 @@
 
 import torch
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.attention_kernel import Setting
 from tunix_rt.engines.models import ModelSource
 from tunix_rt.engines.torch.adapters import add_adapters
@@ -10,6 +9,7 @@ from tunix_rt.engines.torch.devices import TorchDevice, require_format
 from tunix_rt.engines.torch.model import Decoder, DecoderOptions, hold_for_compute, open_decoder
 from tunix_rt.engines.torch.quantization import quantize_layers
 from tunix_rt.engines.torch_kernels import TorchChoice, resolve_torch_kernel
+from tunix_rt.recipes.types import Recipe
 
 
 def resolve_kernel(recipe: Recipe, source: ModelSource, device: TorchDevice) -> TorchChoice:

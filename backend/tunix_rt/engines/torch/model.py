@@ -14,7 +14,6 @@ import transformers
 from torch import Tensor, nn
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.engines.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.model_files import text_config
 from tunix_rt.engines.models import ModelSource
@@ -22,6 +21,7 @@ from tunix_rt.engines.torch.attention import Borders, packed_masks, register
 from tunix_rt.engines.torch.norms import replace_norms
 from tunix_rt.engines.torch.weights import fill, stored_tensors
 from tunix_rt.engines.torch_kernels import TAKING_BORDERS, TorchKernel
+from tunix_rt.recipes.types import FloatFormat
 
 DTYPES: dict[FloatFormat, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

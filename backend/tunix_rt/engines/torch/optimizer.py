@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
-from tunix_rt.config.recipe import AdamW as AdamWSettings
 from tunix_rt.engines.torch.precision import TrainedWeight, write_rounded
+from tunix_rt.recipes.types import AdamW as AdamWSettings
 
 _NUMBERS_AT_A_TIME = 1 << 26
 """256 MiB in float32."""

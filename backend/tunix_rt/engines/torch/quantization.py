@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
-from tunix_rt.config.recipe import QuantizationSection
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.quantization_blocks import check_blocks
 from tunix_rt.engines.tensor_names import MATRIX_MODULES
 from tunix_rt.engines.torch.model import Decoder
+from tunix_rt.recipes.types import QuantizationSection
 
 EXTRA = "torch-qlora"
 _NF4_BLOCK_SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 
-from tunix_rt.config.recipe import Remat
 from tunix_rt.engines.torch.model import Decoder
+from tunix_rt.recipes.types import Remat
 
 # Products with a weight; those of attention, which multiply in batches, are computed again.
 _PRODUCTS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})

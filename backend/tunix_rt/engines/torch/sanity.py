@@ -1,12 +1,12 @@
 """What is about to run, in one block."""
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.preparation import Prepared
 from tunix_rt.engines.sanity import batch_line, block, data_line, logits_text, mib, model_line, training_line
 from tunix_rt.engines.torch.devices import TorchDevice
 from tunix_rt.engines.torch.sharding import Layout
 from tunix_rt.engines.torch_kernels import TorchChoice
+from tunix_rt.recipes.types import Recipe
 
 _BYTES = {"float32": 4, "bfloat16": 2}
 

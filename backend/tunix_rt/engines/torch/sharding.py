@@ -20,11 +20,11 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.base import ProcessGroup
 from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
 from tunix_rt.engines.torch_limits import require_torch_mesh
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch
 
 _DATA, _FSDP = "data", "fsdp"

@@ -15,8 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tunix_rt.config.recipe import AdamW as AdamWSettings
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.engines.torch.adafactor import Adafactor
 from tunix_rt.engines.torch.compiling import choose_compiling, compile_layers
 from tunix_rt.engines.torch.device_batch import DeviceBatch, MicroBatch, put_batch
@@ -32,6 +30,8 @@ from tunix_rt.engines.torch.random_streams import generator, seeded
 from tunix_rt.engines.torch.remat import apply_remat
 from tunix_rt.engines.torch.sharding import ALONE, Layout
 from tunix_rt.engines.torch.state import NOT_DIVERGED, StepMetrics
+from tunix_rt.recipes.types import AdamW as AdamWSettings
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch
 
 

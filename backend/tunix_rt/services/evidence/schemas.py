@@ -7,7 +7,6 @@ from pydantic import Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
@@ -18,10 +17,10 @@ from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.provenance import Statement
 from tunix_rt.core.evidence.summary import EvalSummary
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
-from tunix_rt.core.override import Override
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.run_record import MetricsLine, RunEnvironment, RunEvent, RunManifest, ValidationLine
 from tunix_rt.datasets.types import DatasetManifest, EvalItem
+from tunix_rt.recipes.types import Override, Recipe
 from tunix_rt.traces.types import Trace
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

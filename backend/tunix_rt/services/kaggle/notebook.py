@@ -6,12 +6,12 @@ from pathlib import Path
 from tunix_rt.base.assets import shipped_dataset_names
 from tunix_rt.base.errors import DoesNotFitError, InvalidInputError
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.targets import LOCAL
 from tunix_rt.engines.does_not_fit import advice_of
 from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.recipes.load import load_recipe
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.kaggle.ipynb import Cell, notebook_text
 from tunix_rt.services.kaggle.machines import machine_of
 from tunix_rt.services.kaggle.session import SessionPlan, plan_session

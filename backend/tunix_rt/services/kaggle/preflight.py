@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.core.doctor import DeviceReport, Platform
 from tunix_rt.core.plan import Plan
 from tunix_rt.core.preflight import CheckName, Preflight, PreflightCheck
@@ -13,6 +12,7 @@ from tunix_rt.engines.base import EngineName
 from tunix_rt.engines.does_not_fit import advice_of
 from tunix_rt.engines.planning.this_machine import find_target
 from tunix_rt.engines.probing import ProbeAnswer, probe
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.kaggle.session import sessions_needed, training_seconds
 from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from tunix_rt.base.errors import DataError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import ModelSection
 from tunix_rt.core.models.reference import is_reference, parse_reference
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.db.models import ModelRepository
+from tunix_rt.recipes.types import ModelSection
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.resolving import resolve
 

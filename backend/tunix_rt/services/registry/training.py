@@ -2,10 +2,10 @@
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import ResolvedRecipe
 from tunix_rt.core.models.reference import is_reference
-from tunix_rt.core.override import Override
 from tunix_rt.engines.models import KAGGLE_PREFIX
+from tunix_rt.recipes.load import ResolvedRecipe
+from tunix_rt.recipes.types import Override
 from tunix_rt.services.registry.loading import find_registered
 
 

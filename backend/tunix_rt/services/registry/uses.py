@@ -6,11 +6,11 @@ from pathlib import Path
 from tunix_rt.base.errors import ConflictError, TunixRTError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
-from tunix_rt.config.recipe_loading import load_recipe
 from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.db.model_uses import baselines_of
 from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.model_store import ModelStore
+from tunix_rt.recipes.load import load_recipe
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from pydantic import JsonValue
 from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_keys import leaf_keys
-from tunix_rt.config.recipe_loading import load_recipe
+from tunix_rt.recipes.keys import leaf_keys
+from tunix_rt.recipes.load import load_recipe
 from tunix_rt.services.runs.recipes import named_recipe_path
 
 

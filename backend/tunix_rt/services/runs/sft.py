@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tunix_rt.base.assets import shipped_model_names
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe_loading import resolve_recipe
 from tunix_rt.datasets.service import get_dataset, iter_rows
 from tunix_rt.datasets.types import KEY_PATTERN
 from tunix_rt.engines.installed import this_machine
+from tunix_rt.recipes.load import resolve_recipe
 from tunix_rt.traces.export import export_lines
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import StoredTrace

@@ -8,14 +8,14 @@ from pydantic import JsonValue
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import Home
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_loading import resolve_recipe
 from tunix_rt.config.sweep_spec import as_override, probes, require_recipe_keys
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail
 from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.recipes.load import resolve_recipe
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.runs.recipes import asked_recipe
 from tunix_rt.services.sweeps.extra import require_optuna
 from tunix_rt.services.training import dataset_rows

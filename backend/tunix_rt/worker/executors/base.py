@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from tunix_rt.config.recipe import Recipe
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.recipes.types import Recipe
 
 
 @dataclass(frozen=True)

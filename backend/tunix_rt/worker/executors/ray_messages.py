@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tunix_rt.config.recipe import Recipe
+from tunix_rt.recipes.types import Recipe
 from tunix_rt.worker.executors.base import ChildExit
 
 OUTPUT = "output.log"

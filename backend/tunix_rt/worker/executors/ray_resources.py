@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tunix_rt.base.errors import DeviceError
 from tunix_rt.base.settings import Settings
-from tunix_rt.config.recipe import ShardingSection
+from tunix_rt.recipes.types import ShardingSection
 
 _ACCELERATORS = ("TPU", "GPU")
 

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jax import Array
 from jax.sharding import Mesh
 
-from tunix_rt.config.recipe import FloatFormat, ShardingSection
 from tunix_rt.engines.architecture import Architecture
 from tunix_rt.engines.generation import GeneratorRequest
 from tunix_rt.engines.generation_opening import encoder_of, precision_of
@@ -26,6 +25,7 @@ from tunix_rt.engines.jax.sharding import make_mesh, replicated
 from tunix_rt.engines.jax.weights import load_params
 from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.stop_tokens import stop_token_ids
+from tunix_rt.recipes.types import FloatFormat, ShardingSection
 
 JaxGenerator: TypeAlias = BatchGenerator[LoadedModel]
 

@@ -2,7 +2,6 @@
 
 from typing import TypeAlias
 
-from tunix_rt.config.recipe import FloatFormat
 from tunix_rt.engines.generation import GeneratorRequest
 from tunix_rt.engines.generation_opening import encoder_of, precision_of
 from tunix_rt.engines.generation_writing import BatchGenerator
@@ -12,6 +11,7 @@ from tunix_rt.engines.torch.devices import TorchDevice, choose_device
 from tunix_rt.engines.torch.generation.batch import LoadedModel
 from tunix_rt.engines.torch.generation.forward import prepare_to_write
 from tunix_rt.engines.torch.model import Decoder, DecoderOptions, open_decoder
+from tunix_rt.recipes.types import FloatFormat
 
 TorchGenerator: TypeAlias = BatchGenerator[LoadedModel]
 

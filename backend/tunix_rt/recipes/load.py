@@ -1,4 +1,4 @@
-"""From a file and flags to the recipe that runs, with every change on the way as data.
+"""File and flags to the resolved recipe, with every override recorded.
 
 Precedence: defaults, then the file, then `--set` and the other flags. Two of those that ask for different
 values of one key are refused, because one of them would lose in silence.
@@ -12,10 +12,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationEr
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean
 from tunix_rt.base.files.yaml_text import parse_yaml
-from tunix_rt.config.recipe import Recipe
-from tunix_rt.config.recipe_errors import recipe_error, unknown_key
-from tunix_rt.config.recipe_keys import recipe_keys
-from tunix_rt.core.override import Override
+from tunix_rt.recipes.keys import recipe_error, recipe_keys, unknown_key
+from tunix_rt.recipes.types import Override, Recipe
 
 _OVERRIDES = TypeAdapter(tuple[Override, ...])
 

@@ -1,4 +1,4 @@
-"""The recipe: one closed, typed file that says what a training run does. docs/recipes.md lists every key.
+"""Every section and key of a recipe; Override.
 
 Importing it needs no accelerator library. Both engines read the same recipe; a key that a mode cannot honour
 is refused here, before anything is loaded.
@@ -6,7 +6,7 @@ is refused here, before anything is loaded.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from tunix_rt.datasets.types import KEY_PATTERN, SPLIT_PATTERN
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
@@ -311,3 +311,21 @@ class Recipe(_Section):
         if self.output.model == "best" and self.eval.every_steps is None:
             raise ValueError("output.model best needs eval.every_steps")
         return self
+
+
+class Override(BaseModel):
+    """One change between what the recipe says and what runs; stored with the run.
+
+    Example:
+        training.num_steps: 500 -> 2, because of --smoke-steps
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    key: str
+    """Dotted key of the recipe, e.g. `training.num_steps`."""
+    recipe_value: JsonValue
+    """What the recipe says, or its default."""
+    used_value: JsonValue
+    """What runs."""
+    reason: str
+    """Who asked for it: a flag, or an automatic choice in words."""
