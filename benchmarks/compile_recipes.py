@@ -16,8 +16,8 @@ from benchmarks import compile_steps
 from tunix_rt.base.assets import shipped_recipe_names, shipped_recipe_path
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.files.atomic import write_json_atomically
-from tunix_rt.core.targets import GIB
-from tunix_rt.engines.planning.cache import compiler_versions, step_identity
+from tunix_rt.engines.planning.compile import compiler_versions, step_identity
+from tunix_rt.engines.planning.targets import GIB
 from tunix_rt.recipes.load import load_recipe
 
 RESULTS = Path(__file__).parent / "results" / "compiled_recipes.json"

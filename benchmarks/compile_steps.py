@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tunix_rt.base.files.atomic import write_json_atomically
-from tunix_rt.core.targets import GIB, LOCAL, Target, known_target
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.planning.compile_child import compile_in_child
-from tunix_rt.engines.planning.described_devices import topology_request
-from tunix_rt.engines.planning.protocol import CompileRequest
+from tunix_rt.engines.planning.compile import CompileRequest, compile_in_child, topology_request
+from tunix_rt.engines.planning.targets import GIB, LOCAL, Target, known_target
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.recipes.types import Recipe
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from unittest.mock import patch
 
-from tunix_rt.core.targets import Platform
-from tunix_rt.engines.base import DeviceRequest, EngineName
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.targets import Platform
+from tunix_rt.engines.types import DeviceRequest, EngineName
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch
 
@@ -49,8 +49,8 @@ def _open_torch(recipe: Recipe, device_name: Device) -> OpenedStep:
     import torch
 
     from tunix_rt.engines.torch.devices import choose_device
-    from tunix_rt.engines.torch.loading import load_decoder
-    from tunix_rt.engines.torch.step import TrainStep
+    from tunix_rt.engines.torch.start import load_decoder
+    from tunix_rt.engines.torch.training.step import TrainStep
 
     device = choose_device(DeviceRequest(device_name))
     with _drawn_on(device.device):

@@ -16,16 +16,16 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from tunix_rt.base.files.atomic import write_json_atomically
-from tunix_rt.core.targets import GIB, known_target
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.planning.step_shape import StepShape, step_shape
-from tunix_rt.engines.planning.torch_calibration import (
+from tunix_rt.engines.planning.memory import (
     FILE,
     TorchCalibration,
     TorchCoefficients,
+    estimate_torch_components,
     torch_calibration,
 )
-from tunix_rt.engines.planning.torch_components import estimate_torch_components
+from tunix_rt.engines.planning.step import StepShape, step_shape
+from tunix_rt.engines.planning.targets import GIB, known_target
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.recipes.types import Recipe
 

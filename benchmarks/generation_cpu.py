@@ -28,13 +28,11 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from tunix_rt.base.host import usable_cores
-from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.generation import GeneratorRequest, Prompt
+from tunix_rt.engines.generation.base import GeneratorRequest, Prompt
 from tunix_rt.engines.jax.export import export_model
-from tunix_rt.engines.jax.generation.opening import JaxGenerator, open_generator
-from tunix_rt.engines.jax.params import init_params
-from tunix_rt.engines.jax.random_keys import random_keys
+from tunix_rt.engines.jax.generation.generator import JaxGenerator, open_generator
+from tunix_rt.engines.jax.model.params import init_params, random_keys
+from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.recipes.types import ModelSection, Recipe
 
 BAR = 10.0

@@ -28,11 +28,10 @@ import numpy as np
 from benchmarks.engine_steps import Device, open_step, timed
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.files.atomic import write_json_atomically
-from tunix_rt.core.targets import GIB, known_target
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.planning.components import estimate_components
-from tunix_rt.engines.planning.step_shape import step_shape
-from tunix_rt.engines.planning.torch_components import estimate_torch_components
+from tunix_rt.engines.planning.memory import estimate_components, estimate_torch_components
+from tunix_rt.engines.planning.step import step_shape
+from tunix_rt.engines.planning.targets import GIB, known_target
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tunix_rt.base.assets import shipped_traces
-from tunix_rt.engines.flops import model_flops
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.step import model_flops
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.encoding import PARTS, EncodedExample
 from tunix_rt.tokenization.packing import Batches, BatchSettings

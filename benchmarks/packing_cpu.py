@@ -20,10 +20,10 @@ import jax
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.preparation import Prepared, prepare
+from tunix_rt.engines.training.data import dataset_rows
+from tunix_rt.engines.training.preparation import Prepared, prepare
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.training import dataset_rows
 
 BAR = 3.0
 SMOKE_RECIPE = Path(__file__).parents[1] / "training" / "configs" / "smoke_tiny.yaml"

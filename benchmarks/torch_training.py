@@ -26,8 +26,8 @@ from typing import Any
 from benchmarks.engine_steps import Device, open_step
 from benchmarks.gpu_training import CASES, MODEL, figures, padded, samples
 from tunix_rt.base.errors import TunixRTError
-from tunix_rt.engines.flops import model_flops
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.step import model_flops
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import resolve_recipe
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.encoding import EncodedExample

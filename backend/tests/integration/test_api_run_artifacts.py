@@ -15,7 +15,7 @@ from support.run_dirs import finished_run
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
 
 RUN = "/api/tunix/runs/run-1"
 NOT_ITS_FILES = [

@@ -12,8 +12,8 @@ from support.http import error_of
 
 from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.engines.training.types import RunStatus
 
 
 def add(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:

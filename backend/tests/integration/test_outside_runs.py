@@ -15,8 +15,8 @@ from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.db.runs import RunRepository
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.runs import controlling, removing
 from tunix_rt.services.runs.listing import get_run
 from tunix_rt.services.runs.outside import OutsideRuns

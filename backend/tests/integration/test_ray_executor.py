@@ -16,10 +16,10 @@ from support.ray_cluster import RECIPE, Office, add_node, in_the_end, lose_node_
 
 from tunix_rt.base.errors import DeviceError
 from tunix_rt.base.files.jsonl import read_json_lines
-from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.ray import RayExecutor
 from tunix_rt.worker.processes import process_start
 

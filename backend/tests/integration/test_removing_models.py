@@ -16,8 +16,8 @@ from tunix_rt.core.evaluation.comparison import GateRule
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.models import ModelRepository
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.gating import set_baseline
 from tunix_rt.services.registry.checkout import directory_of
 from tunix_rt.services.registry.describing import set_alias

@@ -10,9 +10,9 @@ from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.run_record import RunManifest, RunStatus
 from tunix_rt.datasets.types import EvalItem, evalset_hash, item_json
 from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.engines.training.types import RunManifest, RunStatus
 
 EVALSET = "sums"
 ITEMS = (

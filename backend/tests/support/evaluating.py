@@ -9,10 +9,9 @@ from support.evaluation_starts import sum_items, write_evalset
 from support.training import Workshop
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.engines.base import DeviceRequest, EngineName
-from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest, Prompt, Written
+from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt, Written
+from tunix_rt.engines.types import Decoding, DeviceRequest, EngineName
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_texts import EvaluationProgress
@@ -65,10 +64,10 @@ class CountingEngine:
 
 def _real_engine(name: EngineName) -> GeneratingEngine:
     if name == "jax":
-        from tunix_rt.engines.jax.train import JaxEngine
+        from tunix_rt.engines.jax.engine import JaxEngine
 
         return JaxEngine()
-    from tunix_rt.engines.torch.train import TorchEngine
+    from tunix_rt.engines.torch.engine import TorchEngine
 
     return TorchEngine()
 

@@ -17,10 +17,11 @@ from tunix_rt.core.evaluation.prediction import (
     StepVerdict,
     Verdict,
 )
-from tunix_rt.core.evaluation.protocol import Decoding, Extraction, Protocol
+from tunix_rt.core.evaluation.protocol import Extraction, Protocol
 from tunix_rt.core.evaluation.record import EvaluatedModel, Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart
 from tunix_rt.datasets.types import EvalItem
+from tunix_rt.engines.types import Decoding
 from tunix_rt.evals.scores import score
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 

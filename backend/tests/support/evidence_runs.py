@@ -18,23 +18,22 @@ from tunix_rt.core.evaluation.record import EvaluatedModel
 from tunix_rt.core.evaluation.request import EvaluationStart
 from tunix_rt.core.evidence.contents import kind_of
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceManifest
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.run_record import MetricsLine, RunEnvironment, RunFigures, ValidationLine
 from tunix_rt.datasets.types import EvalItem, evalset_hash
-from tunix_rt.engines.base import TrainingJob, TrainingResult
-from tunix_rt.engines.records import Progress, RunRecords
-from tunix_rt.engines.run import run
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.training.data import dataset_rows
+from tunix_rt.engines.training.job import TrainingJob, TrainingResult
+from tunix_rt.engines.training.records import Progress, RunRecords
+from tunix_rt.engines.training.run import run
+from tunix_rt.engines.training.run_dir import RunDir, add_run_files
+from tunix_rt.engines.training.types import MetricsLine, RunEnvironment, RunFigures, ValidationLine
+from tunix_rt.engines.weights.sources import weights_hash
 from tunix_rt.evals.judging import protocol_versions
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.files.evidence.writing import BundleWriter
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.load import ResolvedRecipe
 from tunix_rt.services.evaluation_finishing import finish_evaluation
 from tunix_rt.services.evidence.checks_run import json_text
 from tunix_rt.services.evidence.packing import PackRequest, pack_evidence
-from tunix_rt.services.run_manifests import add_run_files
-from tunix_rt.services.training import dataset_rows
-from tunix_rt.services.weight_hashing import weights_hash
 
 RUN = "run-1"
 DATASET = "demo-v1"

@@ -7,18 +7,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.generation import Prompt, Written
-from tunix_rt.engines.generation_model import WritingModel
-from tunix_rt.engines.generation_side_by_side import write_side_by_side
-from tunix_rt.engines.generation_tasks import Task, grouped
+from tunix_rt.engines.generation.base import Prompt, Written
+from tunix_rt.engines.generation.generator import write_side_by_side
+from tunix_rt.engines.generation.scheduler import Task, WritingModel, grouped
 from tunix_rt.engines.jax.devices import DeviceChoice
-from tunix_rt.engines.jax.generation.batch import LoadedModel
-from tunix_rt.engines.jax.generation.forward import Decoder, Weights
-from tunix_rt.engines.jax.generation.opening import turned_head
-from tunix_rt.engines.jax.params import Params
+from tunix_rt.engines.jax.generation.decoder import Decoder, Weights
+from tunix_rt.engines.jax.generation.generator import LoadedModel, turned_head
+from tunix_rt.engines.jax.model.params import Params
 from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.types import Decoding
+from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import ShardingSection
 
 

@@ -13,10 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.generation import GeneratorRequest, Prompt
-from tunix_rt.engines.generation_writing import BatchGenerator
+from tunix_rt.engines.generation.base import GeneratorRequest, Prompt
+from tunix_rt.engines.generation.generator import BatchGenerator
+from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.recipes.types import ModelSection
 
 DRAWN = Decoding(max_new_tokens=12, temperature=1.0, seed=2)

@@ -4,7 +4,7 @@ import json
 import sys
 
 from support.programs import tiny_program, tiny_recipe, train
-from tunix_rt.engines.jax.distributed import initialize
+from tunix_rt.engines.jax.devices import initialize
 
 
 def main(coordinator: str, num_processes: str, process_id: str) -> None:

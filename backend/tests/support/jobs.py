@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.load import validate_recipe
 from tunix_rt.worker.executors.base import Child, ChildExit, Job
 

@@ -14,22 +14,21 @@ from torch import Tensor
 
 from support.datasets import sums
 from support.torch_models import CPU
-from tunix_rt.engines.base import DeviceRequest, Rows, TrainingData
-from tunix_rt.engines.jax.adapter_files import load_adapters as load_jax_adapters
-from tunix_rt.engines.jax.adapter_files import save_adapters
-from tunix_rt.engines.jax.lora import init_adapters
+from tunix_rt.engines.jax.model.lora import init_adapters
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.jax.state import TrainState
-from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.engines.jax.weights_saving import save_params
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.preparation import Prepared, prepare
-from tunix_rt.engines.torch.adapters import adapter_tensors, load_adapters
+from tunix_rt.engines.jax.training.state import TrainState
+from tunix_rt.engines.jax.weights import load_adapters as load_jax_adapters
+from tunix_rt.engines.jax.weights import load_params, save_adapters, save_params
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.loading import load_decoder
-from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
-from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.engines.torch.model.decoder import DecoderOptions, open_decoder
+from tunix_rt.engines.torch.model.lora import adapter_tensors, load_adapters
+from tunix_rt.engines.torch.start import load_decoder
+from tunix_rt.engines.torch.training.step import TrainStep
+from tunix_rt.engines.training.job import Rows, TrainingData
+from tunix_rt.engines.training.preparation import Prepared, prepare
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import ModelSection, Recipe
 from tunix_rt.tokenization.packing import Batch
 

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import GIB, TARGETS, known_target
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.compile import CompiledStep
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan
-from tunix_rt.engines.planning.protocol import CompiledStep
-from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.engines.planning.targets import GIB, TARGETS, known_target
+from tunix_rt.engines.planning.types import Plan, Workload
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import validate_recipe
 
 ESTIMATED_ON = ("t4", "rtx4090", "rtx5090", "h200")

@@ -14,8 +14,8 @@ from ray.cluster_utils import Cluster
 
 from support.datasets import build, sums
 from tunix_rt.base.settings import Settings
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.worker.executors.base import Job
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tunix_rt.engines.jax.model import Inputs
+from tunix_rt.engines.jax.model.decoder import Inputs
 
 
 def packed_rows(rows: Sequence[Sequence[NDArray[np.int32]]], row_length: int) -> Inputs:

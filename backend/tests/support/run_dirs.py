@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.core.run_record import RunManifest
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.recipes.load import ResolvedRecipe, validate_recipe
 
 NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)

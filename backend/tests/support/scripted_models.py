@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from support.run_dirs import finished_run
 from tunix_rt.base.assets import shipped_tokenizer_dir
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.tokenization.tokenizer import load_tokenizer
 
 TEXT = "<reasoning>six sévens</reasoning><answer>42</answer>"

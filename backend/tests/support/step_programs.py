@@ -7,11 +7,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.jax.program import build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.preparation import Prepared
-from tunix_rt.engines.starting import Start
+from tunix_rt.engines.training.checkpointing import Start
+from tunix_rt.engines.training.preparation import Prepared
+from tunix_rt.engines.types import DeviceRequest
 
 NUM_STEPS = 4
 
@@ -32,9 +32,9 @@ def jax_step(prepared: Prepared) -> str:
 def torch_steps(prepared: Prepared) -> Any:
     """Every operation of a few steps with the shapes that it makes, and the state after them."""
     from tunix_rt.engines.torch.devices import choose_device
-    from tunix_rt.engines.torch.sharding import ALONE
-    from tunix_rt.engines.torch.starting import load_training
-    from tunix_rt.engines.torch.tensor_bytes import bytes_of
+    from tunix_rt.engines.torch.distributed import ALONE
+    from tunix_rt.engines.torch.start import load_training
+    from tunix_rt.engines.torch.weights import bytes_of
 
     torch.set_num_threads(1)
     device = choose_device(DeviceRequest("cpu"))

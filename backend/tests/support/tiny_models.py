@@ -8,8 +8,8 @@ import torch
 import transformers
 from transformers import PreTrainedModel
 
-from tunix_rt.engines.architecture import Architecture, architecture_from_config
-from tunix_rt.engines.jax.params import Params
+from tunix_rt.engines.jax.model.params import Params
+from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 
 _SHAPE = {
     "vocab_size": 96,

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import torch
 
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.generation.batch import LoadedModel
-from tunix_rt.engines.torch.generation.forward import prepare_to_write
-from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
+from tunix_rt.engines.torch.generation.decoder import prepare_to_write
+from tunix_rt.engines.torch.generation.generator import LoadedModel
+from tunix_rt.engines.torch.model.decoder import DecoderOptions, open_decoder
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import FloatFormat, ModelSection
 
 # Two spinning threads on shared cores are slower than one.

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from support.programs import random_batch, tiny_recipe
 from support.torch_steps import tiny_source
-from tunix_rt.engines.base import DeviceRequest, ProcessGroup
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.distributed import joined
-from tunix_rt.engines.torch.loading import load_decoder
-from tunix_rt.engines.torch.sharding import make_layout
-from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.engines.torch.distributed import joined, make_layout
+from tunix_rt.engines.torch.start import load_decoder
+from tunix_rt.engines.torch.training.step import TrainStep
+from tunix_rt.engines.training.job import ProcessGroup
+from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.recipes.types import Recipe
 
 NUM_STEPS = 3

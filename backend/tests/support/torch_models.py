@@ -5,10 +5,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tunix_rt.engines.jax.model import Inputs
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.torch.model import Decoder, DecoderOptions, open_decoder
-from tunix_rt.engines.torch_kernels import TorchKernel
+from tunix_rt.engines.jax.model.decoder import Inputs
+from tunix_rt.engines.planning.kernels import TorchKernel
+from tunix_rt.engines.torch.model.decoder import Decoder, DecoderOptions, open_decoder
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import FloatFormat, ModelSection
 
 # Two spinning threads on shared cores are slower than one.

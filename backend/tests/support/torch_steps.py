@@ -7,13 +7,12 @@ from torch import Tensor
 
 from support.programs import TINY_GEMMA2, random_batch
 from support.torch_models import CPU
-from tunix_rt.engines.architecture import architecture_from_config
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.models import ModelSource, resolve_model
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.loading import load_decoder
-from tunix_rt.engines.torch.state import StepMetrics
-from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.engines.torch.start import load_decoder
+from tunix_rt.engines.torch.training.step import StepMetrics, TrainStep
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.engines.weights.architecture import architecture_from_config
+from tunix_rt.engines.weights.sources import ModelSource, resolve_model
 from tunix_rt.recipes.types import ModelSection, Recipe
 
 

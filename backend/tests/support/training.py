@@ -11,13 +11,14 @@ from support.children import environment, run_program, start_program
 from support.datasets import build, sums
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.run_record import RunManifest
-from tunix_rt.engines.base import DeviceRequest, Engine, EngineName, ResumePoint, TrainingJob
-from tunix_rt.engines.records import Progress
-from tunix_rt.engines.run import run
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.data import dataset_rows
+from tunix_rt.engines.training.job import Engine, ResumePoint, TrainingJob
+from tunix_rt.engines.training.records import Progress
+from tunix_rt.engines.training.run import run
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.engines.types import DeviceRequest, EngineName
 from tunix_rt.recipes.load import load_recipe
-from tunix_rt.services.training import dataset_rows
 
 DATASET = "demo-v1"
 # A constant schedule: runs of any length share one compiled program.
@@ -90,12 +91,12 @@ class Workshop:
         if self.engine == "torch":
             import torch
 
-            from tunix_rt.engines.torch.train import TorchEngine
+            from tunix_rt.engines.torch.engine import TorchEngine
 
             # Two threads that wait for each other on busy cores are slower than one.
             torch.set_num_threads(1)
             return TorchEngine()
-        from tunix_rt.engines.jax.train import JaxEngine
+        from tunix_rt.engines.jax.engine import JaxEngine
 
         return JaxEngine()
 

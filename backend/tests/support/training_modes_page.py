@@ -7,12 +7,11 @@ from typing import Any
 from support.planning_page import compiled_cases, plan_of, table_text
 from tunix_rt.base.assets import shipped_recipe_names, shipped_recipe_path
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import GIB, known_target
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.compile import CompiledStep
 from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan, estimated_plan
-from tunix_rt.engines.planning.protocol import CompiledStep
-from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.engines.planning.targets import GIB, known_target
+from tunix_rt.engines.planning.types import Plan, Workload
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
 

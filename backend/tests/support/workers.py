@@ -12,10 +12,10 @@ from support.children import environment
 from support.jobs import PATIENCE_S, wait_for
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db.runs import RunRepository
+from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.worker.executors.base import Job
 from tunix_rt.worker.executors.local import LocalChild, LocalExecutor
 from tunix_rt.worker.loop import WorkerLoop

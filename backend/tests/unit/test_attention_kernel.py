@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.architecture import Architecture, architecture_from_config
-from tunix_rt.engines.attention_kernel import Choice, Setting, resolve_kernel
+from tunix_rt.engines.planning.kernels import Choice, Setting, resolve_kernel
+from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 
 HOPPER, ADA, TURING, CONSUMER_BLACKWELL = (9, 0), (8, 9), (7, 5), (12, 0)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tunix_rt.base.logs import HIDDEN
-from tunix_rt.engines.code_revision import (
+from tunix_rt.engines.training.environment import (
     code_diff,
     code_sha256,
     commit,

@@ -7,11 +7,10 @@ import pytest
 
 from tunix_rt.base.assets import shipped_recipe_names, shipped_recipe_path
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import TARGET_NAMES
-from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import TARGET_NAMES, find_target
+from tunix_rt.engines.planning.types import Plan
 from tunix_rt.recipes.load import load_recipe
-from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 ROOT = Path(__file__).parents[3]
 CONFIGS = sorted((ROOT / "training" / "configs").iterdir())

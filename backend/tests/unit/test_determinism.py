@@ -9,12 +9,10 @@ import pytest
 from safetensors.numpy import save_file
 from support.children import run_here
 
-from tunix_rt.core.determinism import DeterminismReport, RepeatedRun
-from tunix_rt.core.doctor import Platform
-from tunix_rt.core.parity import ParityRun
-from tunix_rt.engines.parity_runs import FinishedRun
-from tunix_rt.engines.weight_comparison import compare_weights
-from tunix_rt.services.determinism import compare_runs
+from tunix_rt.engines.parity.check import compare_runs, compare_weights
+from tunix_rt.engines.parity.runs import FinishedRun
+from tunix_rt.engines.parity.types import DeterminismReport, ParityRun, RepeatedRun
+from tunix_rt.engines.types import Platform
 
 
 def finished(directory: Path, *losses: float, weight: float = 1.0) -> FinishedRun:

@@ -3,12 +3,11 @@
 import pytest
 from support.recipes import make_recipe
 
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import known_target
-from tunix_rt.engines.does_not_fit import does_not_fit, out_of_memory_error, with_advice
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.planning.fixes import does_not_fit, out_of_memory_error, with_advice
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
-from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.engines.planning.targets import known_target
+from tunix_rt.engines.planning.types import Plan, Workload
+from tunix_rt.engines.weights.sources import resolve_model
 
 RECIPE = make_recipe(**{"training.batch_size": 12, "training.gradient_accumulation_steps": 2})
 EXHAUSTED = RuntimeError("Out of memory allocating 9 bytes.\nmore")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tunix_rt.base.errors import MissingExtraError
-from tunix_rt.engines.choice import choose_engine
-from tunix_rt.engines.installed import EXTRAS, Machine, this_machine
+from tunix_rt.engines.select import EXTRAS, Machine, choose_engine, this_machine
 
 ROOT = Path(__file__).parents[3]
 LAPTOP = Machine(

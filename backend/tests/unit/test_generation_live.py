@@ -12,12 +12,11 @@ from support.generation import loaded, random_prompts, write
 from support.tiny_models import architecture_of, engine_params, tiny_model
 from support.torch_generation import torch_model
 
-from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.generation import Piece, Prompt
-from tunix_rt.engines.generation_batch import Batch, Newcomers
-from tunix_rt.engines.generation_live import MAX_BATCHES, STEPS_PER_PIECE, LiveBatches
-from tunix_rt.engines.generation_model import WritingModel
+from tunix_rt.engines.generation.base import Piece, Prompt
+from tunix_rt.engines.generation.scheduler import Batch, Newcomers, WritingModel
+from tunix_rt.engines.generation.streaming import MAX_BATCHES, STEPS_PER_PIECE, LiveBatches
+from tunix_rt.engines.types import Decoding
+from tunix_rt.engines.weights.architecture import Architecture
 
 GREEDY = Decoding(max_new_tokens=10)
 DRAWN = Decoding(max_new_tokens=10, temperature=1.0, top_p=0.9, seed=3)

@@ -14,20 +14,18 @@ import torch
 from support.encoders import write_tokenizer
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError, TunixRTError
-from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.generation import GeneratorRequest, Prompt, Written
-from tunix_rt.engines.generation_writing import BatchGenerator
+from tunix_rt.engines.generation.base import GeneratorRequest, Prompt, Written
+from tunix_rt.engines.generation.generator import BatchGenerator
 from tunix_rt.engines.jax.export import export_model
-from tunix_rt.engines.jax.generation import opening as jax_opening
-from tunix_rt.engines.jax.generation.batch import LoadedModel
-from tunix_rt.engines.jax.lora import abstract_adapters
-from tunix_rt.engines.jax.params import abstract_params
+from tunix_rt.engines.jax.generation import generator as jax_opening
+from tunix_rt.engines.jax.model.lora import abstract_adapters
+from tunix_rt.engines.jax.model.params import abstract_params
 from tunix_rt.engines.jax.program import build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.models import ModelSource, resolve_model
-from tunix_rt.engines.torch.generation import opening as torch_opening
-from tunix_rt.engines.torch.model import DecoderOptions, open_decoder
+from tunix_rt.engines.torch.generation import generator as torch_opening
+from tunix_rt.engines.torch.model.decoder import DecoderOptions, open_decoder
+from tunix_rt.engines.types import Decoding, DeviceRequest
+from tunix_rt.engines.weights.sources import ModelSource, resolve_model
 from tunix_rt.recipes.types import LoraSection, ModelSection, Recipe, ShardingSection
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
@@ -142,7 +140,7 @@ def test_the_format_is_float32_on_a_cpu_unless_asked_for(open_generator: Open, m
 
 def _format_of(model: Any) -> str:
     """Of a matrix."""
-    if isinstance(model, LoadedModel):
+    if isinstance(model, jax_opening.LoadedModel):
         return str(model.weights.params["layers"][0]["q"].dtype.name)
     return str(model.decoder.layers[0].self_attn.q_proj.weight.dtype).removeprefix("torch.")
 

@@ -6,7 +6,7 @@ from tokenizers import AddedToken
 from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.engines.generation_prompts import decode, encode_continuation
+from tunix_rt.engines.generation.text import decode, encode_continuation
 from tunix_rt.tokenization.chat_template import builtin_template_names, choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.tokenizer import Tokenizer

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tunix_rt.engines.generation_rows import Room, cache_numbers_per_row, default_rows
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.generation.scheduler import Room, cache_numbers_per_row, default_rows
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import ModelSection
 
 ARCHITECTURE = resolve_model(ModelSection(name="tiny-llama", weights="random")).architecture

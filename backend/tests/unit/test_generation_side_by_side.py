@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tunix_rt.engines.generation import Prompt, Written
-from tunix_rt.engines.generation_batch import IDLE, Batch, Newcomers
-from tunix_rt.engines.generation_side_by_side import write_side_by_side
-from tunix_rt.engines.generation_tasks import Task
-from tunix_rt.engines.jax.generation.cores import is_small_model, num_batches
+from tunix_rt.engines.generation.base import Prompt, Written
+from tunix_rt.engines.generation.generator import write_side_by_side
+from tunix_rt.engines.generation.scheduler import IDLE, Batch, Newcomers, Task
+from tunix_rt.engines.jax.generation.generator import is_small_model, num_batches
 
 STEPS = 4
 

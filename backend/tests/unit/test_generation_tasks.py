@@ -2,8 +2,8 @@
 
 import pytest
 
-from tunix_rt.engines.generation import Prompt
-from tunix_rt.engines.generation_tasks import Task, grouped, next_to_admit, size_for, slots_for
+from tunix_rt.engines.generation.base import Prompt
+from tunix_rt.engines.generation.scheduler import Task, grouped, next_to_admit, size_for, slots_for
 
 
 def a_task(num_prompt_tokens: int, length: int) -> Task:

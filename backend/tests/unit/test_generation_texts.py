@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from support.encoders import an_encoder
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.engines.generation_prompts import decode
-from tunix_rt.engines.generation_texts import TextStream
+from tunix_rt.engines.generation.text import TextStream, decode
 from tunix_rt.tokenization.chat_template import builtin_template_names
 
 USER = {"role": "user", "content": "What is 6 * 7?"}

@@ -11,7 +11,7 @@ from support.models import new_version
 from tunix_rt.core.evaluation.store_types import summary_of
 from tunix_rt.core.models.card import model_card
 from tunix_rt.core.models.version import BaseReference, ModelLineage, ModelVersion
-from tunix_rt.core.run_record import RunFigures
+from tunix_rt.engines.training.types import RunFigures
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FIGURES = RunFigures(

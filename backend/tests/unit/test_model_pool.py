@@ -13,7 +13,7 @@ from support.model_starts import ChildStarts
 from tunix_rt.base.errors import DataError, ServingError
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.types import Decoding
 from tunix_rt.services.serving.naming import FoundModel
 from tunix_rt.services.serving.pool import ModelPool
 from tunix_rt.services.serving.process import ModelProcess

@@ -10,7 +10,7 @@ from support.encoders import write_tokenizer
 
 from tunix_rt.base.assets import known_model_configs, shipped_model_config, shipped_model_names
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError, NotFoundError
-from tunix_rt.engines.models import resolve_model, tokenizer_source
+from tunix_rt.engines.weights.sources import resolve_model, tokenizer_source
 from tunix_rt.recipes.types import ModelSection
 from tunix_rt.tokenization.tokenizer import load_tokenizer
 
@@ -200,7 +200,7 @@ def test_finding_a_model_imports_no_accelerator_library() -> None:
     code = """
 import sys
 from tunix_rt.recipes.types import ModelSection
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.weights.sources import resolve_model
 resolve_model(ModelSection(name="google/gemma-2b"), needs_weights=False)
 print({"jax", "torch", "transformers", "huggingface_hub"} & set(sys.modules))
 """

@@ -7,11 +7,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from tunix_rt.base.errors import DataError, DoesNotFitError, InvalidInputError, TunixRTError, child_error
-from tunix_rt.core.parity import ParityRun, is_within_bounds
-from tunix_rt.engines.parity_runs import FinishedRun
-from tunix_rt.engines.weight_comparison import compare_weights
-from tunix_rt.services.parity import make_certificate
-from tunix_rt.services.parity_recipe import load_parity_recipe
+from tunix_rt.engines.parity.check import compare_weights, make_certificate
+from tunix_rt.engines.parity.runs import FinishedRun, load_parity_recipe
+from tunix_rt.engines.parity.types import ParityRun, is_within_bounds
 
 CONFIGS = Path(__file__).parents[3] / "training" / "configs"
 QLORA = """

@@ -3,8 +3,7 @@
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.base import ProcessGroup
-from tunix_rt.engines.process_groups import coordinator_address, processes_of_torchrun
+from tunix_rt.engines.training.job import ProcessGroup, coordinator_address, processes_of_torchrun
 
 TORCHRUN = {"MASTER_ADDR": "10.0.0.2", "MASTER_PORT": "29500", "RANK": "1", "WORLD_SIZE": "4"}
 

@@ -9,8 +9,8 @@ import pytest
 from tunix_rt.base.errors import StorageError
 from tunix_rt.base.files.copies import file_digest
 from tunix_rt.base.files.jsonl import keep_json_lines, read_json_lines
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors import ray_reports
 from tunix_rt.worker.executors.base import ChildExit
 from tunix_rt.worker.executors.ray_messages import Report

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support.jobs import wait_for
 
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.ray_uploads import CheckpointUploads
 
 

@@ -8,7 +8,7 @@ import pytest
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.files.jsonl import JsonLines, keep_json_lines, read_json_lines
 from tunix_rt.base.files.locks import is_held
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
 
 
 def test_two_processes_cannot_write_one_run(tmp_path: Path) -> None:

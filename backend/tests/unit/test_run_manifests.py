@@ -8,8 +8,7 @@ from support.run_dirs import finished_run
 
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.datasets.files import file_sha256
-from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.run_manifests import add_run_files, read_manifest
+from tunix_rt.engines.training.run_dir import RunDir, add_run_files, read_manifest
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from tunix_rt.engines.records import Progress, RunRecords
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.records import Progress, RunRecords
+from tunix_rt.engines.training.run_dir import RunDir
 
 
 class Nobody:

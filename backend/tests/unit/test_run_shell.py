@@ -12,11 +12,11 @@ from support.recipes import make_recipe
 from tunix_rt.base.errors import ConflictError, DataError, DivergedError
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.signals import Interrupted
-from tunix_rt.core.run_record import RunFigures
-from tunix_rt.engines.base import Rows, TrainingData, TrainingJob, TrainingResult
-from tunix_rt.engines.records import Progress, RunRecords, duration_text
-from tunix_rt.engines.run import run
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.job import Rows, TrainingData, TrainingJob, TrainingResult
+from tunix_rt.engines.training.records import Progress, RunRecords, duration_text
+from tunix_rt.engines.training.run import run
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunFigures
 from tunix_rt.recipes.load import ResolvedRecipe
 
 FIGURES = RunFigures(

@@ -9,9 +9,8 @@ from support.encoders import an_encoder
 from support.programs import TINY_GEMMA2
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.architecture import architecture_from_config
-from tunix_rt.engines.models import ModelSource
-from tunix_rt.engines.stop_tokens import stop_token_ids
+from tunix_rt.engines.weights.architecture import architecture_from_config
+from tunix_rt.engines.weights.sources import ModelSource, stop_token_ids
 
 
 def a_source(directory: Path | None, **config: Any) -> ModelSource:

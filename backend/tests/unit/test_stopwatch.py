@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunix_rt.engines.stopwatch import Stopwatch
+from tunix_rt.engines.training.metrics import Stopwatch
 
 
 def test_the_first_step_only_starts_the_clock() -> None:

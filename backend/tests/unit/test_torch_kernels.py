@@ -6,8 +6,7 @@ import pytest
 from support.programs import tiny_architecture
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.attention_kernel import Setting
-from tunix_rt.engines.torch_kernels import resolve_torch_kernel
+from tunix_rt.engines.planning.kernels import Setting, resolve_torch_kernel
 
 CAPPED = tiny_architecture()
 PLAIN = dataclasses.replace(CAPPED, attention_softcap=None)

@@ -14,11 +14,15 @@ from tokenizers import Tokenizer as FastTokenizer
 
 from tunix_rt.base.assets import shipped_model_config, shipped_tokenizer_dir
 from tunix_rt.base.errors import DataError
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.base import Rows, TrainingData
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.preparation import prepare
-from tunix_rt.engines.vocabulary import check_same_tokens, check_vocabulary, require_known_ids
+from tunix_rt.engines.training.job import Rows, TrainingData
+from tunix_rt.engines.training.preparation import prepare
+from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.engines.weights.sources import (
+    check_same_tokens,
+    check_vocabulary,
+    require_known_ids,
+    resolve_model,
+)
 from tunix_rt.recipes.types import ModelSection, Recipe
 from tunix_rt.tokenization.chat_template import ChatTemplate
 from tunix_rt.tokenization.encoding import TraceEncoder

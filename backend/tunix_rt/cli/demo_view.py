@@ -8,9 +8,9 @@ from tunix_rt.cli.eval_view import print_prediction
 from tunix_rt.cli.train_view import summary
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.scores import Estimate
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.run_record import RunManifest
 from tunix_rt.datasets.xray.views import print_xray
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.services.demo import DemoData
 from tunix_rt.services.demo_evaluation import MIN_ACCURACY, DemoResult
 

@@ -1,7 +1,7 @@
 """Whether the same run twice was the same, for people."""
 
 from tunix_rt.base.terminal.output import counted, out, print_table
-from tunix_rt.core.determinism import DeterminismReport, RepeatedRun
+from tunix_rt.engines.parity.types import DeterminismReport, RepeatedRun
 
 
 def print_determinism(report: DeterminismReport) -> None:

@@ -12,9 +12,13 @@ from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import err, print_json
 from tunix_rt.cli.determinism_view import print_determinism
 from tunix_rt.cli.doctor_view import print_certificate, print_diagnosis
-from tunix_rt.services.determinism import DeterminismRequest, measure_determinism
+from tunix_rt.engines.parity.check import (
+    DeterminismRequest,
+    ParityRequest,
+    certify_parity,
+    measure_determinism,
+)
 from tunix_rt.services.doctor import examine
-from tunix_rt.services.parity import ParityRequest, certify_parity
 
 _DEFAULT_STEPS = 20
 _DEFAULT_RECIPE = "smoke_tiny"

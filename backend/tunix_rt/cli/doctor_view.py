@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from tunix_rt.base.terminal.output import counted, out, print_table
-from tunix_rt.core.doctor import DeviceReport, Diagnosis, EngineReport, HubToken, ServiceReport, WorkerReport
-from tunix_rt.core.parity import ParityCertificate
+from tunix_rt.core.doctor import Diagnosis, EngineReport, HubToken, ServiceReport, WorkerReport
+from tunix_rt.engines.parity.types import ParityCertificate
+from tunix_rt.engines.types import DeviceReport
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:

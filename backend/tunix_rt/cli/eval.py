@@ -10,12 +10,12 @@ from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import Home, opened_home
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import err, note, print_json
-from tunix_rt.cli.engines import EngineOption, WritingEngine, chosen_engine
 from tunix_rt.cli.eval_view import EvaluationBar, print_evaluation
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.engines.base import DeviceName, DeviceRequest
-from tunix_rt.engines.choice import AskedEngine
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
 from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.services.evaluation_models import Weights

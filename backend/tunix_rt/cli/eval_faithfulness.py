@@ -8,7 +8,6 @@ import typer
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counting_bar, note, print_json
-from tunix_rt.cli.engines import EngineOption, WritingEngine, chosen_engine
 from tunix_rt.cli.eval import (
     BatchSize,
     Device,
@@ -22,7 +21,9 @@ from tunix_rt.cli.eval import (
     WeightsSeed,
 )
 from tunix_rt.cli.eval_faithfulness_view import print_faithfulness
-from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT
 from tunix_rt.services.faithfulness import FaithfulnessRequest, FaithfulnessView, measure_faithfulness
 

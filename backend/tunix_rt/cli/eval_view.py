@@ -10,9 +10,9 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from tunix_rt.base.terminal.output import counted, print_table, printable, say
 from tunix_rt.core.evaluation.prediction import Prediction, Verdict
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.scores import Estimate, GroupScores
+from tunix_rt.engines.types import Decoding
 from tunix_rt.services.evaluation_texts import EvaluationProgress
 
 LINE_EVERY_S = 5.0

@@ -11,16 +11,16 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, recipe_file
 from tunix_rt.base.terminal.output import err, print_json
 from tunix_rt.cli.kaggle_view import print_preflight, print_pulled, print_pushed, print_written
-from tunix_rt.cli.plan_view import CompilingLine
 from tunix_rt.cli.train import SmokeSteps, resolve
 from tunix_rt.core.preflight import CheckName, Preflight
-from tunix_rt.core.targets import LOCAL
+from tunix_rt.engines.planning.service import PlanProgress
+from tunix_rt.engines.planning.targets import LOCAL
+from tunix_rt.engines.planning.views import CompilingLine
 from tunix_rt.services.kaggle.kernels import PushRequest, pull_kernel, push_kernel
 from tunix_rt.services.kaggle.machines import DEFAULT_HOURS, MACHINES
 from tunix_rt.services.kaggle.notebook import write_notebook
 from tunix_rt.services.kaggle.preflight import PreflightRequest, run_preflight
 from tunix_rt.services.kaggle.stages import NotebookRequest
-from tunix_rt.services.planning import PlanProgress
 
 On = Annotated[
     str, typer.Option("--on", metavar="TARGET", help=f"Accelerator; one of: {', '.join(MACHINES)}.")

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from tunix_rt.base.terminal.output import counted, print_json, print_table, say
-from tunix_rt.cli.plan_view import duration
 from tunix_rt.core.preflight import Preflight
-from tunix_rt.core.targets import LOCAL
+from tunix_rt.engines.planning.targets import LOCAL
+from tunix_rt.engines.planning.views import duration
 from tunix_rt.services.kaggle.kernels import Pulled, Pushed
 from tunix_rt.services.kaggle.notebook import WrittenNotebook
 

@@ -14,7 +14,7 @@ from tunix_rt.cli.eval import evaluate_and_show
 from tunix_rt.cli.train import parse_resume_from, resolve
 from tunix_rt.cli.train_request import TrainRequest, run_request
 from tunix_rt.datasets.evalsets import open_evalset
-from tunix_rt.engines.base import DeviceRequest, EngineName
+from tunix_rt.engines.types import DeviceRequest, EngineName
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.recipes.load import Flag
 from tunix_rt.services.evaluating import EvaluationRequest

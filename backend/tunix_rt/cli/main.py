@@ -74,7 +74,7 @@ COMMANDS: dict[str, Command | Group] = {
         },
     ),
     "plan": Command(
-        "tunix_rt.cli.plan:plan",
+        "tunix_rt.engines.commands:plan",
         "Say whether a recipe fits a target, before anything is downloaded. Exit 1 when it does not.",
     ),
     "train": Command(

@@ -11,10 +11,10 @@ from typing import BinaryIO, get_args
 
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.settings import load_settings
-from tunix_rt.cli.engines import WritingEngine, chosen_engine
-from tunix_rt.engines.base import DeviceName, DeviceRequest
-from tunix_rt.engines.choice import AskedEngine
-from tunix_rt.engines.generation import GeneratingEngine
+from tunix_rt.engines.generation.base import GeneratingEngine
+from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.types import DeviceName, DeviceRequest
 from tunix_rt.services.evaluation_models import find_model
 from tunix_rt.services.serving.child import OrderReader, ReportWriter, carry_out
 from tunix_rt.services.serving.opening import Place, open_model

@@ -15,7 +15,7 @@ from tunix_rt.core.models.reference import is_reference, parse_reference
 from tunix_rt.core.models.version import Remarks
 from tunix_rt.db.model_uses import evaluations_of
 from tunix_rt.db.models import ModelRepository
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.services.registry.cards import card_of
 from tunix_rt.services.registry.describing import remove_tag, set_alias, set_notes, set_tag, unset_alias
 from tunix_rt.services.registry.registering import (

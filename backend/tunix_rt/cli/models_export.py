@@ -9,20 +9,21 @@ from tunix_rt.base.home import Home, opened_home
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import note, print_json
-from tunix_rt.cli.engines import EngineOption, chosen_engine, load_engine
 from tunix_rt.cli.models_view import print_report
 from tunix_rt.core.models.export import ExportForm, ExportReport
 from tunix_rt.core.models.version import ModelVersion
-from tunix_rt.engines.base import DeviceName, DeviceRequest, EngineName, TrainingJob
-from tunix_rt.engines.choice import AskedEngine
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.load import chosen_engine, load_engine
+from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.training.data import dataset_rows, engine_of_run
+from tunix_rt.engines.training.job import TrainingJob
+from tunix_rt.engines.training.run_dir import JOIN_WAIT_S, RunDir
+from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.services.registry.exporting import ExportRequest, export_directory, export_zip, require_possible
 from tunix_rt.services.registry.parity import OnStage
 from tunix_rt.services.registry.resolving import resolve
-from tunix_rt.services.run_manifests import JOIN_WAIT_S
-from tunix_rt.services.training import dataset_rows, engine_of_run
 
 MergedFormat = Literal["auto", "float32", "bfloat16"]
 assert set(get_args(MergedFormat)) == {"auto", *get_args(FloatFormat)}

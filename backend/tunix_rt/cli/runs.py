@@ -13,11 +13,11 @@ from tunix_rt.base.terminal.output import note, print_json, say
 from tunix_rt.cli import runs_options as options
 from tunix_rt.cli.runs_view import print_changed, print_run, print_runs
 from tunix_rt.cli.runs_waiting import wait_for_end
-from tunix_rt.core.run_record import RUN_STATUSES, RunStatus
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
 from tunix_rt.recipes.load import read_values
 from tunix_rt.services.runs import controlling, listing, removing
 from tunix_rt.services.runs.submitting import MAX_NAME_CHARS

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from tunix_rt.core.runs.request import ExecutorName
-from tunix_rt.engines.base import DeviceName
-from tunix_rt.engines.choice import AskedEngine
+from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.types import DeviceName
 
 Recipe = Annotated[
     str, typer.Argument(metavar="RECIPE", help="Name of a recipe, as in smoke_tiny, or a YAML file.")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from tunix_rt.base.terminal.output import note, print_json, print_table, say
 from tunix_rt.core.runs.run import Run, RunDetail, ServiceEvent
 from tunix_rt.core.runs.states import TERMINAL
-from tunix_rt.engines.records import duration_text
+from tunix_rt.engines.training.records import duration_text
 from tunix_rt.services.runs.listing import QueueState, RunList
 
 _GIB = 2**30

@@ -8,12 +8,12 @@ import typer
 
 from tunix_rt.base.home import Home, opened_home
 from tunix_rt.base.terminal.output import note
-from tunix_rt.cli.engines import WritingEngine, chosen_engine
 from tunix_rt.cli.models_export import exported
 from tunix_rt.core.tasks.request import EvaluateModel, ExportModel
 from tunix_rt.core.tasks.task import Task, TaskProgress, TaskResult
 from tunix_rt.db.tasks import TaskRepository
-from tunix_rt.engines.base import DeviceName, DeviceRequest, EngineName
+from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
 from tunix_rt.services.evaluation_models import find_model

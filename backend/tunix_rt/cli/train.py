@@ -7,11 +7,12 @@ import typer
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, parse_duration, recipe_file
-from tunix_rt.cli.engines import EngineOption
 from tunix_rt.cli.train_request import TrainRequest, not_together, run_request
-from tunix_rt.engines.base import LATEST, DeviceName, DeviceRequest, ProcessGroup, ResumePoint
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.training.data import smoke_flags
+from tunix_rt.engines.training.job import LATEST, ProcessGroup, ResumePoint
+from tunix_rt.engines.types import DeviceName, DeviceRequest
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
-from tunix_rt.services.training import smoke_flags
 
 Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the recipe's.")]
 Device = Annotated[DeviceName, typer.Option(help="auto takes a TPU, else a GPU, else the CPU, and says why.")]

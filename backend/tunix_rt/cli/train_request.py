@@ -9,17 +9,17 @@ import typer
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.settings import Settings, load_settings
 from tunix_rt.base.terminal.output import err, note, print_json, say
-from tunix_rt.cli.engines import chosen_engine, load_engine
 from tunix_rt.cli.train_view import TrainingView, summary
-from tunix_rt.core.run_record import OUT_OF_TIME, OUT_OF_TIME_TEXT, RunManifest
-from tunix_rt.engines.base import DeviceRequest, ProcessGroup, ResumePoint, TrainingJob
-from tunix_rt.engines.choice import AskedEngine, EngineChoice
-from tunix_rt.engines.process_groups import processes_of_torchrun
-from tunix_rt.engines.run import run
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.load import chosen_engine, load_engine
+from tunix_rt.engines.select import AskedEngine, EngineChoice
+from tunix_rt.engines.training.data import dataset_rows, engine_of_run, file_rows, new_run_dir
+from tunix_rt.engines.training.job import ProcessGroup, ResumePoint, TrainingJob, processes_of_torchrun
+from tunix_rt.engines.training.run import run
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import OUT_OF_TIME, OUT_OF_TIME_TEXT, RunManifest
+from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.recipes.load import ResolvedRecipe
 from tunix_rt.services.registry.training import with_registered_model
-from tunix_rt.services.training import dataset_rows, engine_of_run, file_rows, new_run_dir
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
-from tunix_rt.core.run_record import RunFigures, RunManifest
-from tunix_rt.engines.records import Progress, duration_text
+from tunix_rt.engines.training.records import Progress, duration_text
+from tunix_rt.engines.training.types import RunFigures, RunManifest
 
 
 class TrainingView:

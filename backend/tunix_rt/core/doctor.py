@@ -1,38 +1,7 @@
 """What `tunix-rt doctor` finds: the machine, the engines and the store, and what is wrong with them."""
 
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
-
 from tunix_rt.base.records import Count
-
-Platform = Literal["cpu", "gpu", "tpu"]
-
-
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def to_json(self) -> dict[str, Any]:
-        """The record as plain JSON values, without what is not known."""
-        return self.model_dump(mode="json", exclude_none=True)
-
-
-class DoctorProblem(_Record):
-    """Something that is there and does not work."""
-
-    detail: str
-    next_step: str
-
-
-class DeviceReport(_Record):
-    """Devices of one kind, as an engine sees them."""
-
-    platform: Platform
-    kind: str
-    """E.g. `NVIDIA H200`."""
-    num_devices: Count
-    memory_bytes: Count | None = None
-    """What one of them offers."""
+from tunix_rt.engines.types import DeviceReport, DoctorProblem, _Record
 
 
 class Ability(_Record):

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, case, extract, func, o
 
 from tunix_rt.base.db.engine import reading
 from tunix_rt.base.db.schema import run_events, runs, tasks, workers
-from tunix_rt.core.run_record import RUN_STATUSES
+from tunix_rt.engines.training.types import RUN_STATUSES
 
 WAIT_BUCKETS_S = (1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
 

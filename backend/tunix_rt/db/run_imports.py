@@ -4,13 +4,13 @@ from sqlalchemy import update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tunix_rt.base.db.schema import runs
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import ServiceEventKind
 from tunix_rt.core.runs.states import steps_between
 from tunix_rt.core.runs.store_types import NewRun, OutsideRun, OutsideStanding
 from tunix_rt.db.run_events import insert_event
 from tunix_rt.db.run_rows import end_values, late_values, outside_row
 from tunix_rt.db.run_transitions import Change, Note
+from tunix_rt.engines.training.types import RunStatus
 
 _KINDS: dict[RunStatus, ServiceEventKind] = {
     "queued": "resumed",

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, not_, or_, select, update
 
 from tunix_rt.base.db.schema import runs
-from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
 from tunix_rt.core.runs.request import ExecutorName
 from tunix_rt.core.runs.run import Lease, RunDetail
@@ -19,6 +18,7 @@ from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db.flags import queue_is_paused
 from tunix_rt.db.run_rows import DETAIL_COLUMNS, detail_of
 from tunix_rt.db.run_transitions import Change, Note
+from tunix_rt.engines.training.types import RunFailure, RunFigures, RunStatus
 
 _CANCELLED = Note("cancelled", "Cancelled.")
 

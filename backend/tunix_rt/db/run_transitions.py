@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, select
 
 from tunix_rt.base.db.schema import runs
 from tunix_rt.base.errors import NotFoundError
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import Lease, ServiceEventKind
 from tunix_rt.core.runs.states import TERMINAL, require_transition
 from tunix_rt.db.run_events import insert_event
+from tunix_rt.engines.training.types import RunStatus
 
 _LOCKED_COLUMNS = (
     runs.c.pk,

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, Engine, func, insert, or_, select
 from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import runs
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import ExecutorName
 from tunix_rt.core.runs.run import Claim, Lease, Run, RunDetail, ServiceEvent, ServiceEventKind
 from tunix_rt.core.runs.store_types import (
@@ -31,6 +30,7 @@ from tunix_rt.db.run_pages import page_of_runs
 from tunix_rt.db.run_reads import DETAIL, read_detail, read_events, read_standing, read_summary
 from tunix_rt.db.run_rows import detail_of, queued_row
 from tunix_rt.db.run_transitions import Change, Note, unknown_run
+from tunix_rt.engines.training.types import RunFailure, RunFigures, RunStatus
 
 Details = Mapping[str, JsonValue]
 

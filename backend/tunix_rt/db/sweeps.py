@@ -11,10 +11,10 @@ from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, se
 from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import sweep_journal, sweep_trials, sweeps, workers
 from tunix_rt.base.errors import NotFoundError
-from tunix_rt.core.run_record import RunFailure, RunStatus
 from tunix_rt.core.sweeps.states import require_sweep_transition
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail, SweepPage, Trial
 from tunix_rt.db.sweep_rows import sweep_of, sweep_row, trial_of, trial_row
+from tunix_rt.engines.training.types import RunFailure, RunStatus
 
 JournalRecord = dict[str, Any]
 Journal = list[JournalRecord]

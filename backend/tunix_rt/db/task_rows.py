@@ -7,9 +7,9 @@ from uuid import UUID
 
 from sqlalchemy import Row
 
-from tunix_rt.core.run_record import RunFailure
 from tunix_rt.core.tasks.request import TaskRequest
 from tunix_rt.core.tasks.task import Task, TaskResult
+from tunix_rt.engines.training.types import RunFailure
 
 
 def queued_task_row(task_id: UUID, model: str, request: TaskRequest, now: datetime) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, ins
 from tunix_rt.base.db.engine import glancing, reading, writing
 from tunix_rt.base.db.schema import tasks
 from tunix_rt.base.errors import ConflictError, NotFoundError
-from tunix_rt.core.run_record import RunFailure, RunStatus
 from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
 from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.runs.states import ACTIVE, TERMINAL
@@ -21,6 +20,7 @@ from tunix_rt.core.tasks.request import TaskRequest
 from tunix_rt.core.tasks.task import Task, TaskClaim, TaskFilter, TaskPage, TaskResult
 from tunix_rt.db.flags import queue_is_paused
 from tunix_rt.db.task_rows import queued_task_row, task_of
+from tunix_rt.engines.training.types import RunFailure, RunStatus
 
 _ANY_QUEUED = select(tasks.c.pk).where(tasks.c.status == "queued").limit(1)
 _NO_LEASE: dict[str, Any] = {"lease": None, "beats": 0}

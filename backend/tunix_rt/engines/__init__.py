@@ -1,1 +1,1 @@
-"""Planning, training and generation; everything before the device is shared (`batching`)."""
+"""Planning, training and generation. Engine-neutral code here; jax/ and torch/ never meet."""

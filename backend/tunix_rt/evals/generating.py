@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tunix_rt.base.errors import DataError
 from tunix_rt.core.evaluation.prediction import Generation, GenerationFailure
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.engines.generation import Generator, Prompt, Written
-from tunix_rt.engines.generation_prompts import decode
+from tunix_rt.engines.generation.base import Generator, Prompt, Written
+from tunix_rt.engines.generation.text import decode
+from tunix_rt.engines.types import Decoding
 from tunix_rt.files.evaluation_dirs import GenerationKey
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.traces.types import MarkupStyle

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.comparison import PairedDifference
 from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.scores import Estimate
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.generation import GeneratingEngine
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.generation.base import GeneratingEngine
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.problems.demo_arithmetic import DEMO_EVALSET
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.comparing import compare_evaluations

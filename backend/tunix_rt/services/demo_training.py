@@ -4,16 +4,17 @@ from dataclasses import dataclass
 
 from tunix_rt.base.assets import shipped_recipe_path
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.run_record import RunManifest
-from tunix_rt.engines.base import DeviceName, DeviceRequest, Engine, TrainingJob
-from tunix_rt.engines.planning.this_machine import find_target
-from tunix_rt.engines.records import View
-from tunix_rt.engines.run import run
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import find_target
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.training.data import dataset_rows, new_run_dir, smoke_flags
+from tunix_rt.engines.training.job import Engine, TrainingJob
+from tunix_rt.engines.training.records import View
+from tunix_rt.engines.training.run import run
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.engines.types import DeviceName, DeviceRequest
 from tunix_rt.recipes.load import ResolvedRecipe, load_recipe
-from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
-from tunix_rt.services.training import dataset_rows, new_run_dir, smoke_flags
 
 _RECIPE = "demo"
 DEMO_DEVICE: DeviceName = "cpu"

@@ -3,7 +3,6 @@
 import os
 import platform
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,25 +12,24 @@ from tunix_rt.base.errors import MissingExtraError, StorageError
 from tunix_rt.base.home import open_home
 from tunix_rt.base.host import available_memory_bytes, usable_cores
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.doctor import (
-    Ability,
-    DatabaseReport,
-    Diagnosis,
-    DoctorProblem,
-    EngineReport,
-    ExtraReport,
-    Platform,
-    ServiceReport,
+from tunix_rt.core.doctor import Ability, DatabaseReport, Diagnosis, EngineReport, ExtraReport, ServiceReport
+from tunix_rt.engines.select import (
+    ENGINES,
+    EXTRAS,
+    PROBE_TIMEOUT_S,
+    Machine,
+    ProbeAnswer,
+    choose_engine,
+    installed_version,
+    platforms,
+    probe,
+    this_machine,
 )
-from tunix_rt.engines.base import EngineName
-from tunix_rt.engines.choice import choose_engine
-from tunix_rt.engines.environment import nvidia_driver
-from tunix_rt.engines.installed import EXTRAS, Machine, installed_version, this_machine
-from tunix_rt.engines.probing import PROBE_TIMEOUT_S, ProbeAnswer, probe
+from tunix_rt.engines.training.environment import nvidia_driver
+from tunix_rt.engines.types import DoctorProblem, EngineName, Platform
 from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
 from tunix_rt.services.health import check_health
 
-ENGINES: tuple[EngineName, ...] = ("jax", "torch")
 _JAX_ABILITIES = {
     "training (full, LoRA, QLoRA) and generating": "jax",
     "plans from the TPU compiler": "libtpu",
@@ -91,18 +89,6 @@ def _probed(machine: Machine, timeout_s: float) -> _Probes:
     with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
         answers = pool.map(lambda question: probe(*question, timeout_s=timeout_s), questions)
         return dict(zip(questions, answers, strict=True))
-
-
-def platforms(engine: EngineName, machine: Machine) -> Iterator[Platform]:
-    """Where an engine that is installed could run, by the signs that the machine gives."""
-    if not machine.has(engine):
-        return
-    is_built_for_gpu = machine.has_jax_cuda if engine == "jax" else machine.torch_cuda is not None
-    if engine == "jax" and machine.has_tpu and installed_version("libtpu"):
-        yield "tpu"
-    if machine.has_nvidia_gpu and is_built_for_gpu:
-        yield "gpu"
-    yield "cpu"
 
 
 def _engine_report(engine: EngineName, machine: Machine, answers: _Probes) -> EngineReport:

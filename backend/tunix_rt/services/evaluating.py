@@ -14,19 +14,19 @@ from uuid import UUID, uuid4
 from tunix_rt.base.errors import ConflictError, DataError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evaluation.protocol import Decoding, Protocol, default_extraction
+from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart
 from tunix_rt.datasets.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.generation import GeneratingEngine, GeneratorRequest
+from tunix_rt.engines.generation.base import GeneratingEngine, GeneratorRequest
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evals.judging import protocol_versions
 from tunix_rt.files.evaluation_dirs import EvaluationDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation
 from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model

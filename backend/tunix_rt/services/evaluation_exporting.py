@@ -16,9 +16,9 @@ from typing import Any
 from tunix_rt.base.files.atomic import write_atomically, write_json_atomically
 from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.engines.types import Decoding
 
 METRIC = "exact_match"
 FILTER = "extracted"

@@ -12,12 +12,11 @@ from tunix_rt.core.evaluation.protocol import Protocol
 from tunix_rt.core.evaluation.record import Evaluation, GenerationFigures
 from tunix_rt.core.evaluation.request import EvaluationStart, generation_figures
 from tunix_rt.datasets.types import EvalItem
+from tunix_rt.engines.training.run_dir import RunDir, add_run_files, read_manifest
 from tunix_rt.evals.judging import judge_all
 from tunix_rt.evals.scores import score
 from tunix_rt.files.evaluation_dirs import EvaluationDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluations import add_directory
-from tunix_rt.services.run_manifests import add_run_files, read_manifest
 
 MIN_FOR_WORKERS = 500
 """Fewer predictions are judged before worker processes would have started."""

@@ -10,14 +10,19 @@ from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, No
 from tunix_rt.base.hub import is_hub_id
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.record import EvaluatedModel, ModelOrigin
-from tunix_rt.core.run_record import RunManifest
-from tunix_rt.engines.models import KAGGLE_PREFIX, ModelSource, resolve_model, tokenizer_source
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir, read_manifest
+from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.engines.weights.sources import (
+    KAGGLE_PREFIX,
+    ModelSource,
+    OnFraction,
+    resolve_model,
+    tokenizer_source,
+    weights_hash,
+)
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import ModelSection
 from tunix_rt.services.registry.loading import LoadableVersion, find_registered
-from tunix_rt.services.run_manifests import read_manifest
-from tunix_rt.services.weight_hashing import OnFraction, weights_hash
 from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
 from tunix_rt.tokenization.tokenizer import load_tokenizer
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle

@@ -9,7 +9,7 @@ from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest
+from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest
 from tunix_rt.evals.generating import Asking, generate
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 

@@ -18,11 +18,10 @@ from tunix_rt.core.evaluation.faithfulness import (
     FaithfulnessSetup,
     FaithfulnessTrial,
 )
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.datasets.evalsets import OpenedEvalSet, open_evalset
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest
+from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest
+from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.faithfulness.detection import DETECTOR_VERSION
 from tunix_rt.evals.faithfulness.running import ends_within_token, run_trials

@@ -11,10 +11,10 @@ from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, Record, Word, pagination
 from tunix_rt.core.evaluation.comparison import Baseline, GateCheck, GateRule, GateVerdict
 from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.db.gate_checks import GateCheckRepository
+from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.services import gating
 from tunix_rt.services.evaluations import get_evaluation
 

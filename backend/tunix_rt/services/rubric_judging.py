@@ -20,13 +20,13 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.rubric import Grade, JudgeModel, Prices, Rubric, RubricReport, json_hash
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.evals.rubric.chat import Chat
 from tunix_rt.evals.rubric.grading import Grader
 from tunix_rt.evals.rubric.prompts import grading_messages
 from tunix_rt.evals.rubric.report import criterion_means, failure_counts, total_usage
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
 from tunix_rt.files.judge_cache import JudgeCache
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluations import find_evaluation, load_predictions
 
 MAX_FAILURES_IN_A_ROW = 10

@@ -16,13 +16,12 @@ from tunix_rt.core.evaluation.run_evaluation import (
     run_evaluation,
 )
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
-from tunix_rt.core.run_record import RunManifest
 from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.engines.training.run_dir import JOIN_WAIT_S, RunDir, read_manifest
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.files.evaluation_dirs import EvaluationDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluation_rescoring import rescore
 from tunix_rt.services.evaluations import add_directory
-from tunix_rt.services.run_manifests import JOIN_WAIT_S, read_manifest
 
 
 class EvaluateRun(BaseModel):

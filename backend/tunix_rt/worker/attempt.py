@@ -8,13 +8,13 @@ from pydantic import JsonValue, ValidationError
 from tunix_rt.base.errors import StorageError, TunixRTError
 from tunix_rt.base.files.locks import is_held
 from tunix_rt.base.home import Home
-from tunix_rt.core.run_record import RunFailure, RunManifest
 from tunix_rt.core.runs.run import Claim, Lease, ServiceEventKind
 from tunix_rt.core.runs.store_types import BeatAnswer
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.db.runs import RunRepository
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunFailure, RunManifest
 from tunix_rt.files.job_dirs import AttemptRecord
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.children import evaluation_command, training_job
 from tunix_rt.worker.diary import Diary
 from tunix_rt.worker.executors.base import ChildExit, Executor, Job

@@ -7,8 +7,8 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.run import Claim
 from tunix_rt.core.runs.worker import Slot
 from tunix_rt.core.tasks.task import Task
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.recipes.load import resolve_recipe
 from tunix_rt.worker.executors.base import ChildJob, Job

@@ -14,9 +14,9 @@ from tunix_rt.base.errors import (
     TunixRTError,
 )
 from tunix_rt.base.logs import redacted
-from tunix_rt.core.run_record import RunFailure, RunFigures, RunManifest, RunStatus
 from tunix_rt.core.runs.backoff import backoff_s
 from tunix_rt.core.runs.run import ServiceEventKind
+from tunix_rt.engines.training.types import RunFailure, RunFigures, RunManifest, RunStatus
 from tunix_rt.files.job_dirs import AttemptRecord
 from tunix_rt.worker.executors.base import ChildExit
 

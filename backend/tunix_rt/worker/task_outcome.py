@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.logs import redacted
-from tunix_rt.core.run_record import RunFailure, RunStatus
 from tunix_rt.core.runs.backoff import backoff_s
 from tunix_rt.core.tasks.task import TaskResult
+from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.worker.executors.base import ChildExit
 from tunix_rt.worker.outcome import StopReason, last_error, what_happened
 

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 from support.training import Workshop, make_workshop
 
-from tunix_rt.engines.base import EngineName
+from tunix_rt.engines.types import EngineName
 
 
 @pytest.fixture(scope="module", params=get_args(EngineName))

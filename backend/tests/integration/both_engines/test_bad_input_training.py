@@ -14,9 +14,9 @@ from support.training import Workshop
 
 from tunix_rt.base.assets import shipped_model_config, shipped_tokenizer_dir
 from tunix_rt.cli.main import main
-from tunix_rt.engines.architecture import architecture_from_config
-from tunix_rt.engines.jax.params import init_params
-from tunix_rt.engines.jax.weights_saving import save_params
+from tunix_rt.engines.jax.model.params import init_params
+from tunix_rt.engines.jax.weights import save_params
+from tunix_rt.engines.weights.architecture import architecture_from_config
 
 CONFIG, DATA, DEVICE = 2, 3, 4
 

@@ -8,7 +8,7 @@ import pytest
 from support.children import PROGRAM
 from support.training import make_workshop
 
-from tunix_rt.engines.installed import has_nvidia_gpu, has_tpu
+from tunix_rt.engines.select import has_nvidia_gpu, has_tpu
 
 
 # Slow: four trainings in child processes; tests/unit/test_determinism.py covers the comparison.

@@ -18,15 +18,14 @@ from support.training import Workshop
 
 from tunix_rt.base.assets import shipped_tokenizer_dir
 from tunix_rt.base.errors import TunixRTError
-from tunix_rt.engines.checkpoint_record import ValidationHistory
-from tunix_rt.engines.loop import is_stopped_early
-from tunix_rt.engines.mesh_shape import mesh_shape
-from tunix_rt.engines.preparation import Prepared, prepare
-from tunix_rt.engines.torch_limits import require_torch_mesh
+from tunix_rt.engines.planning.limits import mesh_shape, require_torch_mesh
+from tunix_rt.engines.training.checkpointing import ValidationHistory
+from tunix_rt.engines.training.data import dataset_rows
+from tunix_rt.engines.training.loop import is_stopped_early
+from tunix_rt.engines.training.preparation import Prepared, prepare
 from tunix_rt.recipes.keys import RecipeKey, leaf_keys
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.training import dataset_rows
 from tunix_rt.tokenization.packing import Batches
 
 SHORT = ("training.num_steps=4", "training.warmup_steps=0", "eval.every_steps=2", "output.save_every_steps=2")

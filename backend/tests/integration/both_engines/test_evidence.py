@@ -8,7 +8,7 @@ from support.training import Workshop
 from typer.testing import CliRunner
 
 from tunix_rt.cli.main import app
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
 
 
 def test_the_first_steps_of_a_bundle_can_be_trained_again(

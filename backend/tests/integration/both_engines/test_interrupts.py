@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from support.training import Listener, Workshop
 
-from tunix_rt.core.run_record import RunManifest
-from tunix_rt.engines.records import Progress
+from tunix_rt.engines.training.records import Progress
+from tunix_rt.engines.training.types import RunManifest
 
 
 class Interrupting(Listener):

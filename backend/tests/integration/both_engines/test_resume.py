@@ -8,7 +8,7 @@ import pytest
 from support.training import Workshop
 
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
-from tunix_rt.engines.base import EngineName
+from tunix_rt.engines.types import EngineName
 
 HALF = "training.num_steps=8"
 

@@ -12,8 +12,8 @@ from support.training import DATASET, Listener, Workshop
 
 from tunix_rt.base.errors import ConflictError, DataError, DeviceError, DivergedError, DoesNotFitError
 from tunix_rt.base.files.jsonl import read_json_lines
-from tunix_rt.core.run_record import RunManifest
-from tunix_rt.engines.base import DeviceRequest
+from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.engines.types import DeviceRequest
 
 
 @pytest.fixture(scope="module")

@@ -15,14 +15,12 @@ from support.recipes import make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import GIB
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.planning.compile_child import compile_in_child
-from tunix_rt.engines.planning.protocol import CompileRequest
-from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.planning.compile import CompileRequest, compile_in_child
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import GIB, find_target
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import load_recipe
-from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 CONFIGS = Path(__file__).parents[4] / "training" / "configs"
 SEED = CONFIGS / "seed_m38_tpu.yaml"

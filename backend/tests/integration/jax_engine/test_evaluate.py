@@ -24,13 +24,12 @@ from typer.testing import CliRunner
 
 from tunix_rt.base.errors import ConflictError, DataError, DeviceError, NotFoundError
 from tunix_rt.cli.main import app
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.datasets.files import file_sha256
 from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.jax.adapter_files import save_adapters
-from tunix_rt.engines.jax.lora import init_adapters
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.jax.model.lora import init_adapters
+from tunix_rt.engines.jax.weights import save_adapters
+from tunix_rt.engines.types import Decoding, DeviceRequest
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.recipes.types import LoraSection, ModelSection
 from tunix_rt.tokenization.chat_template import choose_template, save_tokenizer

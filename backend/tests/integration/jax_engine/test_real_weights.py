@@ -10,9 +10,9 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from tunix_rt.engines.jax.export import export_model
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
 from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.engines.models import resolve_model, tokenizer_source
+from tunix_rt.engines.weights.sources import resolve_model, tokenizer_source
 from tunix_rt.recipes.types import ModelSection, Recipe
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder

@@ -9,9 +9,9 @@ CHILD = """
 import json, jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 from tunix_rt.recipes.types import ShardingSection
-from tunix_rt.engines.jax.attention import causal_mask, dense_attention
+from tunix_rt.engines.jax.model.attention import causal_mask, dense_attention
 from tunix_rt.engines.jax.sharding import activation_sharding, make_mesh
-from tunix_rt.engines.jax.splash import splash_attention
+from tunix_rt.engines.jax.model.attention import splash_attention
 
 mesh = make_mesh(ShardingSection(fsdp=4, tensor=2), jax.devices())
 rows = NamedSharding(mesh, PartitionSpec(("data", "fsdp")))

@@ -9,9 +9,9 @@ CHILD = """
 import json, jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
 from tunix_rt.recipes.types import QuantizationSection, ShardingSection
-from tunix_rt.engines.jax.linear import project
-from tunix_rt.engines.jax.loss import cross_entropy
-from tunix_rt.engines.jax.quantization import quantize_matrix
+from tunix_rt.engines.jax.model.lora import project
+from tunix_rt.engines.jax.training.loss import cross_entropy
+from tunix_rt.engines.jax.model.quantization import quantize_matrix
 from tunix_rt.engines.jax.sharding import make_mesh
 
 MESHES = {

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from support.children import free_port
 
-from tunix_rt.engines.jax.params import abstract_params
-from tunix_rt.engines.jax.weights_saving import save_params
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.jax.model.params import abstract_params
+from tunix_rt.engines.jax.weights import save_params
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import ModelSection
 
 MODEL = "tiny-llama"
@@ -23,11 +23,11 @@ import json, sys
 from pathlib import Path
 import jax
 from tunix_rt.recipes.types import ModelSection, ShardingSection
-from tunix_rt.engines.jax.params import abstract_params
+from tunix_rt.engines.jax.model.params import abstract_params
 from tunix_rt.engines.jax.sharding import make_mesh, state_shardings
 from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.engines.jax.weights_saving import save_params
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.jax.weights import save_params
+from tunix_rt.engines.weights.sources import resolve_model
 
 stored, written, address, num_processes, process_id, sizes = sys.argv[1:]
 if int(num_processes) > 1:

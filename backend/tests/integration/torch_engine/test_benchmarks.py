@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 from support.planning_page import question_of
 
-from tunix_rt.engines.planning.step_shape import step_shape
-from tunix_rt.engines.planning.torch_calibration import TorchCalibration, TorchCoefficients, torch_calibration
-from tunix_rt.engines.planning.torch_components import estimate_torch_components
+from tunix_rt.engines.planning.memory import (
+    TorchCalibration,
+    TorchCoefficients,
+    estimate_torch_components,
+    torch_calibration,
+)
+from tunix_rt.engines.planning.step import step_shape
 
 ROOT = Path(__file__).parents[4]
 

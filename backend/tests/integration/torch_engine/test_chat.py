@@ -15,11 +15,10 @@ from tunix_rt.base.errors import DataError
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.choice import AskedEngine
-from tunix_rt.engines.generation import GeneratingEngine, Generator
-from tunix_rt.engines.torch.train import TorchEngine
+from tunix_rt.engines.generation.base import GeneratingEngine, Generator
+from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.torch.engine import TorchEngine
+from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.services.evaluation_models import find_model
 from tunix_rt.services.serving.chatting import Chat
 from tunix_rt.services.serving.opening import Place, open_model

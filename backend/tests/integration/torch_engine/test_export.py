@@ -16,11 +16,10 @@ from support.training import Workshop, make_workshop
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tunix_rt.base.assets import shipped_tokenizer_dir
-from tunix_rt.engines.architecture import architecture_from_config
-from tunix_rt.engines.jax.adapter_files import load_adapters
-from tunix_rt.engines.jax.lora import adapter_scale
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
-from tunix_rt.engines.jax.weights import load_params
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.lora import adapter_scale
+from tunix_rt.engines.jax.weights import load_adapters, load_params
+from tunix_rt.engines.weights.architecture import architecture_from_config
 
 TOKENS = np.array([[5, 17, 300, 42, 7, 999, 3]], np.int32)
 SHORT = ("training.num_steps=2", "eval.every_steps=null", "eval.max_batches=null")

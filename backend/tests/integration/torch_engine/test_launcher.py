@@ -9,7 +9,7 @@ import pytest
 from support.children import run_here, run_script_here
 from support.training import DATASET, Listener, Workshop, make_workshop
 
-from tunix_rt.engines.installed import has_nvidia_gpu
+from tunix_rt.engines.select import has_nvidia_gpu
 
 ROOT = Path(__file__).parents[4]
 SCRIPT = ROOT / "training_pt" / "train.py"

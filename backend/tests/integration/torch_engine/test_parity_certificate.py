@@ -8,7 +8,7 @@ import pytest
 from support.children import PROGRAM, run_here
 from support.training import Workshop, make_workshop
 
-from tunix_rt.core.parity import ParityCertificate
+from tunix_rt.engines.parity.types import ParityCertificate
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,11 @@ from support.workers import ended_as
 
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.home import Home, open_home
-from tunix_rt.core.run_record import RunManifest
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.services.runs.submitting import submit
 from tunix_rt.worker.processes import HAS_PROC, descendants

@@ -11,10 +11,10 @@ from support.tasks import EVALUATE, EXPORT, claimed_task, queued_task
 from support.workers import SUCCEEDING, working
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.tasks.task import Task
 from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.worker import task_attempt
 from tunix_rt.worker.children import task_job

@@ -10,7 +10,7 @@ from support.evaluations import make_evaluation, make_prediction, make_predictio
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.core.evaluation.comparison import Comparison, PairedDifference
 from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.types import Decoding
 from tunix_rt.evals.comparing import Scored, compare
 
 

@@ -6,10 +6,10 @@ import pytest
 from support.evidence_runs import LOSSES, Silence, WritingEngine, packed
 
 from tunix_rt.core.evidence.verdict import Check
-from tunix_rt.core.run_record import RunManifest
-from tunix_rt.engines.base import TrainingJob
-from tunix_rt.engines.records import View
-from tunix_rt.engines.run import run
+from tunix_rt.engines.training.job import TrainingJob
+from tunix_rt.engines.training.records import View
+from tunix_rt.engines.training.run import run
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.services.evidence.gathering import Wanted
 from tunix_rt.services.evidence.replaying import Replay
 from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence

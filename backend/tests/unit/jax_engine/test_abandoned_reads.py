@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.engines.jax.abandoned_reads import silence_abandoned_reads
+from tunix_rt.engines.jax.training.checkpoints import silence_abandoned_reads
 
 
 @pytest.fixture

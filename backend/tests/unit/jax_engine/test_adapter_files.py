@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from support.tiny_models import architecture_of, tiny_model
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.engines.jax.adapter_files import load_adapters, save_adapters
-from tunix_rt.engines.jax.lora import Adapters, abstract_adapters
+from tunix_rt.engines.jax.model.lora import Adapters, abstract_adapters
+from tunix_rt.engines.jax.weights import load_adapters, save_adapters
 from tunix_rt.recipes.types import LoraSection
 
 LORA = LoraSection(rank=3, alpha=7.5, dropout=0.25, targets=("q", "k", "down"))

@@ -9,8 +9,12 @@ import pytest
 from jax import Array
 from numpy.typing import NDArray
 
-from tunix_rt.engines.jax.attention import causal_mask, cudnn_attention, dense_attention
-from tunix_rt.engines.jax.splash import splash_attention
+from tunix_rt.engines.jax.model.attention import (
+    causal_mask,
+    cudnn_attention,
+    dense_attention,
+    splash_attention,
+)
 
 
 def _heads(row_length: int, num_heads: int, num_kv_heads: int, head_dim: int) -> tuple[Array, Array, Array]:

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
-from tunix_rt.engines.identity import RunIdentity
-from tunix_rt.engines.jax import checkpoints as module
-from tunix_rt.engines.jax.checkpoints import Checkpoints, checksums
-from tunix_rt.engines.jax.state import TrainState
+from tunix_rt.engines.jax.training import checkpoints as module
+from tunix_rt.engines.jax.training.checkpoints import Checkpoints, checksums
+from tunix_rt.engines.jax.training.state import TrainState
+from tunix_rt.engines.training.checkpointing import CheckpointRecord, ValidationHistory
+from tunix_rt.engines.training.preparation import RunIdentity
 
 IDENTITY = RunIdentity(
     recipe={"training.seed": 0}, dataset="d", tokenizer="t", chat_template="c", base_model="b"

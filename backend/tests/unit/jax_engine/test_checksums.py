@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tunix_rt.engines.jax.checksums import tree_checksums
+from tunix_rt.engines.jax.training.checkpoints import tree_checksums
 
 ARRAY = np.arange(24, dtype=np.float32).reshape(4, 6)
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
-from tunix_rt.engines.jax.distributed import initialize
+from tunix_rt.engines.jax.devices import initialize
 
 
 def test_a_process_that_does_not_exist_is_refused() -> None:

@@ -15,12 +15,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tunix_rt.base.assets import shipped_model_names
 from tunix_rt.engines.jax.export import export_model
-from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
-from tunix_rt.engines.jax.params import Params, abstract_params
-from tunix_rt.engines.jax.quantization import dequantize, quantize
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.lora import Adapters, abstract_adapters, adapter_scale
+from tunix_rt.engines.jax.model.params import Params, abstract_params
+from tunix_rt.engines.jax.model.quantization import dequantize, quantize
 from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.engines.models import ModelSource, resolve_model
+from tunix_rt.engines.weights.sources import ModelSource, resolve_model
 from tunix_rt.recipes.types import ModelSection, QuantizationSection, Recipe
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder

@@ -5,12 +5,11 @@ import pytest
 from support.programs import tiny_architecture, tiny_recipe
 
 from tunix_rt.base.errors import DoesNotFitError
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import known_target
-from tunix_rt.engines.jax.fitting import Fitted
-from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
+from tunix_rt.engines.jax.devices import is_out_of_memory
+from tunix_rt.engines.jax.start import Fitted
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
-from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.engines.planning.targets import known_target
+from tunix_rt.engines.planning.types import Plan, Workload
 
 EXHAUSTED = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.\nmore")
 

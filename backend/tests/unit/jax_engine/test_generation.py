@@ -7,17 +7,15 @@ import pytest
 from support.generation import loaded, random_prompts, write
 from support.tiny_models import architecture_of, engine_params, tiny_model
 
-from tunix_rt.core.evaluation.protocol import Decoding
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.generation import Prompt
-from tunix_rt.engines.generation_batch import Waiting
-from tunix_rt.engines.generation_tasks import Task
-from tunix_rt.engines.jax.generation.batch import LoadedModel
-from tunix_rt.engines.jax.generation.cache import empty_cache
-from tunix_rt.engines.jax.generation.forward import next_logits, read_prompts, rotations_of_slots
-from tunix_rt.engines.jax.generation.writing import Begun, admit, admit_in_turn, empty_rows
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
-from tunix_rt.engines.jax.params import Params
+from tunix_rt.engines.generation.base import Prompt
+from tunix_rt.engines.generation.scheduler import Task, Waiting
+from tunix_rt.engines.jax.generation.decoder import empty_cache, next_logits, read_prompts, rotations_of_slots
+from tunix_rt.engines.jax.generation.generator import LoadedModel
+from tunix_rt.engines.jax.generation.steps import Begun, admit, admit_in_turn, empty_rows
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.params import Params
+from tunix_rt.engines.types import Decoding
+from tunix_rt.engines.weights.architecture import Architecture
 
 LENGTHS = (3, 7, 12, 20, 9, 5)
 GREEDY = {"max_new_tokens": 12}

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.programs import random_batch, tiny_architecture, tiny_params, tiny_recipe
 
-from tunix_rt.engines.attention_kernel import Platform
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.planning.kernels import Platform
 
 
 def _program(platform: Platform, mode: str, **sections: Any) -> Program:

@@ -10,12 +10,19 @@ import pytest
 import torch
 from jax import Array
 
-from tunix_rt.engines.architecture import Architecture, architecture_from_config
-from tunix_rt.engines.jax.linear import Adapter, project
-from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale, init_adapters, merge
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, logits
-from tunix_rt.engines.jax.params import Params, abstract_params
-from tunix_rt.engines.jax.quantization import quantize
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
+from tunix_rt.engines.jax.model.lora import (
+    Adapter,
+    Adapters,
+    abstract_adapters,
+    adapter_scale,
+    init_adapters,
+    merge,
+    project,
+)
+from tunix_rt.engines.jax.model.params import Params, abstract_params
+from tunix_rt.engines.jax.model.quantization import quantize
+from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 from tunix_rt.recipes.types import LoraSection, QuantizationSection
 
 LLAMA = {

@@ -10,7 +10,7 @@ import optax
 import pytest
 from jax import Array
 
-from tunix_rt.engines.jax.loss import cross_entropy
+from tunix_rt.engines.jax.training.loss import cross_entropy
 
 NUM_ROWS, NUM_COLUMNS, HIDDEN, VOCABULARY = 3, 11, 8, 50
 

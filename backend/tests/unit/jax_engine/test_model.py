@@ -11,11 +11,10 @@ from jax import Array
 from support.rows import packed_rows
 from support.tiny_models import CONFIGS
 
-from tunix_rt.engines.architecture import Architecture, architecture_from_config
-from tunix_rt.engines.jax.layers import rms_norm
-from tunix_rt.engines.jax.lora import init_adapters
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states
-from tunix_rt.engines.jax.params import Params, abstract_params, init_params
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, hidden_states, rms_norm
+from tunix_rt.engines.jax.model.lora import init_adapters
+from tunix_rt.engines.jax.model.params import Params, abstract_params, init_params
+from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 from tunix_rt.recipes.types import LoraSection, Remat
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from support.rows import packed_rows
 from support.tiny_models import CONFIGS, architecture_of, tiny_model
 
-from tunix_rt.engines.jax.model import ForwardOptions, embed, logits
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, embed, logits
 from tunix_rt.engines.jax.weights import load_params
 
 ROW_LENGTH = 24

@@ -11,7 +11,7 @@ import torch
 from support.programs import tiny_recipe
 from transformers.optimization import Adafactor as TransformersAdafactor
 
-from tunix_rt.engines.jax.optimizer import learning_rate_at, make_optimizer
+from tunix_rt.engines.jax.training.optimizer import learning_rate_at, make_optimizer
 from tunix_rt.recipes.types import TrainingSection
 
 NUM_LAYERS = 3

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from support.programs import tiny_architecture
 
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.jax.loss import cross_entropy
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states, output_embedding
-from tunix_rt.engines.jax.params import Params, init_params
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, hidden_states, output_embedding
+from tunix_rt.engines.jax.model.params import Params, init_params
+from tunix_rt.engines.jax.training.loss import cross_entropy
+from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.tokenization.encoding import PARTS, EncodedExample
 from tunix_rt.tokenization.packing import Batch, Batches, BatchSettings
 

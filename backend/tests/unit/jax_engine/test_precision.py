@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from support.programs import tiny_program, tiny_recipe
 
-from tunix_rt.engines.jax.precision import add_updates, for_compute, round_stochastically
+from tunix_rt.engines.jax.training.state import add_updates, for_compute, round_stochastically
 
 
 def test_stochastic_rounding_is_right_on_average() -> None:

@@ -6,7 +6,7 @@ import pytest
 from transformers import AutoConfig
 
 from tunix_rt.base.assets import known_model_configs, shipped_model_config, shipped_model_names
-from tunix_rt.engines.architecture import architecture_from_config
+from tunix_rt.engines.weights.architecture import architecture_from_config
 
 SIZES = {
     "vocab_size": 96,

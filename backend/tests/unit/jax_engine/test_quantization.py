@@ -11,13 +11,10 @@ from jax.flatten_util import ravel_pytree
 from numpy.typing import NDArray
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.architecture import Architecture, architecture_from_config
-from tunix_rt.engines.jax.linear import Adapter, project
-from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale
-from tunix_rt.engines.jax.loss import cross_entropy
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states, output_embedding
-from tunix_rt.engines.jax.params import Params, abstract_params
-from tunix_rt.engines.jax.quantization import (
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, hidden_states, output_embedding
+from tunix_rt.engines.jax.model.lora import Adapter, Adapters, abstract_adapters, adapter_scale, project
+from tunix_rt.engines.jax.model.params import Params, abstract_params
+from tunix_rt.engines.jax.model.quantization import (
     NF4_LEVELS,
     QuantizedMatrix,
     abstract_quantized,
@@ -25,6 +22,8 @@ from tunix_rt.engines.jax.quantization import (
     quantize,
     quantize_matrix,
 )
+from tunix_rt.engines.jax.training.loss import cross_entropy
+from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 from tunix_rt.recipes.types import LoraSection, QuantizationFormat, QuantizationSection
 
 NF4 = QuantizationSection(format="nf4", block_size=16)

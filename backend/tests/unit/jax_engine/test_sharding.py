@@ -10,12 +10,11 @@ from jax.sharding import PartitionSpec as P
 from support.programs import tiny_architecture, tiny_recipe
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.jax.layer_lists import abstract_unstacked
-from tunix_rt.engines.jax.lora import abstract_adapters
-from tunix_rt.engines.jax.optimizer import make_optimizer
-from tunix_rt.engines.jax.params import abstract_params
-from tunix_rt.engines.jax.quantization import abstract_quantized
+from tunix_rt.engines.jax.model.lora import abstract_adapters
+from tunix_rt.engines.jax.model.params import abstract_params, abstract_unstacked
+from tunix_rt.engines.jax.model.quantization import abstract_quantized
 from tunix_rt.engines.jax.sharding import AXES, check_divisible, make_mesh, state_shardings
+from tunix_rt.engines.jax.training.optimizer import make_optimizer
 from tunix_rt.recipes.types import LoraSection, QuantizationSection, ShardingSection
 
 

@@ -14,10 +14,9 @@ from support.tiny_models import CONFIGS, architecture_of, engine_params, tiny_mo
 from transformers import Gemma3Config, Gemma3ForConditionalGeneration, PreTrainedModel
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.engines.architecture import architecture_from_config
-from tunix_rt.engines.jax.params import Params
-from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.engines.jax.weights_saving import save_params
+from tunix_rt.engines.jax.model.params import Params
+from tunix_rt.engines.jax.weights import load_params, save_params
+from tunix_rt.engines.weights.architecture import architecture_from_config
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

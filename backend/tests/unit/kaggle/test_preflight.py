@@ -7,11 +7,10 @@ import pytest
 from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.doctor import DeviceReport, DoctorProblem, Platform
 from tunix_rt.core.preflight import Preflight
-from tunix_rt.core.targets import GIB
-from tunix_rt.engines.base import EngineName
-from tunix_rt.engines.probing import ProbeAnswer
+from tunix_rt.engines.planning.targets import GIB
+from tunix_rt.engines.select import ProbeAnswer
+from tunix_rt.engines.types import DeviceReport, DoctorProblem, EngineName, Platform
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.kaggle.preflight import PreflightRequest, run_preflight
 

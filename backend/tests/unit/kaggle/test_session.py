@@ -6,7 +6,7 @@ import pytest
 from support.recipes import make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.plan import Plan
+from tunix_rt.engines.planning.types import Plan
 from tunix_rt.services.kaggle.session import plan_session, training_seconds
 
 HOUR = 3600

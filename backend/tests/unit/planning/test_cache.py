@@ -7,13 +7,19 @@ import pytest
 from support.recipes import make_recipe
 
 from tunix_rt.base.settings import Settings
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.planning.cache import cached_step, compiler_versions, keep_step
+from tunix_rt.engines.planning.compile import (
+    CompiledStep,
+    CompileRequest,
+    StoredBytes,
+    cached_step,
+    compiler_versions,
+    keep_step,
+)
 from tunix_rt.engines.planning.fixes import find_fixes
-from tunix_rt.engines.planning.protocol import CompiledStep, CompileRequest, StoredBytes
-from tunix_rt.engines.planning.this_machine import find_target
-from tunix_rt.engines.planning.workload import Workload
-from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import find_target
+from tunix_rt.engines.planning.types import Workload
+from tunix_rt.engines.weights.sources import resolve_model
 
 STEP = CompiledStep(
     fits=True,

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from support.planning_page import compiled_cases, measured_steps, plan_of, question_of
 
-from tunix_rt.core.targets import GIB
-from tunix_rt.engines.planning.components import estimate_components
+from tunix_rt.engines.planning.memory import estimate_components
 from tunix_rt.engines.planning.planner import estimated_plan
-from tunix_rt.engines.planning.step_shape import step_shape
+from tunix_rt.engines.planning.step import step_shape
+from tunix_rt.engines.planning.targets import GIB
 
 each_case = pytest.mark.parametrize(
     "case", [pytest.param(case, id=n) for n, case in compiled_cases().items()]

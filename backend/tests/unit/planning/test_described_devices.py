@@ -2,13 +2,8 @@
 
 import pytest
 
-from tunix_rt.core.targets import TARGETS, Target, known_target
-from tunix_rt.engines.planning.described_devices import (
-    compiler_environment,
-    gpu_target_config,
-    topology_request,
-)
-from tunix_rt.engines.planning.this_machine import cpu_target
+from tunix_rt.engines.planning.compile import compiler_environment, gpu_target_config, topology_request
+from tunix_rt.engines.planning.targets import TARGETS, Target, cpu_target, known_target
 
 GPUS = [target for target in TARGETS.values() if target.platform == "gpu"]
 

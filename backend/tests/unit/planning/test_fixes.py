@@ -7,13 +7,12 @@ import pytest
 from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.targets import known_target
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.planning.changes import changed_recipe, possible_changes
-from tunix_rt.engines.planning.components import estimate_components
-from tunix_rt.engines.planning.fixes import FixedRecipe, find_fixes
-from tunix_rt.engines.planning.step_shape import step_shape
-from tunix_rt.engines.planning.workload import Workload
+from tunix_rt.engines.planning.fixes import FixedRecipe, changed_recipe, find_fixes, possible_changes
+from tunix_rt.engines.planning.memory import estimate_components
+from tunix_rt.engines.planning.step import step_shape
+from tunix_rt.engines.planning.targets import known_target
+from tunix_rt.engines.planning.types import Workload
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
 

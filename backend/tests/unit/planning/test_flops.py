@@ -3,14 +3,14 @@
 import pytest
 from support.recipes import make_recipe
 
-from tunix_rt.engines.flops import (
+from tunix_rt.engines.planning.step import (
     attention_flops_per_token,
     executed_flops_per_token,
     model_flops,
     model_flops_per_token,
     num_adapter_parameters,
 )
-from tunix_rt.engines.models import resolve_model
+from tunix_rt.engines.weights.sources import resolve_model
 
 
 def architecture_of(model: str):

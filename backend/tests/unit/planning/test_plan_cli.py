@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from tunix_rt.base.errors import InvalidInputError, NotFoundError, TunixRTError
 from tunix_rt.base.terminal.options import parse_duration
 from tunix_rt.cli.main import app
-from tunix_rt.cli.plan_view import duration
+from tunix_rt.engines.planning.views import duration
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import GIB, TARGETS
-from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import GIB, TARGETS, find_target
+from tunix_rt.engines.planning.types import Plan
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 
 def fast_plan(recipe: Recipe, target: str, session_seconds: float | None = None) -> Plan:
@@ -104,7 +103,7 @@ def test_a_card_without_bfloat16_is_said_to_be_slow() -> None:
 
 def test_planning_imports_no_accelerator_library() -> None:
     program = (
-        "import sys, tunix_rt.services.planning, tunix_rt.cli.plan;"
+        "import sys, tunix_rt.engines.planning.service, tunix_rt.engines.commands;"
         "sys.exit(bool({'jax', 'torch', 'optax', 'libtpu'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parent).returncode == 0

@@ -4,10 +4,9 @@ import pytest
 from support.recipes import make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.targets import GIB, TARGETS, known_target, target_of_device_kind
-from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
-from tunix_rt.engines.models import resolve_model
-from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.planning.limits import MeshShape, mesh_shape, rows_per_device
+from tunix_rt.engines.planning.targets import GIB, TARGETS, find_target, known_target, target_of_device_kind
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import ShardingSection
 
 

@@ -6,11 +6,11 @@ import pytest
 from support.planning_page import question_of, torch_measured_steps
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import GIB
 from tunix_rt.engines.planning.fixes import find_fixes
+from tunix_rt.engines.planning.memory import torch_calibration
 from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
-from tunix_rt.engines.planning.torch_calibration import torch_calibration
+from tunix_rt.engines.planning.targets import GIB
+from tunix_rt.engines.planning.types import Plan
 
 GEMMA = "google/gemma-2b"
 NUM_PARAMETERS = 2_506_172_416

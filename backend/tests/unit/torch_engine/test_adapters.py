@@ -14,15 +14,14 @@ from support.torch_models import CPU, decoder_of, inputs_of
 from torch import Tensor
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.engines.adapter_config import WEIGHTS_FILE, write_adapter_config
-from tunix_rt.engines.jax.adapter_files import load_adapters as load_jax_adapters
-from tunix_rt.engines.jax.adapter_files import save_adapters as save_jax_adapters
-from tunix_rt.engines.jax.lora import adapter_scale, init_adapters
-from tunix_rt.engines.jax.model import ForwardOptions, Inputs, hidden_states
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, hidden_states
+from tunix_rt.engines.jax.model.lora import adapter_scale, init_adapters
+from tunix_rt.engines.jax.weights import load_adapters as load_jax_adapters
 from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.engines.stored_adapters import adapter_shapes
-from tunix_rt.engines.torch.adapters import adapter_tensors, add_adapters, load_adapters, merged_weights
-from tunix_rt.engines.torch.model import Decoder, open_decoder
+from tunix_rt.engines.jax.weights import save_adapters as save_jax_adapters
+from tunix_rt.engines.torch.model.decoder import Decoder, open_decoder
+from tunix_rt.engines.torch.model.lora import adapter_tensors, add_adapters, load_adapters, merged_weights
+from tunix_rt.engines.weights.adapters import WEIGHTS_FILE, adapter_shapes, write_adapter_config
 from tunix_rt.recipes.types import LoraSection
 
 LORA = LoraSection(rank=4, alpha=6.0, targets=("q", "v", "down"))

@@ -11,8 +11,9 @@ from support.tiny_models import tiny_model
 from support.torch_models import decoder_of, inputs_of
 from torch import Tensor
 
-from tunix_rt.engines.jax import attention as jax_attention
-from tunix_rt.engines.torch.attention import (
+from tunix_rt.engines.jax.model import attention as jax_attention
+from tunix_rt.engines.planning.kernels import TorchKernel
+from tunix_rt.engines.torch.model.attention import (
     FULL,
     SLIDING,
     causal_mask,
@@ -21,7 +22,6 @@ from tunix_rt.engines.torch.attention import (
     sdpa_attention,
     segment_borders,
 )
-from tunix_rt.engines.torch_kernels import TorchKernel
 
 SEGMENTS = torch.tensor([[1, 1, 2, 2, 0], [1, 1, 1, 0, 0]])
 

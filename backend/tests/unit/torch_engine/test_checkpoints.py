@@ -6,10 +6,9 @@ import pytest
 import torch
 
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.engines.checkpoint_record import CheckpointRecord, ValidationHistory
-from tunix_rt.engines.identity import RunIdentity
-from tunix_rt.engines.starting import DamagedError
-from tunix_rt.engines.torch.checkpoints import STATE_FILE, Checkpoints
+from tunix_rt.engines.torch.training.checkpoints import STATE_FILE, Checkpoints
+from tunix_rt.engines.training.checkpointing import CheckpointRecord, DamagedError, ValidationHistory
+from tunix_rt.engines.training.preparation import RunIdentity
 
 IDENTITY = RunIdentity(
     recipe={"training.seed": 0}, dataset="d", tokenizer="t", chat_template="c", base_model="b"

@@ -8,12 +8,12 @@ from support.programs import random_batch, tiny_recipe
 from support.torch_models import CPU
 from support.torch_steps import losses, tiny_source, tiny_step, train
 
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.torch.compiling import choose_compiling, compile_layers
+from tunix_rt.engines.planning.kernels import Compiling
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.loading import load_decoder
-from tunix_rt.engines.torch.step import TrainStep
-from tunix_rt.engines.torch_compiling import Compiling
+from tunix_rt.engines.torch.model.compiled import choose_compiling, compile_layers
+from tunix_rt.engines.torch.start import load_decoder
+from tunix_rt.engines.torch.training.step import TrainStep
+from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.recipes.types import Recipe, Remat
 
 GPU = torch.device("cuda")

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from support.torch_models import CPU
 
-from tunix_rt.engines.mesh_shape import MeshShape
-from tunix_rt.engines.torch.device_batch import put_batch
-from tunix_rt.engines.torch.sharding import Layout
+from tunix_rt.engines.planning.limits import MeshShape
+from tunix_rt.engines.torch.distributed import Layout
+from tunix_rt.engines.torch.training.batches import put_batch
 from tunix_rt.tokenization.packing import Batch
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
-from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.torch.devices import TorchDevice, _reason_for_cpu, choose_device, require_format
+from tunix_rt.engines.types import DeviceRequest
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 

@@ -9,10 +9,9 @@ from support.generation import random_prompts, write
 from support.tiny_models import tiny_model
 from support.torch_generation import torch_model
 
-from tunix_rt.engines.generation import Prompt
-from tunix_rt.engines.torch.generation.batch import LoadedModel
-from tunix_rt.engines.torch.generation.cache import RowCache
-from tunix_rt.engines.torch.generation.forward import next_logits, read_prompts
+from tunix_rt.engines.generation.base import Prompt
+from tunix_rt.engines.torch.generation.decoder import RowCache, next_logits, read_prompts
+from tunix_rt.engines.torch.generation.generator import LoadedModel
 
 LENGTHS = (3, 7, 12, 20, 9, 5)
 GREEDY = {"max_new_tokens": 12}

@@ -5,9 +5,9 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from tunix_rt.engines.generation import Prompt
-from tunix_rt.engines.generation_batch import noise_key
-from tunix_rt.engines.torch.generation.sampling import Choice, choose_tokens, draws_of, is_in_nucleus
+from tunix_rt.engines.generation.base import Prompt
+from tunix_rt.engines.generation.scheduler import noise_key
+from tunix_rt.engines.torch.generation.generator import Choice, choose_tokens, draws_of, is_in_nucleus
 
 PROBABILITIES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
 NUM_DRAWS = 4_000

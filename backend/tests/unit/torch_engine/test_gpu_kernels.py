@@ -10,10 +10,8 @@ from support.programs import random_batch, tiny_recipe
 from support.torch_steps import losses, train
 from torch import Tensor
 
-from tunix_rt.engines.architecture import architecture_from_config
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.models import ModelSource
-from tunix_rt.engines.torch.attention import (
+from tunix_rt.engines.torch.devices import choose_device
+from tunix_rt.engines.torch.model.attention import (
     Borders,
     causal_mask,
     cudnn_attention,
@@ -22,11 +20,13 @@ from tunix_rt.engines.torch.attention import (
     segment_borders,
     varlen_attention,
 )
-from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.liger import has_liger
-from tunix_rt.engines.torch.loading import load_decoder
-from tunix_rt.engines.torch.loss import chunked_loss
-from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.engines.torch.model.compiled import has_liger
+from tunix_rt.engines.torch.start import load_decoder
+from tunix_rt.engines.torch.training.loss import chunked_loss
+from tunix_rt.engines.torch.training.step import TrainStep
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.engines.weights.architecture import architecture_from_config
+from tunix_rt.engines.weights.sources import ModelSource
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch
 
@@ -165,7 +165,7 @@ def test_liger_kernels_train_as_plain_ones_do(
 ) -> None:
     recipe = tiny_recipe()
     with_liger = _gpu_step(recipe, config, num_steps=10)
-    monkeypatch.setattr("tunix_rt.engines.torch.liger.find_spec", lambda name: None)
+    monkeypatch.setattr("tunix_rt.engines.torch.model.compiled.find_spec", lambda name: None)
     without = _gpu_step(recipe, config, num_steps=10)
     assert (with_liger.liger.is_on, without.liger.is_on) == (True, False)
 

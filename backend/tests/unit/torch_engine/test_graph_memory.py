@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from tunix_rt.engines.torch import graph_memory
-from tunix_rt.engines.torch.graph_memory import counted_as_replayed, peak_needed_bytes
+from tunix_rt.engines.torch import devices as graph_memory
+from tunix_rt.engines.torch.devices import counted_as_replayed, peak_needed_bytes
 
 GPU = torch.device("cuda")
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tunix_rt.engines.torch import graph_memory
-from tunix_rt.engines.torch.attention import Borders
-from tunix_rt.engines.torch.graphing import GraphedDecoder
-from tunix_rt.engines.torch.model import Decoder
+from tunix_rt.engines.torch import devices as graph_memory
+from tunix_rt.engines.torch.model.attention import Borders
+from tunix_rt.engines.torch.model.compiled import GraphedDecoder
+from tunix_rt.engines.torch.model.decoder import Decoder
 
 TOKENS = torch.zeros(2, 500, dtype=torch.int64)
 

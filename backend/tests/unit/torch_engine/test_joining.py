@@ -5,8 +5,9 @@ import torch
 from support.children import free_port
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
-from tunix_rt.engines.base import DeviceRequest, ProcessGroup
 from tunix_rt.engines.torch.distributed import joined, own_device
+from tunix_rt.engines.training.job import ProcessGroup
+from tunix_rt.engines.types import DeviceRequest
 
 CPU = torch.device("cpu")
 

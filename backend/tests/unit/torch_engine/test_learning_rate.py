@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from support.programs import tiny_recipe
 
-from tunix_rt.engines.jax.optimizer import learning_rate_at as jax_learning_rate_at
-from tunix_rt.engines.torch.learning_rate import learning_rate_at
+from tunix_rt.engines.jax.training.optimizer import learning_rate_at as jax_learning_rate_at
+from tunix_rt.engines.torch.training.step import learning_rate_at
 
 NUM_STEPS = 12
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from tunix_rt.engines.torch.liger import choose_liger
-from tunix_rt.engines.torch_compiling import Compiling
+from tunix_rt.engines.planning.kernels import Compiling
+from tunix_rt.engines.torch.model.compiled import choose_liger
 
 COMPILED, PLAIN = Compiling(True, "it fuses"), Compiling(False, "a short run")
 

@@ -13,12 +13,11 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tunix_rt.base.errors import DataError, InvalidInputError
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.models import resolve_model
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.loading import load_decoder
-from tunix_rt.engines.torch.model import Decoder
-from tunix_rt.engines.torch.remat import apply_remat
+from tunix_rt.engines.torch.model.decoder import Decoder, apply_remat
+from tunix_rt.engines.torch.start import load_decoder
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.recipes.types import ModelSection, Recipe, Remat
 
 MODEL = ModelSection(name="tiny-gemma", weights="random")

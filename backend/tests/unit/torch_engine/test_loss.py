@@ -10,8 +10,8 @@ import torch
 from support.tensor_sizes import LargestTensor
 from torch import Tensor
 
-from tunix_rt.engines.jax.loss import cross_entropy
-from tunix_rt.engines.torch.loss import chunked_loss, judge_at_once, judge_in_place
+from tunix_rt.engines.jax.training.loss import cross_entropy
+from tunix_rt.engines.torch.training.loss import chunked_loss, judge_at_once, judge_in_place
 
 NUM_ROWS, NUM_COLUMNS, HIDDEN, VOCABULARY = 3, 11, 8, 50
 

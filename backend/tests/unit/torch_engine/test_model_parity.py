@@ -11,9 +11,9 @@ from support.rows import packed_rows
 from support.tiny_models import CONFIGS, tiny_model
 from support.torch_models import decoder_of, inputs_of
 
-from tunix_rt.engines.jax.model import ForwardOptions, hidden_states
+from tunix_rt.engines.jax.model.decoder import ForwardOptions, hidden_states
 from tunix_rt.engines.jax.weights import load_params
-from tunix_rt.engines.torch_kernels import TorchKernel
+from tunix_rt.engines.planning.kernels import TorchKernel
 
 ROW_LENGTH = 24
 LENGTHS = (11, 3, 8, ROW_LENGTH)  # Shorter and longer than the windows of the models.

@@ -8,10 +8,8 @@ import torch
 from torch import Tensor, nn
 from transformers.optimization import Adafactor as TransformersAdafactor
 
-from tunix_rt.engines.torch.adafactor import Adafactor
-from tunix_rt.engines.torch.optimizer import AdamW, Optimizer, Update
-from tunix_rt.engines.torch.precision import TrainedWeight
-from tunix_rt.engines.torch.random_streams import generator
+from tunix_rt.engines.torch.training.optimizer import Adafactor, AdamW, Optimizer, TrainedWeight, Update
+from tunix_rt.engines.torch.training.step import generator
 from tunix_rt.recipes.types import Adafactor as AdafactorSettings
 from tunix_rt.recipes.types import AdamW as AdamWSettings
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tunix_rt.engines.torch.out_of_memory import is_out_of_memory
+from tunix_rt.engines.torch.devices import is_out_of_memory
 
 
 def test_the_allocators_of_cpu_and_gpu_are_recognised() -> None:

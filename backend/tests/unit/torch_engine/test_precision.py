@@ -4,13 +4,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tunix_rt.engines.torch.precision import (
+from tunix_rt.engines.torch.training.optimizer import (
     refresh_working_copies,
     round_stochastically,
     trained_weights,
     write_rounded,
 )
-from tunix_rt.engines.torch.random_streams import generator, seeded
+from tunix_rt.engines.torch.training.step import generator, seeded
 
 CPU = torch.device("cpu")
 

@@ -15,10 +15,10 @@ from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
-from tunix_rt.engines.jax.quantization import dequantize, quantize_matrix
-from tunix_rt.engines.torch.adapters import add_adapters, merged_weights
-from tunix_rt.engines.torch.model import Decoder
-from tunix_rt.engines.torch.quantization import Int8Linear, plain_weight, quantize_layers
+from tunix_rt.engines.jax.model.quantization import dequantize, quantize_matrix
+from tunix_rt.engines.torch.model.decoder import Decoder
+from tunix_rt.engines.torch.model.lora import add_adapters, merged_weights
+from tunix_rt.engines.torch.model.quantization import Int8Linear, plain_weight, quantize_layers
 from tunix_rt.recipes.types import LoraSection, QuantizationFormat, QuantizationSection
 
 HAS_BITSANDBYTES = find_spec("bitsandbytes") is not None

@@ -8,8 +8,8 @@ import torch
 from support.programs import random_batch, tiny_architecture, tiny_recipe
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.base import ProcessGroup
-from tunix_rt.engines.torch.sharding import ALONE, Layout, make_layout
+from tunix_rt.engines.torch.distributed import ALONE, Layout, make_layout
+from tunix_rt.engines.training.job import ProcessGroup
 
 CPU = torch.device("cpu")
 TWO = ProcessGroup("127.0.0.1:1", 2, 0)

@@ -12,14 +12,13 @@ from support.torch_steps import copied, largest_difference, losses, tiny_source,
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.torch.adapters import adapter_tensors
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.gradients import GradientSums, GraphGradientSums
-from tunix_rt.engines.torch.loading import load_decoder
-from tunix_rt.engines.torch.precision import TrainedWeight
-from tunix_rt.engines.torch.state import NOT_DIVERGED
-from tunix_rt.engines.torch.step import TrainStep
+from tunix_rt.engines.torch.model.lora import adapter_tensors
+from tunix_rt.engines.torch.start import load_decoder
+from tunix_rt.engines.torch.training.batches import GradientSums, GraphGradientSums
+from tunix_rt.engines.torch.training.optimizer import TrainedWeight
+from tunix_rt.engines.torch.training.step import NOT_DIVERGED, TrainStep
+from tunix_rt.engines.types import DeviceRequest
 
 LORA = {"lora": {"rank": 4, "dropout": 0.2, "targets": ["q", "up"]}}
 BFLOAT16_WEIGHTS = {

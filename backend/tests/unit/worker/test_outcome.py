@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.run_dirs import NOON
 
-from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.files.job_dirs import AttemptRecord
 from tunix_rt.worker.executors.base import ChildExit
 from tunix_rt.worker.outcome import (

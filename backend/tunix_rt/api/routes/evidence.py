@@ -13,7 +13,7 @@ from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import chunks
 from tunix_rt.core.evidence.manifest import EVIDENCE_ID_PATTERN, EvidenceManifest
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
+from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.services.evidence import listing
 from tunix_rt.services.evidence.gathering import Wanted
 from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_in_home

@@ -19,8 +19,8 @@ from tunix_rt.core.models.version import (
     Tags,
     VersionNumber,
 )
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
 from tunix_rt.db.models import ModelRepository
+from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.services.registry.listing import ModelList, list_models
 from tunix_rt.services.registry.registering import register_run
 from tunix_rt.services.registry.removing import remove_model

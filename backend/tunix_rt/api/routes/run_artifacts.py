@@ -9,8 +9,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from tunix_rt.base.http.errors import ErrorBody, error_responses
 from tunix_rt.base.http.routing import OpenHome, ThreadedRoute
 from tunix_rt.base.http.transfers import file_response, pieces_response
-from tunix_rt.core.run_record import MetricsLine, ValidationLine
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
+from tunix_rt.engines.training.types import RUN_ID_PATTERN, MetricsLine, ValidationLine
 from tunix_rt.services.runs import artifacts
 from tunix_rt.services.runs.metrics_lines import metrics_array
 

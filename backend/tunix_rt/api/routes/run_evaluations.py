@@ -9,7 +9,7 @@ from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.core.evaluation.leaderboard import Leaderboard
 from tunix_rt.core.evaluation.run_evaluation import RunEvaluation
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
+from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.services import run_evaluations as run_evaluation_service
 from tunix_rt.services.leaderboards import show_leaderboard
 

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from tunix_rt.api.live_runs import Follower, LiveRuns
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.transfers import sse_response, text_answer
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN
+from tunix_rt.engines.training.types import RUN_ID_PATTERN
 from tunix_rt.services.runs.cursors import Cursor, parse_cursor
 from tunix_rt.services.runs.live import RunReader
 

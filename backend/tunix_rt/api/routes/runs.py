@@ -7,11 +7,11 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, Word
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.request import Priority, RunRequest
 from tunix_rt.core.runs.run import RunDetail
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, RunFilter
+from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.core.runs.store_types import RunId as RunIdText
+from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunStatus
 from tunix_rt.services.runs import controlling, listing, removing
 from tunix_rt.services.runs.listing import QueueState, RunEventList, RunList, RunTimes, WorkerList
 from tunix_rt.services.runs.sparklines import SparklineList, sparklines

@@ -10,10 +10,10 @@ from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import text_answer
 from tunix_rt.base.records import StorableText
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.tasks.request import TaskKind, TaskRequest
 from tunix_rt.core.tasks.task import Task, TaskFilter
 from tunix_rt.db.tasks import TaskRepository
+from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.services.tasks import looking
 from tunix_rt.services.tasks.asking import ask_for
 

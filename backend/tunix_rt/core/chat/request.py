@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tunix_rt.base.records import StorableText
-from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.types import Decoding
 from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 DEFAULT_MAX_TOKENS = 1024

@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 from tunix_rt.base.records import Count, Record, Text
 from tunix_rt.core.evaluation.protocol import ExtractionRule
 from tunix_rt.datasets.types import CheckerName
+from tunix_rt.engines.types import FailureCode
 
-FailureCode = Literal["prompt-too-long", "prompt-refused", "out-of-memory", "non-finite", "not-text"]
 Verdict = Literal["correct", "wrong", "no-answer", "unscored"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 StepVerdict = Literal["confirmed", "broken", "unchecked"]

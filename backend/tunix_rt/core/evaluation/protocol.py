@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from typing import Annotated, Literal, get_args
+from typing import Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from tunix_rt.base.records import Record, flat
+from tunix_rt.engines.types import Decoding
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 ExtractionRule = Literal["answer-tag", "after-think", "boxed", "hash", "answer-phrase", "last-number"]
@@ -20,29 +21,6 @@ RULE_OF_MARKUP: dict[MarkupStyle, ExtractionRule] = {
     "hash": "hash",
 }
 """The rule that reads the answer of a completion in the markup that the model was asked for."""
-
-
-class Decoding(Record):
-    """How tokens are chosen."""
-
-    temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
-    """0 takes the most likely token (greedy); above, tokens are drawn."""
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Draw from the most likely tokens that together have this probability."""
-    num_samples: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Completions per item."""
-    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    """Decides every draw. A sample depends on the seed, the item and its number, never on its batch."""
-    max_new_tokens: Annotated[int, Field(ge=1, le=131_072)] = 512
-    """A completion that reaches it without ending its turn is cut off."""
-
-    @model_validator(mode="after")
-    def _draws_make_sense(self) -> "Decoding":
-        if self.temperature == 0 and self.num_samples > 1:
-            raise ValueError("num_samples above 1 needs a temperature above 0: greedy ones are all the same")
-        if self.temperature == 0 and self.top_p < 1:
-            raise ValueError("top_p needs a temperature above 0")
-        return self
 
 
 class Extraction(Record):

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from tunix_rt.core.evidence.linked_data import LinkedRecord
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceFile
-from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.training.types import RunManifest
 
 CRATE_FILE = "ro-crate-metadata.json"
 _MEDIA_TYPES = {

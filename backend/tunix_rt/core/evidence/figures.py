@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tunix_rt.base.records import differences
 from tunix_rt.core.evidence.summary import EvalSummary, TrainingCurve
-from tunix_rt.core.run_record import RunFigures, RunManifest
+from tunix_rt.engines.training.types import RunFigures, RunManifest
 
 _CLOCK_SLACK = 0.05
 """The overall speed leaves out the first step, the lines do not always: the two may differ by that share."""

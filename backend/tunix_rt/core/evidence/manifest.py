@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tunix_rt.base.records import Record
 from tunix_rt.core.models.tree import InnerPath, ModelFile, Sha256
-from tunix_rt.core.run_record import RunStatus
+from tunix_rt.engines.training.types import RunStatus
 
 EVIDENCE_FILE = "evidence.json"
 SUMS_FILE = "SHA256SUMS"

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from tunix_rt.core.evidence.linked_data import LinkedRecord
 from tunix_rt.core.models.tree import Sha256
-from tunix_rt.core.run_record import RunEnvironment, RunManifest
+from tunix_rt.engines.training.types import RunEnvironment, RunManifest
 
 _OUTPUTS = ("model/", "predictions.jsonl", "evaluation.json", "metrics.jsonl")
 

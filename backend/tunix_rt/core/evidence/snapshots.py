@@ -1,6 +1,6 @@
 """`env_snapshot.txt`, `gpu_snapshot.txt` and `requirements.lock.txt`: what environment.json says, to read."""
 
-from tunix_rt.core.run_record import RunEnvironment
+from tunix_rt.engines.training.types import RunEnvironment
 
 _GIB = 1 << 30
 

@@ -9,7 +9,7 @@ from tunix_rt.base.records import Record
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.run_evaluation import Scorecard
 from tunix_rt.core.models.tree import InnerPath
-from tunix_rt.core.run_record import MetricsLine, RunManifest, ValidationLine
+from tunix_rt.engines.training.types import MetricsLine, RunManifest, ValidationLine
 
 
 class FigureSource(Record):

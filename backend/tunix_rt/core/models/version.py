@@ -9,7 +9,7 @@ from pydantic import Field
 from tunix_rt.base.records import Count, Record, StorableText
 from tunix_rt.core.models.reference import Alias, Label, ModelName, TagName
 from tunix_rt.core.models.tree import Sha256
-from tunix_rt.core.run_record import RunFigures
+from tunix_rt.engines.training.types import RunFigures
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 ModelKind = Literal["model", "adapter"]

@@ -7,7 +7,7 @@ Engine events and metrics travel as the lines that `events.jsonl` and `metrics.j
 from typing import Literal
 
 from tunix_rt.base.records import Count, Record
-from tunix_rt.core.run_record import RunStatus
+from tunix_rt.engines.training.types import RunStatus
 
 LiveSource = Literal["service", "events", "metrics", "log"]
 LiveKind = Literal["service", "event", "metrics", "rewind", "log", "heartbeat", "status"]

@@ -3,7 +3,7 @@
 from pydantic import Field, JsonValue
 
 from tunix_rt.base.records import Record
-from tunix_rt.core.plan import Plan
+from tunix_rt.engines.planning.types import Plan
 
 
 class RunPreview(Record):

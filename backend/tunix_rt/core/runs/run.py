@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from tunix_rt.base.records import Count, Record
-from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import ExecutorName, RunRequest
+from tunix_rt.engines.training.types import RunFailure, RunFigures, RunStatus
 
 RunExecutor = ExecutorName | Literal["direct"]
 """`direct`: by `tunix-rt train`, outside the queue; no worker ever takes it."""

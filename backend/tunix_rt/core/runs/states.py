@@ -8,7 +8,7 @@ failed      resumed -> queued, from the last checkpoint
 """
 
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.core.run_record import RunStatus
+from tunix_rt.engines.training.types import RunStatus
 
 ACTIVE: frozenset[RunStatus] = frozenset({"running", "cancelling"})
 """A worker has it."""

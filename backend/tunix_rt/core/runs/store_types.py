@@ -6,11 +6,10 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, JsonValue
 
 from tunix_rt.base.records import Count, Record, Word
-from tunix_rt.core.run_record import RunFailure, RunFigures, RunStatus
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import Run
+from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunFailure, RunFigures, RunStatus
 
-RUN_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 RunId = Annotated[str, Field(pattern=RUN_ID_PATTERN)]
 
 

@@ -8,7 +8,7 @@ failed      resumed -> running
 """
 
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.core.run_record import RunStatus
+from tunix_rt.engines.training.types import RunStatus
 
 ALLOWED: dict[RunStatus, frozenset[RunStatus]] = {
     "queued": frozenset({"running", "cancelled"}),

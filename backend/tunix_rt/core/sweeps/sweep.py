@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
 from tunix_rt.base.records import Count, Record
-from tunix_rt.core.run_record import RunFailure, RunStatus
 from tunix_rt.core.sweeps.spec import Direction, SweepSpec
+from tunix_rt.engines.training.types import RunFailure, RunStatus
 
 TrialStatus = Literal["queued", "running", "cancelled", "pruned", "failed", "succeeded"]
 OPEN_TRIAL: frozenset[TrialStatus] = frozenset({"queued", "running"})

@@ -1,6 +1,6 @@
-"""Compiles a train step ahead of time, for devices that need not be there, and says what memory it needs.
+"""python -m: compile a step for absent devices and report its memory.
 
-    python -m tunix_rt.engines.jax.aot ANSWER.json      (the request is a line of JSON on standard input)
+python -m tunix_rt.engines.jax.aot ANSWER.json      (the request is a line of JSON on standard input)
 
 Nothing is allocated: weights, optimizer state and batch are shapes with shardings. For a TPU the compiler is
 the real one, from the libtpu wheel; a step that does not fit fails here as it would on the machine, and the
@@ -20,12 +20,18 @@ import jax
 from jax.experimental import topologies
 
 from tunix_rt.base.errors import TunixRTError
-from tunix_rt.engines.architecture import architecture_from_config
-from tunix_rt.engines.jax.out_of_memory import is_out_of_memory
+from tunix_rt.engines.jax.devices import is_out_of_memory
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.planning.cache import compiler_versions
-from tunix_rt.engines.planning.protocol import REFUSED, CompiledStep, CompileRequest, Refusal, StoredBytes
+from tunix_rt.engines.planning.compile import (
+    REFUSED,
+    CompiledStep,
+    CompileRequest,
+    Refusal,
+    StoredBytes,
+    compiler_versions,
+)
+from tunix_rt.engines.weights.architecture import architecture_from_config
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SIZE = r"([\d.]+)([KMGT]?)B?"

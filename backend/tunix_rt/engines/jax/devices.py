@@ -1,4 +1,9 @@
-"""Which devices a run uses: asked for or found, proved by running something on each, and why."""
+"""Device choice with proof; multi-process initialisation.
+
+Each process calls `initialize` before it touches a device. After that `jax.devices()` has the devices of all
+processes, and a mesh over them works like any other: `Program.put_batch` takes the whole batch on every
+process and sends only the rows of the process's own devices.
+"""
 
 import importlib.util
 import os
@@ -11,9 +16,37 @@ import jax.numpy as jnp
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.base.host import available_memory_bytes, peak_process_bytes
-from tunix_rt.core.targets import GPU_MEMORY_FRACTION
-from tunix_rt.engines.base import DeviceRequest, ProcessGroup
-from tunix_rt.engines.jax.distributed import initialize
+from tunix_rt.engines.planning.targets import GPU_MEMORY_FRACTION
+from tunix_rt.engines.training.job import (
+    DEFAULT_TIMEOUT_S,
+    ProcessGroup,
+    coordinator_address,
+    wait_for_process_0,
+)
+from tunix_rt.engines.types import DeviceRequest
+
+
+def initialize(
+    coordinator: str, num_processes: int, process_id: int, *, timeout_s: int = DEFAULT_TIMEOUT_S
+) -> None:
+    """Join the other processes; returns when all of them are there.
+
+    Args:
+        coordinator: `host:port` that process 0 listens on and the others can reach.
+        num_processes: Processes of the run.
+        process_id: Which of them this is, from 0.
+        timeout_s: How long to wait for the others.
+
+    Raises:
+        InvalidInputError: The address is none, or the process does not exist in a run of this size.
+        DeviceError: Nothing listens at the coordinator's address.
+    """
+    processes = ProcessGroup(coordinator, num_processes, process_id)
+    coordinator_address(processes)
+    # JAX aborts a process that cannot reach process 0; a wrong address must be an error instead.
+    wait_for_process_0(processes, timeout_s)
+    jax.distributed.initialize(coordinator, num_processes, process_id, initialization_timeout=timeout_s)
+
 
 Platform = Literal["cpu", "gpu", "tpu"]
 
@@ -170,3 +203,12 @@ def _memory_bytes(platform: Platform, devices: tuple[jax.Device, ...]) -> int | 
     local = next(device for device in devices if device.process_index == jax.process_index())
     stats = local.memory_stats() or {}
     return int(stats["bytes_limit"]) if "bytes_limit" in stats else None
+
+
+_SIGNS = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether XLA says that the program, or an array, does not fit on the device."""
+    is_of_xla = isinstance(error, jax.errors.JaxRuntimeError)
+    return is_of_xla and any(sign in str(error) for sign in _SIGNS)

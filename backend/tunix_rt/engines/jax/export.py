@@ -1,4 +1,4 @@
-"""The trained model as a directory that other programs load: a whole model, or a LoRA adapter.
+"""Trained model, checkpoint or merged adapter to a model directory.
 
 model/  config.json  generation_config.json  model*.safetensors      full mode, or adapters merged
 adapter_config.json  adapter_model.safetensors               adapters on their own
@@ -11,13 +11,23 @@ from pathlib import Path
 import jax
 
 from tunix_rt.base.files.atomic import write_directory_atomically
-from tunix_rt.engines.jax.adapter_files import save_adapters
-from tunix_rt.engines.jax.lora import Adapters, adapter_scale
-from tunix_rt.engines.jax.params import Params
-from tunix_rt.engines.jax.weights_saving import save_params
-from tunix_rt.engines.model_files import write_model_config
-from tunix_rt.engines.models import ModelSource
-from tunix_rt.recipes.types import Recipe
+from tunix_rt.engines.export import AskedFormat, merged_format, recipe_of_checkpoint, write_model_config
+from tunix_rt.engines.generation.base import GeneratorRequest
+from tunix_rt.engines.generation.generator import encoder_of
+from tunix_rt.engines.jax.devices import choose_device
+from tunix_rt.engines.jax.generation.generator import load_weights
+from tunix_rt.engines.jax.model.lora import Adapters, adapter_scale
+from tunix_rt.engines.jax.model.params import Params
+from tunix_rt.engines.jax.program import build_program
+from tunix_rt.engines.jax.sharding import make_mesh
+from tunix_rt.engines.jax.start import load_state
+from tunix_rt.engines.jax.training.checkpoints import Checkpoints
+from tunix_rt.engines.jax.weights import load_adapters, save_adapters, save_params
+from tunix_rt.engines.training.checkpointing import Start, restore
+from tunix_rt.engines.training.job import TrainingJob
+from tunix_rt.engines.training.preparation import prepare
+from tunix_rt.engines.weights.sources import ModelSource, resolve_model
+from tunix_rt.recipes.types import Recipe, ShardingSection
 from tunix_rt.tokenization.chat_template import save_tokenizer
 from tunix_rt.tokenization.encoding import TraceEncoder
 
@@ -60,3 +70,50 @@ def export_model(
 def _write_adapters(target: Path, adapters: Adapters, recipe: Recipe, source: ModelSource) -> None:
     assert recipe.lora is not None
     save_adapters(target, adapters, recipe.lora, base_model=source.name, revision=source.revision)
+
+
+def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:
+    """Write the weights that a run had after `step` steps."""
+    recipe = recipe_of_checkpoint(job)
+    choice = choose_device(job.device)
+    prepared = prepare(recipe, job.data)
+    program = build_program(
+        recipe,
+        prepared.source.architecture,
+        make_mesh(recipe.sharding, choice.devices),
+        num_steps=prepared.num_steps,
+        platform=choice.platform,
+    )
+    checkpoints = Checkpoints(
+        job.checkpoints, program.abstract_state, num_newest=recipe.output.keep_checkpoints
+    )
+    try:
+        restored = restore(checkpoints, step, prepared.identity)
+    finally:
+        checkpoints.close()
+    state, frozen = load_state(Start(step, state=restored.state), program, prepared)
+    is_full = recipe.training.mode == "full"
+    export_model(
+        directory,
+        state.trainable if is_full else frozen,
+        None if is_full else state.trainable,
+        recipe,
+        prepared.source,
+        prepared.encoder,
+    )
+
+
+def merge_adapter(request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+    """Write a model with its adapter added."""
+    assert request.adapter is not None
+    source = resolve_model(request.model)
+    encoder = encoder_of(request, source)
+    devices = choose_device(request.device).devices[:1]
+    stored = merged_format(source, dtype)
+    params = load_weights(request, source, stored, make_mesh(ShardingSection(data=1, fsdp=1), devices))
+    adapters, lora = load_adapters(request.adapter, source.architecture)
+    with write_directory_atomically(directory, what="merging the adapter") as target:
+        save_params(target, params, source.architecture, adapters=adapters, adapter_scale=adapter_scale(lora))
+        write_model_config(target, source, encoder, dtype=stored)
+        max_positions = source.architecture.max_positions
+        save_tokenizer(target, encoder.tokenizer, encoder.template, max_positions=max_positions)

@@ -1,4 +1,4 @@
-"""`python -m tunix_rt.engines.jax.parity_start RECIPE DIR`: what two engines start from, written for both.
+"""python -m: the weights two engines start from.
 
 DIR/model     the random weights of a recipe that starts from such
 DIR/adapters  the random adapters of a LoRA recipe
@@ -8,15 +8,14 @@ import sys
 from pathlib import Path
 
 from tunix_rt.base.errors import TunixRTError, print_child_error
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.jax.adapter_files import save_adapters
 from tunix_rt.engines.jax.devices import choose_device
 from tunix_rt.engines.jax.export import export_model
 from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
-from tunix_rt.engines.model_tokenizer import load_model_tokenizer
-from tunix_rt.engines.models import ModelSource, resolve_model
-from tunix_rt.engines.parity_runs import ADAPTERS, MODEL
+from tunix_rt.engines.jax.weights import save_adapters
+from tunix_rt.engines.parity.runs import ADAPTERS, MODEL
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.engines.weights.sources import ModelSource, load_model_tokenizer, resolve_model
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.chat_template import choose_template

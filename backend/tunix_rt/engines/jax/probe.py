@@ -1,9 +1,8 @@
-"""`python -m tunix_rt.engines.jax.probe cpu|gpu|tpu`: whether the devices work, as one line of JSON."""
+"""python -m: do the devices work?"""
 
-from tunix_rt.core.doctor import DeviceReport, Platform
-from tunix_rt.engines.base import DeviceRequest
 from tunix_rt.engines.jax.devices import choose_device
-from tunix_rt.engines.probing import answer_probe
+from tunix_rt.engines.select import answer_probe
+from tunix_rt.engines.types import DeviceReport, DeviceRequest, Platform
 
 
 def open_device(platform: Platform) -> DeviceReport:

@@ -1,4 +1,4 @@
-"""A recipe as programs for a mesh: what the trainer runs and what the planner compiles is the same object.
+"""A recipe as compiled programs on a mesh: what trains and what the planner compiles.
 
 Building one allocates nothing and asks for no device, so the mesh may be one that is only described.
 """
@@ -15,15 +15,18 @@ from jax import Array
 from jax.sharding import Mesh
 from numpy.typing import NDArray
 
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.attention_kernel import Choice, Platform, Setting, resolve_kernel
-from tunix_rt.engines.jax.layer_lists import abstract_unstacked, unstacked
-from tunix_rt.engines.jax.lora import Adapters, abstract_adapters, adapter_scale, init_adapters
-from tunix_rt.engines.jax.model import ForwardOptions
-from tunix_rt.engines.jax.optimizer import learning_rate_at, make_optimizer
-from tunix_rt.engines.jax.params import Params, abstract_params, init_params
-from tunix_rt.engines.jax.quantization import abstract_quantized, quantize, quantize_tensor
-from tunix_rt.engines.jax.random_keys import RandomKeys, random_keys
+from tunix_rt.engines.jax.model.decoder import ForwardOptions
+from tunix_rt.engines.jax.model.lora import Adapters, abstract_adapters, adapter_scale, init_adapters
+from tunix_rt.engines.jax.model.params import (
+    Params,
+    RandomKeys,
+    abstract_params,
+    abstract_unstacked,
+    init_params,
+    random_keys,
+    unstacked,
+)
+from tunix_rt.engines.jax.model.quantization import abstract_quantized, quantize, quantize_tensor
 from tunix_rt.engines.jax.sharding import (
     activation_sharding,
     batch_sharding,
@@ -31,8 +34,11 @@ from tunix_rt.engines.jax.sharding import (
     replicated,
     state_shardings,
 )
-from tunix_rt.engines.jax.state import StepMetrics, TrainState, initial_state
-from tunix_rt.engines.jax.step import DeviceBatch, StepParts, train_step, validation_step
+from tunix_rt.engines.jax.training.optimizer import learning_rate_at, make_optimizer
+from tunix_rt.engines.jax.training.state import StepMetrics, TrainState, initial_state
+from tunix_rt.engines.jax.training.step import DeviceBatch, StepParts, train_step, validation_step
+from tunix_rt.engines.planning.kernels import Choice, Platform, Setting, resolve_kernel
+from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import LoraSection, Recipe
 from tunix_rt.tokenization.packing import Batch
 

@@ -1,6 +1,6 @@
-"""The mesh of devices, and which part of every tensor each of them holds.
+"""Mesh and the sharding of every tensor.
 
-    data     whole copies of the model, each with its rows of the batch
+data     whole copies of the model, each with its rows of the batch
     fsdp     weights, gradients and optimizer state in parts, each with its rows of the batch
     tensor   every matrix product in parts: outputs of q, k, v, gate, up; inputs of o, down; the vocabulary
 
@@ -18,10 +18,10 @@ from jax.experimental import mesh_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.jax.quantization import QuantizedMatrix
-from tunix_rt.engines.jax.trees import KeyPath, is_norm, names_of, num_matrix_axes
-from tunix_rt.engines.mesh_shape import MeshShape, mesh_shape, rows_per_device
+from tunix_rt.engines.jax.model.params import KeyPath, is_norm, names_of, num_matrix_axes
+from tunix_rt.engines.jax.model.quantization import QuantizedMatrix
+from tunix_rt.engines.planning.limits import MeshShape, mesh_shape, rows_per_device
+from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.recipes.types import ShardingSection, TrainingSection
 
 AXES = ("data", "fsdp", "tensor")

@@ -1,22 +1,209 @@
-"""Weights in: safetensors to a tree of arrays, each part straight to the device it belongs to."""
+"""Safetensors to device arrays and back; PEFT adapters.
 
-from collections.abc import Callable, Iterator, Sequence
+ours                   there
+layers / q / a [in, r]    base_model.model.model.layers.<i>.self_attn.q_proj.lora_A.weight [r, in]
+layers / q / b [r, out]   base_model.model.model.layers.<i>.self_attn.q_proj.lora_B.weight [out, r]
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.experimental import multihost_utils
 from jax.sharding import Sharding, SingleDeviceSharding
 from jax.typing import DTypeLike
 from numpy.typing import NDArray
 
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.jax.params import Params
-from tunix_rt.engines.param_shapes import param_shapes
-from tunix_rt.engines.safetensors_reader import StoredTensor, open_tensors
-from tunix_rt.engines.stored_weights import check_tensors, text_tensors
-from tunix_rt.engines.tensor_names import TensorPlace, tensor_places
+from tunix_rt.engines.jax.model.lora import Adapter, Adapters, merge_matrix
+from tunix_rt.engines.jax.model.params import Params
+from tunix_rt.engines.jax.model.quantization import plain_matrix
+from tunix_rt.engines.weights.adapters import (
+    WEIGHTS_FILE,
+    adapter_tensor_name,
+    open_adapter,
+    write_adapter_config,
+)
+from tunix_rt.engines.weights.architecture import Architecture, TensorPlace, param_shapes, tensor_places
+from tunix_rt.engines.weights.safetensors import (
+    FORMATS,
+    MAX_SHARD_BYTES,
+    LazyTensor,
+    StoredTensor,
+    check_tensors,
+    open_tensors,
+    text_tensors,
+    write_model_files,
+    write_tensor_file,
+)
+from tunix_rt.recipes.types import LoraSection
+
+
+def save_params(
+    directory: Path,
+    params: Params,
+    architecture: Architecture,
+    *,
+    adapters: Adapters | None = None,
+    adapter_scale: float = 1.0,
+    max_shard_bytes: int = MAX_SHARD_BYTES,
+) -> None:
+    """Write the weights under their Hugging Face names, in the format of the embedding.
+
+    Adapters are added in float32 and rounded once; quantised matrices are written as the numbers they stand
+    for. Every process of a run must call this, because a tensor may be spread over all of them; the first
+    one writes.
+    """
+    tensors = list(_lazy_tensors(params, architecture, adapters, adapter_scale))
+    if jax.process_index() == 0:
+        write_model_files(directory, tensors, max_shard_bytes=max_shard_bytes)
+    else:
+        for tensor in tensors:
+            tensor.fetch()
+
+
+def fetch_layer(
+    weights: Any,
+    layer: int,
+    *,
+    dtype: np.dtype[Any],
+    is_transposed: bool,
+    adapters: Adapter | None = None,
+    adapter_scale: float = 1.0,
+) -> NDArray[Any]:
+    """One layer of a weight on the host, its adapter added, [out, in] if it is transposed.
+
+    `weights` is a stack over the layers, or a list of them; `adapters` is stacked.
+    """
+    weight = weights[layer] if isinstance(weights, list) else _one_of(weights, layer)
+    adapter = None if adapters is None else _one_of(adapters, layer)
+    return _fetch(_as_written(weight, adapter, adapter_scale, dtype, is_transposed))
+
+
+def _fetch(array: Array) -> NDArray[Any]:
+    """The whole of an array on the host, wherever its parts are."""
+    if array.is_fully_addressable or array.is_fully_replicated:
+        return np.asarray(array)
+    gathered: NDArray[Any] = multihost_utils.process_allgather(array, tiled=True)
+    return gathered
+
+
+def _lazy_tensors(
+    params: Params, architecture: Architecture, adapters: Adapters | None, adapter_scale: float
+) -> Iterator[LazyTensor]:
+    dtype = np.dtype(params["embedding"].dtype)
+    for place in tensor_places(architecture):
+        if not place.is_stacked:
+            array = params[place.name]
+            yield LazyTensor(
+                place.hf_names[0], array.shape, FORMATS[dtype.name], partial(_fetch_as, array, dtype)
+            )
+            continue
+        weights = _of_all_layers(params, place.name)
+        get = partial(
+            fetch_layer,
+            weights,
+            dtype=dtype,
+            is_transposed=place.is_transposed,
+            adapters=adapters["layers"].get(place.name) if adapters is not None else None,
+            adapter_scale=adapter_scale,
+        )
+        shape = weights[0].shape if isinstance(weights, list) else weights.shape[1:]
+        yield from _lazy_layers(place, shape, dtype, get)
+
+
+def _of_all_layers(params: Params, name: str) -> Any:
+    """A weight of every layer: a stack, or a list where the program keeps its layers one by one."""
+    layers = params["layers"]
+    return [layer[name] for layer in layers] if isinstance(layers, list) else layers[name]
+
+
+def _lazy_layers(
+    place: TensorPlace, shape: tuple[int, ...], dtype: np.dtype[Any], get: Callable[[int], NDArray[Any]]
+) -> Iterator[LazyTensor]:
+    stored_shape = shape[::-1] if place.is_transposed else shape
+    for layer, name in enumerate(place.hf_names):
+        yield LazyTensor(name, stored_shape, FORMATS[dtype.name], partial(get, layer))
+
+
+def _fetch_as(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
+    return _fetch(array).astype(dtype, copy=False)
+
+
+@jax.jit
+def _one_of(stack: Any, layer: int) -> Any:
+    """One layer of everything in a stack; one compilation serves all layers."""
+    return jax.tree.map(lambda leaf: leaf[layer], stack)
+
+
+@partial(jax.jit, static_argnums=(2, 3, 4))
+def _as_written(weight: Any, adapter: Any, scale: float, dtype: np.dtype[Any], is_transposed: bool) -> Array:
+    if adapter is None:
+        matrix = plain_matrix(weight, dtype)
+    else:
+        matrix = merge_matrix(weight, adapter, scale, dtype)
+    return matrix.T if is_transposed else matrix
+
+
+def save_adapters(
+    directory: Path, adapters: Adapters, lora: LoraSection, *, base_model: str, revision: str | None = None
+) -> None:
+    """Write adapters for `peft.PeftModel.from_pretrained(base, directory)`.
+
+    Args:
+        directory: exists already.
+        adapters: the trained matrices.
+        lora: the recipe's section: rank, alpha, dropout.
+        base_model: hub id or directory of the weights that the adapters belong to.
+        revision: the base's commit on the hub.
+    """
+    tensors = list(_lazy_adapter_tensors(adapters))
+    if jax.process_index() != 0:
+        for tensor in tensors:
+            tensor.fetch()
+        return
+    write_tensor_file(directory / WEIGHTS_FILE, tensors)
+    write_adapter_config(directory, lora, base_model=base_model, revision=revision)
+
+
+def load_adapters(directory: Path, architecture: Architecture) -> tuple[Adapters, LoraSection]:
+    """Read adapters that PEFT or `save_adapters` wrote.
+
+    Raises:
+        DataError: A file is missing or damaged, does not fit the architecture, or is of a kind that this
+            engine does not compute.
+    """
+    with open_adapter(directory, architecture) as (lora, tensors):
+        layers: dict[str, Adapter] = {
+            target: {
+                "a": _stack(tensors, target, "a", architecture.num_layers),
+                "b": _stack(tensors, target, "b", architecture.num_layers),
+            }
+            for target in lora.targets
+        }
+    return {"layers": layers}, lora
+
+
+def _lazy_adapter_tensors(adapters: Adapters) -> Iterator[LazyTensor]:
+    float32 = np.dtype("float32")
+    for target, adapter in adapters["layers"].items():
+        for part, stack in (("a", adapter["a"]), ("b", adapter["b"])):
+            num_layers, *shape = stack.shape
+            get = partial(fetch_layer, stack, dtype=float32, is_transposed=True)
+            for layer in range(num_layers):
+                name = adapter_tensor_name(layer, target, part)
+                yield LazyTensor(name, tuple(shape[::-1]), FORMATS[float32.name], partial(get, layer))
+
+
+def _stack(tensors: Mapping[str, StoredTensor], target: str, part: str, num_layers: int) -> Array:
+    """One matrix of every layer, [L, in, r] or [L, r, out]."""
+    matrices = [tensors[adapter_tensor_name(layer, target, part)].read().T for layer in range(num_layers)]
+    return jnp.asarray(np.stack(matrices), jnp.float32)
+
 
 Index: TypeAlias = tuple[slice, ...]
 

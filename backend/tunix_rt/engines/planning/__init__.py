@@ -1,1 +1,1 @@
-"""Whether a recipe fits a target, and what would make it fit: at once by a model, then by the compiler."""
+"""Does a recipe fit, how long does it take, what would make it fit?"""

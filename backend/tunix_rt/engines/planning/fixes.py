@@ -1,26 +1,200 @@
-"""The cheapest changes that make a recipe fit.
+"""The cheapest changes that make a recipe fit; memory errors with that advice.
 
 Every suggestion is a real recipe: it is validated and estimated like any other. Single changes come first;
 several are combined only where one is not enough.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
-from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.plan import PlanFix
-from tunix_rt.core.targets import Target
-from tunix_rt.engines.architecture import Architecture
-from tunix_rt.engines.base import EngineName
-from tunix_rt.engines.planning.changes import Change, changed_recipe, possible_changes
-from tunix_rt.engines.planning.components import estimate_components
-from tunix_rt.engines.planning.step_shape import step_shape
-from tunix_rt.engines.planning.timing import step_seconds
-from tunix_rt.engines.planning.workload import Workload
-from tunix_rt.recipes.types import Recipe
+from tunix_rt.base.errors import DoesNotFitError, InvalidInputError
+from tunix_rt.engines.planning.memory import estimate_components
+from tunix_rt.engines.planning.planner import PlanQuestion, step_seconds, with_fixes
+from tunix_rt.engines.planning.step import step_shape
+from tunix_rt.engines.planning.targets import Target
+from tunix_rt.engines.planning.types import Plan, PlanFix, Workload
+from tunix_rt.engines.types import EngineName
+from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.recipes.types import Recipe, TrainingSection
+
+Values = Mapping[str, JsonValue]
+
+_ROW_STEP = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Keys to set and what that does to the training."""
+
+    kind: str
+    """Variants of one change have the same kind; a recipe takes one of them."""
+    values: Values
+    cost: str
+    harm: int
+    """0: the same training. The higher, the more another training it is."""
+
+    @property
+    def flags(self) -> str:
+        """As it is typed: `--set training.remat=block`."""
+        return " ".join(f"--set {key}={_as_yaml(value)}" for key, value in self.values.items())
+
+
+def possible_changes(recipe: Recipe, target: Target, workload: Workload) -> list[Change]:
+    """Everything that could be changed in this recipe, stronger variants of a change after weaker ones."""
+    plain = recipe.model_dump(mode="json")
+    changes = [change for kind in _KINDS for change in kind(recipe, target, workload)]
+    return [replace(change, values=_different(change.values, plain)) for change in changes]
+
+
+def _different(values: Values, plain: dict[str, Any]) -> Values:
+    """Leave out keys that have the value already."""
+    return {key: value for key, value in values.items() if _value_at(plain, key) != value}
+
+
+def _value_at(plain: dict[str, Any], key: str) -> Any:
+    found: Any = plain
+    for name in key.split("."):
+        found = found[name]
+    return found
+
+
+def changed_recipe(recipe: Recipe, values: Values) -> Recipe:
+    """The recipe with these dotted keys set, validated anew.
+
+    Raises:
+        ValidationError: The keys do not go with the rest of the recipe.
+    """
+    plain = recipe.model_dump(mode="json")
+    for key, value in values.items():
+        section: dict[str, Any] = plain
+        *path, last = key.split(".")
+        for name in path:
+            section = section[name]
+        section[last] = value
+    return Recipe.model_validate(plain)
+
+
+def _as_yaml(value: JsonValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _donation(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    if not recipe.training.donate_buffers:
+        yield Change("donation", {"training.donate_buffers": True}, "nothing is lost", harm=0)
+
+
+def _all_devices(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    if target.num_devices == 1 or "auto" in recipe.sharding.model_dump().values():
+        return
+    use_all: dict[str, JsonValue] = {"sharding.fsdp": "auto"}
+    rows = recipe.training.batch_size // recipe.training.gradient_accumulation_steps
+    if rows % target.num_devices == 0:
+        yield Change("devices", use_all, f"on {target.num_devices} devices", harm=0)
+    else:
+        by_tensor: Values = {"sharding.data": 1, "sharding.fsdp": 1, "sharding.tensor": "auto"}
+        cost = f"{target.num_devices} devices share every product"
+        yield Change("tensor", by_tensor, cost, harm=0)
+        batch = target.num_devices * recipe.training.gradient_accumulation_steps
+        cost = f"{batch} rows a step instead of {recipe.training.batch_size}, on all devices"
+        yield Change("devices", {**use_all, "training.batch_size": batch}, cost, harm=3)
+
+
+def _loss_chunks(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    now = recipe.training.loss_chunk_tokens
+    for chunk in (1024, 256):
+        if now is None or chunk < now:
+            cost = "logits of fewer tokens at one time"
+            yield Change("chunks", {"training.loss_chunk_tokens": chunk}, cost, harm=0)
+
+
+def _attention(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    if recipe.training.attention == "dense" and target.platform != "cpu":
+        cost = "the fused attention of the device, where it can serve"
+        yield Change("attention", {"training.attention": "auto"}, cost, harm=0)
+
+
+def _remat(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    if recipe.training.remat != "block":
+        cost = "layers are computed twice"
+        yield Change("remat", {"training.remat": "block"}, cost, harm=0)
+
+
+def _accumulation(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    parts = recipe.training.gradient_accumulation_steps
+    for factor in (2, 4, 8, 16, 32):
+        more = parts * factor
+        if recipe.training.batch_size % more == 0:
+            cost = f"each batch in {more} parts"
+            yield Change("accumulation", {"training.gradient_accumulation_steps": more}, cost, harm=0)
+
+
+def _row_length(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    if workload.longest_example is None:
+        return
+    enough = -(-workload.longest_example // _ROW_STEP) * _ROW_STEP
+    if enough < recipe.data.row_length:
+        cost = f"fewer tokens a step; every example still fits (longest: {workload.longest_example})"
+        yield Change("row length", {"data.row_length": enough}, cost, harm=1)
+
+
+def _precision(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    precision = recipe.training.precision
+    if precision.compute != "bfloat16":
+        yield Change("compute", {"training.precision.compute": "bfloat16"}, "activations in bfloat16", harm=1)
+    if recipe.training.optimizer.name == "adamw" and precision.optimizer_state != "bfloat16":
+        cost = "moments of the optimizer in bfloat16"
+        yield Change("moments", {"training.precision.optimizer_state": "bfloat16"}, cost, harm=1)
+    if precision.weights == "bfloat16":
+        return
+    if recipe.training.mode == "full":
+        values: Values = {
+            "training.precision.weights": "bfloat16",
+            "training.precision.stochastic_rounding": True,
+        }
+        yield Change("weights", values, "bfloat16 weights, rounded at random so that they still move", harm=2)
+    else:
+        yield Change(
+            "weights", {"training.precision.weights": "bfloat16"}, "frozen weights in bfloat16", harm=1
+        )
+
+
+def _optimizer(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    if recipe.training.optimizer.name != "adafactor":
+        values: Values = {
+            "training.optimizer": "adafactor",
+            "training.precision.optimizer_state": "float32",
+        }
+        yield Change("optimizer", values, "another optimizer, without moments", harm=2)
+
+
+def _mode(recipe: Recipe, target: Target, workload: Workload) -> Iterator[Change]:
+    frozen: dict[str, JsonValue] = {"training.precision.weights": "bfloat16"}
+    if recipe.training.precision.stochastic_rounding:
+        frozen["training.precision.stochastic_rounding"] = False
+    if recipe.training.mode == "full":
+        cost = "trains adapters of rank 16 on frozen bfloat16 weights"
+        yield Change("lora", {"training.mode": "lora", **frozen}, cost, harm=4)
+    if recipe.training.mode != "qlora":
+        cost = "trains adapters on frozen weights of 4 bits"
+        yield Change("qlora", {"training.mode": "qlora", **frozen}, cost, harm=5)
+
+
+_KINDS: tuple[Callable[[Recipe, Target, Workload], Iterator[Change]], ...] = (
+    _donation,
+    _all_devices,
+    _loss_chunks,
+    _attention,
+    _remat,
+    _accumulation,
+    _row_length,
+    _precision,
+    _optimizer,
+    _mode,
+)
 
 MAX_FIXES = 6
 _MIN_FIXES = 3
@@ -140,3 +314,67 @@ class _Search:
             source="estimated",
         )
         return FixedRecipe(recipe, chosen, fix)
+
+
+def with_advice(plan: Plan, question: PlanQuestion) -> Plan:
+    """The plan with the cheapest changes that would make it fit, if it does not."""
+    if plan.fits:
+        return plan
+    fixes = find_fixes(
+        question.recipe, question.architecture, question.target, question.workload, question.engine
+    )
+    return with_fixes(plan, tuple(fixed.fix for fixed in fixes))
+
+
+def require_fit(plan: Plan, *, is_forced: bool) -> None:
+    """Raises DoesNotFitError when the plan says no and nobody insists."""
+    if not (plan.fits or is_forced):
+        raise does_not_fit(plan, plan.reason)
+
+
+def does_not_fit(plan: Plan, problem: str) -> DoesNotFitError:
+    """The error with the advice of the plan."""
+    return DoesNotFitError(
+        problem,
+        next_step=f"{advice_of(plan)}plan.json has the figures by component; --force runs it all the same.",
+    )
+
+
+def advice_of(plan: Plan) -> str:
+    """The cheapest changes as a sentence, with a space after it; nothing when none would help."""
+    advice = [f"{fix.change} ({_gib(fix.per_device_bytes)}: {fix.cost})" for fix in plan.fixes[:3]]
+    return f"Any of these would make it fit: {'; '.join(advice)}. " if advice else ""
+
+
+def out_of_memory_error(
+    plan: Plan, recipe: Recipe, error: Exception, *, saved_steps: Sequence[int]
+) -> DoesNotFitError:
+    """Out of memory at run time, against what was planned, with the way to go on."""
+    said = str(error).splitlines()[0]
+    kept = f" The newest checkpoint is of step {saved_steps[-1]}." if saved_steps else ""
+    advice = does_not_fit(plan, "").next_step
+    more_parts = _more_parts(recipe.training)
+    if more_parts is not None:
+        advice = (
+            "Run it again with --resume --set training.gradient_accumulation_steps="
+            f"{more_parts}: smaller parts of the same batch, and the same training. {advice}"
+        )
+    return DoesNotFitError(
+        f"The device ran out of memory. Planned: {_gib(plan.per_device_bytes)} of "
+        f"{_gib(plan.limit_bytes)} a device ({plan.source}). The device said: {said}{kept}",
+        next_step=advice,
+    )
+
+
+def _more_parts(training: TrainingSection) -> int | None:
+    """The next finer division of a batch into whole rows; None when every part is one row already.
+
+    Example:
+        12 rows in 2 parts -> 3 parts
+    """
+    parts = range(training.gradient_accumulation_steps + 1, training.batch_size + 1)
+    return next((count for count in parts if training.batch_size % count == 0), None)
+
+
+def _gib(num_bytes: int) -> str:
+    return f"{num_bytes / 2**30:.2f} GiB"

@@ -1,1 +1,1 @@
-"""The PyTorch engine: transformers' decoders, PEFT's adapters, and a training loop of its own."""
+"""The PyTorch engine."""

@@ -1,6 +1,12 @@
-"""Which device a run uses: asked for or found, proved by running something on it, and why."""
+"""Device choice with proof; memory including CUDA graphs.
+
+Torch's allocator counts the memory that a graph computes in while the graph is recorded. Then that memory is
+free in its books, although every replay writes to it, beside whatever is allocated at that time.
+"""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,10 +15,39 @@ import torch
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
 from tunix_rt.base.host import available_memory_bytes, peak_process_bytes
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.torch.graph_memory import peak_needed_bytes
-from tunix_rt.engines.torch_limits import require_torch_format
+from tunix_rt.engines.planning.limits import require_torch_format
+from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.recipes.types import FloatFormat
+
+
+@dataclass
+class _Needed:
+    replayed_bytes: int = 0
+    """What the last graph took while it was recorded, and gave back to the books."""
+    before_bytes: int = 0
+    """The peak up to the last recording."""
+
+
+# As torch's own counters: of the process, which uses one GPU.
+_needed = _Needed()
+
+
+@contextmanager
+def counted_as_replayed(device: torch.device) -> Iterator[None]:
+    """Whatever is taken and given back inside is taken again by every replay, until the next recording."""
+    before = peak_needed_bytes(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    yield
+    recording = torch.cuda.max_memory_allocated(device)
+    _needed.before_bytes = max(before, recording)
+    _needed.replayed_bytes = recording - torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+
+
+def peak_needed_bytes(device: torch.device) -> int:
+    """The most that was needed at one time so far."""
+    return max(_needed.before_bytes, torch.cuda.max_memory_allocated(device) + _needed.replayed_bytes)
+
 
 Platform = Literal["cpu", "gpu"]
 
@@ -171,3 +206,14 @@ def _try_out(device: torch.device) -> None:
         raise DeviceError(
             f"{device} cannot multiply two matrices.", next_step="Use another device: this one is faulty."
         )
+
+
+# Of the allocator for the CPU, which raises a plain RuntimeError.
+_CPU_SIGNS = ("DefaultCPUAllocator", "not enough memory")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether torch says that a tensor does not fit on the device."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _CPU_SIGNS)

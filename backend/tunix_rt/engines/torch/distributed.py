@@ -1,20 +1,41 @@
-"""Several processes that train together, one device each: joined at the start, and told when one is lost.
+"""Process groups; FSDP and tensor-parallel layout.
 
 torchrun, accelerate and the flags --coordinator, --num-processes and --process-id all end here.
+
+data    copies of the model: gradients are summed over them after the backward pass
+    fsdp    processes that share weights, gradients and optimizer state (FSDP2): each keeps some rows of
+            every parameter, and collects a layer only while it computes
+
+Every process takes its rows of each batch; the loss is divided by the trained tokens of the whole batch, so
+sums over the processes are the gradients of one process. Where weights are shared, parameters are DTensors;
+everything after the backward pass works on the plain slices that `local` gives.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
 
-from tunix_rt.base.errors import DeviceError
-from tunix_rt.engines.base import DeviceRequest, ProcessGroup
-from tunix_rt.engines.process_groups import DEFAULT_TIMEOUT_S, coordinator_address, wait_for_process_0
+from tunix_rt.base.errors import DeviceError, InvalidInputError
+from tunix_rt.engines.planning.limits import MeshShape, mesh_shape, require_torch_mesh, rows_per_device
+from tunix_rt.engines.training.job import (
+    DEFAULT_TIMEOUT_S,
+    ProcessGroup,
+    coordinator_address,
+    wait_for_process_0,
+)
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.recipes.types import Recipe
+from tunix_rt.tokenization.packing import Batch
 
 COLLECTIVE_TIMEOUT_S = 1800
 """The others wait this long for a process that is alive: one may be writing a large checkpoint."""
@@ -96,3 +117,154 @@ def _explaining_losses(processes: ProcessGroup) -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
+
+
+_DATA, _FSDP = "data", "fsdp"
+_ONE_DEVICE = MeshShape(data=1, fsdp=1, tensor=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """This process among all that train together. `ALONE` is a run of one."""
+
+    process_id: int = 0
+    num_processes: int = 1
+    shape: MeshShape = _ONE_DEVICE
+    mesh: DeviceMesh | None = None
+    """Axes `data` and `fsdp`; None for a run of one process."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes what all of them share."""
+        return self.process_id == 0
+
+    def own_rows(self, batch: Batch) -> Batch:
+        """The rows of a batch that this process computes.
+
+        Example:
+            rows 0 1 2 3 on two processes -> process 1 has 1 3
+        """
+        if self.num_processes == 1:
+            return batch
+        own = slice(self.process_id, None, self.num_processes)
+        return replace(
+            batch,
+            tokens=batch.tokens[own],
+            targets=batch.targets[own],
+            loss_mask=batch.loss_mask[own],
+            segment_ids=batch.segment_ids[own],
+            positions=batch.positions[own],
+            examples=batch.examples[own],
+        )
+
+    def wrap(
+        self,
+        model: nn.Module,
+        layers: Iterable[nn.Module],
+        loss: Callable[..., Tensor],
+        *,
+        compute: torch.dtype,
+    ) -> Callable[..., Tensor]:
+        """The loss as it must be called from now on.
+
+        Where weights are shared this replaces the parameters of `model` by slices in the format they have,
+        which are collected in the format `compute` while `loss` runs. Optimizer state is built after it.
+        """
+        if self.mesh is None or self.shape.fsdp == 1:
+            return loss
+        mesh = self.mesh if self.shape.data > 1 else self.mesh[_FSDP]
+        whole = _Whole(model, loss)
+        # Positions and norms come in float32 on purpose: inputs keep their format.
+        policy = MixedPrecisionPolicy(compute, torch.float32, cast_forward_inputs=False)
+        for module in (*layers, whole):
+            _shard(module, mesh, policy)
+        return whole
+
+    def local(self, tensor: Tensor) -> Tensor:
+        """The slice of a parameter or gradient that lies here, sharing its memory."""
+        return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+    def sum_gradients(self, gradients: Iterable[Tensor]) -> None:
+        """Sum gradients over the copies of the model, in place; FSDP has done so while it went backward."""
+        if self.mesh is None or self.shape.fsdp > 1:
+            return
+        works = [dist.all_reduce(gradient, async_op=True) for gradient in gradients]
+        for work in works:
+            work.wait()
+
+    def sum_over_processes(self, tensor: Tensor) -> Tensor:
+        """Sum something that every process counts for its own rows, in place."""
+        if self.mesh is not None:
+            dist.all_reduce(tensor)
+        return tensor
+
+    def sum_over_shards(self, tensor: Tensor) -> Tensor:
+        """Sum something that every process counts for its own slices of the weights, in place."""
+        if self.mesh is not None and self.shape.fsdp > 1:
+            dist.all_reduce(tensor, group=self.mesh.get_group(_FSDP))
+        return tensor
+
+    def full(self, tensor: Tensor) -> Tensor:
+        """The whole of something that may be spread over the processes; all of them must ask."""
+        return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+    def own_part(self, whole: Tensor, like: Tensor) -> Tensor:
+        """Something whole, spread over the processes as `like` is."""
+        if not isinstance(like, DTensor):
+            return whole
+        return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
+
+    def wait(self) -> None:
+        """Return when all processes have come here."""
+        if self.mesh is not None:
+            dist.barrier()
+
+    def __str__(self) -> str:
+        return f"data {self.shape.data} x fsdp {self.shape.fsdp} x tensor 1"
+
+
+ALONE = Layout()
+
+
+def make_layout(
+    recipe: Recipe, architecture: Architecture, processes: ProcessGroup | None, device: torch.device
+) -> Layout:
+    """Lay the recipe's mesh over the processes, which have joined already.
+
+    Raises:
+        InvalidInputError: The axes or the rows do not go into the processes, or this engine cannot do it.
+    """
+    num_processes = 1 if processes is None else processes.num_processes
+    shape = mesh_shape(recipe.sharding, num_processes)
+    rows_per_device(shape, architecture, recipe.training)
+    require_torch_mesh(recipe, shape)
+    if processes is None:
+        return ALONE
+    if shape.num_devices < num_processes:
+        raise InvalidInputError(
+            f"The mesh of sharding uses {shape.num_devices} of {num_processes} processes.",
+            next_step=f"Start {shape.num_devices} processes, or set sharding.fsdp or sharding.data to auto.",
+        )
+    mesh = init_device_mesh(device.type, (shape.data, shape.fsdp), mesh_dim_names=(_DATA, _FSDP))
+    return Layout(processes.process_id, num_processes, shape, mesh)
+
+
+class _Whole(nn.Module):
+    """The model and its loss as one module: inside its forward pass FSDP has collected embedding and head."""
+
+    def __init__(self, model: nn.Module, loss: Callable[..., Tensor]) -> None:
+        super().__init__()
+        self.model = model
+        self._loss = loss
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """The loss."""
+        return self._loss(*inputs)
+
+
+def _shard(module: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -> None:
+    sharded = fully_shard(module, mesh=mesh, mp_policy=policy)
+    assert isinstance(sharded, FSDPModule)
+    # Sums, not means: the loss is divided by the tokens of all processes. Gloo cannot scale while it sums.
+    sharded.set_gradient_divide_factor(1.0)
+    sharded.set_force_sum_reduction_for_comms(True)

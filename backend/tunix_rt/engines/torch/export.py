@@ -1,4 +1,4 @@
-"""The trained model as a directory that other programs load: a whole model, or a LoRA adapter.
+"""Trained model, checkpoint or merged adapter to a model directory.
 
 model/  config.json  generation_config.json  model*.safetensors      full mode, or adapters merged
         adapter_config.json  adapter_model.safetensors               adapters on their own
@@ -12,15 +12,23 @@ from pathlib import Path
 from torch import Tensor
 
 from tunix_rt.base.files.atomic import write_directory_atomically
-from tunix_rt.engines.adapter_config import WEIGHTS_FILE, write_adapter_config
-from tunix_rt.engines.model_files import write_model_config
-from tunix_rt.engines.preparation import Prepared
-from tunix_rt.engines.safetensors_writer import write_model_files, write_tensor_file
-from tunix_rt.engines.torch.adapters import adapter_tensors, merged_weights
-from tunix_rt.engines.torch.model import Decoder
-from tunix_rt.engines.torch.sharding import ALONE, Layout
-from tunix_rt.engines.torch.step import TrainStep
-from tunix_rt.engines.torch.tensor_bytes import lazy_tensor
+from tunix_rt.engines.export import AskedFormat, merged_format, recipe_of_checkpoint, write_model_config
+from tunix_rt.engines.generation.base import GeneratorRequest
+from tunix_rt.engines.generation.generator import encoder_of
+from tunix_rt.engines.torch.devices import choose_device
+from tunix_rt.engines.torch.distributed import ALONE, Layout
+from tunix_rt.engines.torch.model.decoder import Decoder, DecoderOptions, open_decoder
+from tunix_rt.engines.torch.model.lora import adapter_tensors, load_adapters, merged_weights
+from tunix_rt.engines.torch.start import load_training
+from tunix_rt.engines.torch.training.checkpoints import Checkpoints
+from tunix_rt.engines.torch.training.step import TrainStep
+from tunix_rt.engines.torch.weights import lazy_tensor
+from tunix_rt.engines.training.checkpointing import Start, restore
+from tunix_rt.engines.training.job import TrainingJob
+from tunix_rt.engines.training.preparation import Prepared, prepare
+from tunix_rt.engines.weights.adapters import WEIGHTS_FILE, write_adapter_config
+from tunix_rt.engines.weights.safetensors import write_model_files, write_tensor_file
+from tunix_rt.engines.weights.sources import resolve_model
 from tunix_rt.tokenization.chat_template import save_tokenizer
 
 
@@ -61,3 +69,40 @@ def _write(target: Path, tensors: list[tuple[str, Tensor]], prepared: Prepared, 
     save_tokenizer(
         target, encoder.tokenizer, encoder.template, max_positions=source.architecture.max_positions
     )
+
+
+def export_checkpoint(job: TrainingJob, step: int, directory: Path) -> None:
+    """Write the weights that a run had after `step` steps."""
+    recipe = recipe_of_checkpoint(job)
+    device = choose_device(job.device)
+    prepared = prepare(recipe, job.data)
+    checkpoints = Checkpoints(job.checkpoints, num_newest=recipe.output.keep_checkpoints, layout=ALONE)
+    try:
+        restored = restore(checkpoints, step, prepared.identity)
+    finally:
+        checkpoints.close()
+    start = Start(step, state=restored.state)
+    decoder, train_step = load_training(start, prepared, device, ALONE, initial_adapters=None)
+    export_model(directory, prepared, decoder, train_step)
+
+
+def merge_adapter(request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+    """Write a model with its adapter added."""
+    assert request.adapter is not None
+    source = resolve_model(request.model)
+    encoder = encoder_of(request, source)
+    stored = merged_format(source, dtype)
+    options = DecoderOptions(
+        weights=stored,
+        kernel="dense",
+        seed=request.seed,
+        is_random=request.model.weights == "random",
+    )
+    decoder = open_decoder(source, options, choose_device(request.device).device)
+    load_adapters(decoder, request.adapter)
+    tensors = [lazy_tensor(name, tensor) for name, tensor in merged_weights(decoder)]
+    with write_directory_atomically(directory, what="merging the adapter") as target:
+        write_model_files(target, tensors)
+        write_model_config(target, source, encoder, dtype=stored)
+        max_positions = source.architecture.max_positions
+        save_tokenizer(target, encoder.tokenizer, encoder.template, max_positions=max_positions)

@@ -1,9 +1,8 @@
-"""`python -m tunix_rt.engines.torch.probe cpu|gpu`: whether the device works, as one line of JSON."""
+"""python -m: does the device work?"""
 
-from tunix_rt.core.doctor import DeviceReport, Platform
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.probing import answer_probe
+from tunix_rt.engines.select import answer_probe
 from tunix_rt.engines.torch.devices import choose_device
+from tunix_rt.engines.types import DeviceReport, DeviceRequest, Platform
 
 
 def open_device(platform: Platform) -> DeviceReport:

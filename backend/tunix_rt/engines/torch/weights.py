@@ -1,14 +1,52 @@
-"""Weights into a transformers model: from safetensors or from a seed, one tensor at a time."""
+"""Weights from safetensors or a seed."""
 
+import math
+import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from tunix_rt.engines.models import ModelSource
-from tunix_rt.engines.safetensors_reader import open_tensors
-from tunix_rt.engines.stored_weights import check_tensors, expected_shapes, text_tensors
-from tunix_rt.engines.torch.random_weights import random_tensor
+from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.engines.weights.safetensors import (
+    FORMATS,
+    LazyTensor,
+    check_tensors,
+    expected_shapes,
+    open_tensors,
+    text_tensors,
+)
+from tunix_rt.engines.weights.sources import ModelSource
+
+
+def random_generator(seed: int, name: str) -> np.random.Generator:
+    """Noise of its own for every tensor: that of one does not depend on which others there are."""
+    return np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(name.encode())]))
+
+
+def random_tensor(name: str, shape: tuple[int, ...], architecture: Architecture, seed: int) -> Tensor:
+    """The float32 weight that a seed gives to a tensor, on any machine; matrices are [out, in]."""
+    if name.endswith("norm.weight"):
+        return torch.full(shape, 0.0 if architecture.norms_add_one else 1.0)
+    noise = random_generator(seed, name).standard_normal(shape, dtype=np.float32)
+    return torch.from_numpy(noise).div_(math.sqrt(shape[-1]))
+
+
+def lazy_tensor(name: str, tensor: Tensor) -> LazyTensor:
+    """A tensor that is brought to the host when it is written."""
+    file_format = FORMATS[str(tensor.dtype).removeprefix("torch.")]
+    return LazyTensor(name, tuple(tensor.shape), file_format, partial(bytes_of, tensor))
+
+
+def bytes_of(tensor: Tensor) -> NDArray[Any]:
+    """The bytes of a tensor in the order of its elements. numpy knows no bfloat16, but bytes."""
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    array: NDArray[Any] = flat.view(torch.uint8).numpy()
+    return array
 
 
 def stored_tensors(source: ModelSource, seed: int, *, is_random: bool) -> Iterator[tuple[str, Tensor]]:

@@ -7,8 +7,8 @@ from tunix_rt.base.errors import DataError
 from tunix_rt.core.evaluation.faithfulness import Arm, Exclusion, FaithfulnessTrial
 from tunix_rt.core.evaluation.prediction import Generation, GenerationFailure
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.engines.generation import Generator, Prompt
-from tunix_rt.engines.generation_prompts import encode_continuation
+from tunix_rt.engines.generation.base import Generator, Prompt
+from tunix_rt.engines.generation.text import encode_continuation
 from tunix_rt.evals.faithfulness.reading import read_trial
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT, PlannedTrial, plan_trial
 from tunix_rt.evals.generating import Asking, generate, generation_of

@@ -10,8 +10,8 @@ from tunix_rt.core.evidence.croissant import croissant
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.provenance import statement
 from tunix_rt.core.evidence.snapshots import devices_text, environment_text, lock_text
-from tunix_rt.core.run_record import RunEvent, RunManifest
 from tunix_rt.datasets.types import DatasetManifest, content_hash, evalset_hash
+from tunix_rt.engines.training.types import RunEvent, RunManifest
 from tunix_rt.services.evidence.reading import Contents, damaged
 
 CARD = "dataset/README.md"

@@ -11,18 +11,17 @@ from tunix_rt.core.evidence.manifest import LeftOutFile
 from tunix_rt.core.evidence.provenance import statement
 from tunix_rt.core.evidence.snapshots import devices_text, environment_text, lock_text
 from tunix_rt.core.evidence.summary import eval_summary
-from tunix_rt.core.run_record import RunManifest
 from tunix_rt.datasets.files import dataset_dir
 from tunix_rt.datasets.service import get_dataset
 from tunix_rt.datasets.types import item_json
+from tunix_rt.engines.training.run_dir import RunDir, read_manifest
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import BundleWriter
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evaluation_rescoring import items_of
 from tunix_rt.services.evidence.checks_run import json_text
 from tunix_rt.services.evidence.reading import Contents
-from tunix_rt.services.run_manifests import read_manifest
 
 _MODEL = "model/"
 _CHECKPOINTS = "checkpoints/"

@@ -1,7 +1,7 @@
 """What a bundle comes to, in one sentence. The wording is part of evidence version 1."""
 
 from tunix_rt.core.evidence.summary import EvalSummary
-from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.training.types import RunManifest
 
 
 def success_headline(summary: EvalSummary) -> str:

@@ -13,7 +13,7 @@ from tunix_rt.base.records import Count, Pagination, Record, pagination
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.evidence.manifest import EVIDENCE_ID_PATTERN, SIGNATURE_FILE, BundleKind, EvidenceManifest
 from tunix_rt.core.evidence.verdict import EvidenceVerdict, VerifyProgress
-from tunix_rt.core.run_record import RunStatus
+from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import bundle_entries
 from tunix_rt.services.evidence.checks_files import read_manifest

@@ -18,10 +18,10 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.core.evidence.crate import CRATE_FILE, ro_crate
 from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceManifest
 from tunix_rt.core.evidence.verdict import BundleProblem, EvidenceVerdict
-from tunix_rt.core.run_record import RunManifest
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import BundleWriter, bundle_entries
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.evidence.checks_run import json_text
 from tunix_rt.services.evidence.gathering import Gathering, Wanted
 from tunix_rt.services.evidence.headlines import failure_headline, success_headline

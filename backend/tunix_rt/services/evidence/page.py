@@ -12,7 +12,7 @@ from tunix_rt.core.evaluation.scores import Estimate
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.summary import EvalSummary
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
-from tunix_rt.core.run_record import MetricsLine, RunEnvironment, RunManifest
+from tunix_rt.engines.training.types import MetricsLine, RunEnvironment, RunManifest
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.services.evidence.charts import LineChart, Point, line_chart
 from tunix_rt.services.evidence.reading import Contents

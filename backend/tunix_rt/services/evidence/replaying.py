@@ -13,15 +13,16 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.base.signals import Interrupted
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of
-from tunix_rt.core.run_record import MetricsLine, RunManifest
-from tunix_rt.engines.base import DeviceName, DeviceRequest, TrainingJob
-from tunix_rt.engines.records import Progress, View
+from tunix_rt.engines.training.data import dataset_rows
+from tunix_rt.engines.training.job import TrainingJob
+from tunix_rt.engines.training.records import Progress, View
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import MetricsLine, RunManifest
+from tunix_rt.engines.types import DeviceName, DeviceRequest
 from tunix_rt.files.evidence.bundle import Bundle, copy_out
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
 from tunix_rt.services.evidence.checks_run import read_dataset
 from tunix_rt.services.evidence.reading import Contents
-from tunix_rt.services.training import dataset_rows
 
 Train = Callable[[str, TrainingJob, View], RunManifest]
 """Engine, job, view -> how it ended."""

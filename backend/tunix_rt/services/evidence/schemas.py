@@ -17,9 +17,9 @@ from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.provenance import Statement
 from tunix_rt.core.evidence.summary import EvalSummary
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.run_record import MetricsLine, RunEnvironment, RunEvent, RunManifest, ValidationLine
 from tunix_rt.datasets.types import DatasetManifest, EvalItem
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.training.types import MetricsLine, RunEnvironment, RunEvent, RunManifest, ValidationLine
 from tunix_rt.recipes.types import Override, Recipe
 from tunix_rt.traces.types import Trace
 

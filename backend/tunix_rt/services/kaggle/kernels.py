@@ -10,7 +10,7 @@ from typing import Any
 
 from tunix_rt.base.errors import InvalidInputError, KaggleError
 from tunix_rt.base.records import Record
-from tunix_rt.core.run_record import OUT_OF_TIME_TEXT
+from tunix_rt.engines.training.types import OUT_OF_TIME_TEXT
 from tunix_rt.services.kaggle.addresses import slug_of
 from tunix_rt.services.kaggle.client import kaggle_errors, open_client
 from tunix_rt.services.kaggle.notebook import METADATA_KEY

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.targets import LOCAL
+from tunix_rt.engines.planning.targets import LOCAL
 
 WORKING = PurePosixPath("/kaggle/working")
 """What lies here outlives the session, up to `KEPT_BYTES`."""

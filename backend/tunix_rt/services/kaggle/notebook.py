@@ -6,17 +6,16 @@ from pathlib import Path
 from tunix_rt.base.assets import shipped_dataset_names
 from tunix_rt.base.errors import DoesNotFitError, InvalidInputError
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.plan import Plan
-from tunix_rt.core.targets import LOCAL
-from tunix_rt.engines.does_not_fit import advice_of
-from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.planning.fixes import advice_of
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import LOCAL, find_target
+from tunix_rt.engines.planning.types import Plan
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.kaggle.ipynb import Cell, notebook_text
 from tunix_rt.services.kaggle.machines import machine_of
 from tunix_rt.services.kaggle.session import SessionPlan, plan_session
 from tunix_rt.services.kaggle.stages import NotebookRequest, stages
-from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 _SILENT = PlanProgress()
 METADATA_KEY = "tunix_rt"

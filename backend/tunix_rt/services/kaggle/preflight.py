@@ -4,17 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.doctor import DeviceReport, Platform
-from tunix_rt.core.plan import Plan
 from tunix_rt.core.preflight import CheckName, Preflight, PreflightCheck
-from tunix_rt.core.targets import GIB, LOCAL, Target, target_of_device_kind
-from tunix_rt.engines.base import EngineName
-from tunix_rt.engines.does_not_fit import advice_of
-from tunix_rt.engines.planning.this_machine import find_target
-from tunix_rt.engines.probing import ProbeAnswer, probe
+from tunix_rt.engines.planning.fixes import advice_of
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import GIB, LOCAL, Target, find_target, target_of_device_kind
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.select import ProbeAnswer, probe
+from tunix_rt.engines.types import DeviceReport, EngineName, Platform
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.kaggle.session import sessions_needed, training_seconds
-from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 
 Probe = Callable[[EngineName, Platform], ProbeAnswer]
 

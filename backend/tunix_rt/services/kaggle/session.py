@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.plan import Plan
+from tunix_rt.engines.planning.types import Plan
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.kaggle.machines import KEPT_BYTES, TEMPORARY, WORKING
 

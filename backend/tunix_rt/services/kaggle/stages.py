@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tunix_rt import __version__
-from tunix_rt.core.targets import LOCAL
+from tunix_rt.engines.planning.targets import LOCAL
 from tunix_rt.services.kaggle.addresses import slug_of
 from tunix_rt.services.kaggle.ipynb import Cell
 from tunix_rt.services.kaggle.machines import INPUT, WORKING, machine_of

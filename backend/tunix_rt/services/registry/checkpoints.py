@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.settings import Settings
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.services.registry.children import run_models_command
 from tunix_rt.services.registry.sources import Source, kind_of, lineage_of_run, succeeded

@@ -12,9 +12,9 @@ from tunix_rt.base.home import Home
 from tunix_rt.core.models.export import ExportForm, ExportReport, TokenParity
 from tunix_rt.core.models.tree import ModelFile, ModelTree, tree_of
 from tunix_rt.core.models.version import ModelVersion
-from tunix_rt.engines.base import DeviceRequest
-from tunix_rt.engines.exporting import AskedFormat, ExportingEngine
-from tunix_rt.engines.generation import GeneratorRequest
+from tunix_rt.engines.export import AskedFormat, ExportingEngine
+from tunix_rt.engines.generation.base import GeneratorRequest
+from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.recipes.types import ModelSection
 from tunix_rt.services.evaluation_models import ModelToEvaluate, find_model
 from tunix_rt.services.registry.cards import card_of

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tunix_rt.base.errors import TunixRTError
-from tunix_rt.core.evaluation.protocol import Decoding
 from tunix_rt.core.models.export import NUM_PARITY_TOKENS, PARITY_PROMPTS, PromptParity, TokenParity
-from tunix_rt.engines.generation import GeneratingEngine, Generator, GeneratorRequest, Prompt
+from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
+from tunix_rt.engines.types import Decoding
 
 OnStage = Callable[[str], None]
 """Told what is being done."""

@@ -13,8 +13,8 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.core.models.reference import ModelName
 from tunix_rt.core.models.version import ModelVersion, NewVersion, Remarks
 from tunix_rt.db.models import ModelRepository
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.model_store import ModelStore
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.registry.checkpoints import exported_checkpoint
 from tunix_rt.services.registry.parents import parent_of
 from tunix_rt.services.registry.sources import (

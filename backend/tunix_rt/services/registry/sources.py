@@ -10,11 +10,10 @@ from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, No
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
 from tunix_rt.core.models.tree import ModelTree
 from tunix_rt.core.models.version import BaseReference, ModelKind, ModelLineage
-from tunix_rt.core.run_record import RunEnvironment, RunManifest
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir, read_manifest
+from tunix_rt.engines.training.types import RunEnvironment, RunManifest
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.run_manifests import read_manifest
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"

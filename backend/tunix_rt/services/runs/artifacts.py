@@ -11,8 +11,7 @@ from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Count, Record
-from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.run_manifests import read_manifest
+from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.services.runs.following import find_standing
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from tunix_rt.base.errors import NotFoundError, StorageError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import ServiceEvent
 from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.runs.store_types import RunStanding
 from tunix_rt.db.runs import RunRepository
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.files.growing_files import GrowingFile
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.services.runs.outside import unmanaged_runs
 
 LOOK_EVERY_S = 0.5

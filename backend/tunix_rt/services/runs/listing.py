@@ -7,13 +7,13 @@ from pydantic import BaseModel, ConfigDict
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, Record, pagination
-from tunix_rt.core.run_record import RunStatus
 from tunix_rt.core.runs.run import Run, RunDetail, ServiceEvent
 from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.core.runs.worker import Worker
 from tunix_rt.db.flags import FlagRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.engines.training.types import RunStatus
 from tunix_rt.services.runs.outside import unmanaged_runs
 
 _MAX_SHOWN = 5

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.home import Home
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.services.runs.following import find_standing
 
 _BLOCK_BYTES = 1 << 18

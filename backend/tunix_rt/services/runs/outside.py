@@ -21,12 +21,11 @@ from tunix_rt.base.errors import DataError
 from tunix_rt.base.files.jsonl import first_json_line
 from tunix_rt.base.files.locks import is_held
 from tunix_rt.base.home import Home
-from tunix_rt.core.run_record import RunFailure, RunManifest
 from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.runs.store_types import RUN_ID_PATTERN, NewRun, OutsideRun, OutsideStanding
+from tunix_rt.core.runs.store_types import NewRun, OutsideRun, OutsideStanding
 from tunix_rt.db.runs import RunRepository
-from tunix_rt.files.run_dirs import RunDir
-from tunix_rt.services.run_manifests import read_manifest
+from tunix_rt.engines.training.run_dir import RunDir, read_manifest
+from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunFailure, RunManifest
 
 LOOK_EVERY_S = 2.0
 """A look at the directory of the runs and at those outside the queue that go on: not for every request."""

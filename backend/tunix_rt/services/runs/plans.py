@@ -6,9 +6,8 @@ from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.plan_request import PlanRequest
 from tunix_rt.core.runs.preview import RunPreview
-from tunix_rt.core.targets import CPU, LOCAL, TARGETS, Platform, Target
-from tunix_rt.engines.planning.this_machine import find_target
-from tunix_rt.services.planning import PlanOptions
+from tunix_rt.engines.planning.service import PlanOptions
+from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, Platform, Target, find_target
 from tunix_rt.services.runs.preparing import preview_of, require_data
 from tunix_rt.services.runs.recipes import asked_recipe
 

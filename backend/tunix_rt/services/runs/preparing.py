@@ -5,20 +5,18 @@ from dataclasses import dataclass, replace
 from tunix_rt.base.assets import shipped_dataset_names
 from tunix_rt.base.errors import DoesNotFitError, NotFoundError, did_you_mean
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.plan import Plan
 from tunix_rt.core.runs.preview import RunPreview
 from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.targets import CPU, LOCAL, Target
 from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.datasets.files import dataset_keys
-from tunix_rt.engines.choice import choose_engine
-from tunix_rt.engines.does_not_fit import advice_of
-from tunix_rt.engines.installed import this_machine
-from tunix_rt.engines.planning.this_machine import find_target
+from tunix_rt.engines.planning.fixes import advice_of
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import CPU, LOCAL, Target, find_target
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.select import choose_engine, this_machine
+from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.planning import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.services.runs.recipes import AskedRecipe, asked_recipe
-from tunix_rt.services.training import dataset_rows
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from tunix_rt.base.errors import InvalidInputError, NotFoundError, did_you_mean
 from tunix_rt.base.hub import is_hub_id
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.engines.models import KAGGLE_PREFIX
+from tunix_rt.engines.training.data import smoke_flags
+from tunix_rt.engines.weights.sources import KAGGLE_PREFIX
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe, read_values, resolve_recipe
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.registry.training import with_registered_model
-from tunix_rt.services.training import smoke_flags
 
 _ENDING = ".yaml"
 UNNAMED = "run"

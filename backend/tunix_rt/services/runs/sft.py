@@ -13,7 +13,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.service import get_dataset, iter_rows
 from tunix_rt.datasets.types import KEY_PATTERN
-from tunix_rt.engines.installed import this_machine
+from tunix_rt.engines.select import this_machine
 from tunix_rt.recipes.load import resolve_recipe
 from tunix_rt.traces.export import export_lines
 from tunix_rt.traces.store import TraceRepository

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Record
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
 
 NUM_POINTS = 48
 _TAIL_BYTES = 1 << 14

@@ -12,9 +12,9 @@ from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.runs.run import RunDetail
 from tunix_rt.core.runs.store_types import NewRun
 from tunix_rt.db.runs import RunRepository
+from tunix_rt.engines.training.data import new_run_dir
 from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.services.runs.preparing import prepare
-from tunix_rt.services.training import new_run_dir
 
 MAX_NAME_CHARS = 64
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tunix_rt.core.chat.completion import FinishReason
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.types import Decoding
 from tunix_rt.services.serving.wire import Failed, Said, WriteOrder
 from tunix_rt.services.serving.writing import ChatWriter
 

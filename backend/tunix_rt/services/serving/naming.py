@@ -12,8 +12,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.core.chat.completion import ServedModel
 from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.db.models import ModelRepository
-from tunix_rt.files.run_dirs import MANIFEST_FILE, RunDir
-from tunix_rt.services.run_manifests import read_manifest
+from tunix_rt.engines.training.run_dir import MANIFEST_FILE, RunDir, read_manifest
 
 MAX_RUNS_LISTED = 100
 """The newest; every finished run can be asked by its id, listed or not."""

@@ -13,7 +13,7 @@ from tunix_rt.base.errors import ServingError, TunixRTError
 from tunix_rt.base.logs import redacted
 from tunix_rt.base.records import Record
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.types import Decoding
 from tunix_rt.services.serving.wire import (
     REPORTS,
     Begun,

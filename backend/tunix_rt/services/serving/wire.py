@@ -19,7 +19,7 @@ from tunix_rt.base.errors import (
 from tunix_rt.base.records import Record
 from tunix_rt.core.chat.completion import FinishReason
 from tunix_rt.core.chat.request import ChatMessage
-from tunix_rt.core.evaluation.protocol import Decoding
+from tunix_rt.engines.types import Decoding
 
 
 class WriteOrder(Record):

@@ -12,12 +12,10 @@ from tunix_rt.base.errors import (
 )
 from tunix_rt.core.chat.completion import FinishReason
 from tunix_rt.core.completion_parts import CompletionPiece, CompletionSplitter, starts_in_reasoning
-from tunix_rt.core.evaluation.prediction import FailureCode
 from tunix_rt.core.stop_texts import StopFinder
-from tunix_rt.engines.generation import Generator, Piece, Prompt
-from tunix_rt.engines.generation_prompts import decode
-from tunix_rt.engines.generation_refusals import refused
-from tunix_rt.engines.generation_texts import TextStream
+from tunix_rt.engines.generation.base import Generator, Piece, Prompt, refused
+from tunix_rt.engines.generation.text import TextStream, decode
+from tunix_rt.engines.types import FailureCode
 from tunix_rt.services.serving.wire import Begun, Failed, Said, WriteOrder
 
 # Draws follow from the seed and the number of the choice alone: the same request gives the same text.

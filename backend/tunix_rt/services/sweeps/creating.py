@@ -14,11 +14,11 @@ from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail
 from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.recipes.load import resolve_recipe
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.services.runs.recipes import asked_recipe
 from tunix_rt.services.sweeps.extra import require_optuna
-from tunix_rt.services.training import dataset_rows
 
 
 def create(home: Home, spec: SweepSpec, *, allows_paths: bool = False) -> SweepDetail:

@@ -12,7 +12,7 @@ from tunix_rt.core.runs.run import Run
 from tunix_rt.core.sweeps.spec import Metric
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
 from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.files.run_dirs import RunDir
+from tunix_rt.engines.training.run_dir import RunDir
 
 _STEP_PERCENT = 5
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.types import Recipe
 
 

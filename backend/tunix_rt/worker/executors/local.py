@@ -8,8 +8,8 @@ import sys
 from contextlib import suppress
 
 from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import ChildRecord, ExitRecord, JobDir, still_running
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.base import ChildExit, ChildJob
 from tunix_rt.worker.processes import is_gone, is_here, kill_until_none, processes_with, wait_until
 from tunix_rt.worker.supervisor import CANNOT_WRITE, KILL, MARK_VARIABLE, STOP

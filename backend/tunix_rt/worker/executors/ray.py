@@ -12,9 +12,9 @@ from weakref import WeakSet
 
 from tunix_rt.base.errors import DeviceError, MissingExtraError, StorageError
 from tunix_rt.base.settings import Settings
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror, open_file_system
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.base import Job
 from tunix_rt.worker.executors.local import LocalExecutor
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.files.copies import file_digest
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.worker.executors.base import ChildExit, Job
 from tunix_rt.worker.executors.local import LocalChild, LocalExecutor

@@ -16,8 +16,8 @@ from typing import IO
 from tunix_rt.base.errors import StorageError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_directory_atomically
 from tunix_rt.base.files.copies import file_digest
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.ray_messages import LINES, OUTPUT, Growth, Known, Report
 
 ReadPiece = Callable[[str, int], bytes]

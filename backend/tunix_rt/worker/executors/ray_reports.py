@@ -5,8 +5,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.base import ChildExit
 from tunix_rt.worker.executors.ray_messages import (
     CHUNK_BYTES,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tunix_rt.base.errors import StorageError
+from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.files.checkpoint_mirror import CheckpointMirror, MirroredCheckpoint
-from tunix_rt.files.run_dirs import RunDir
 from tunix_rt.worker.executors.ray_messages import LINES
 
 _LOOK_EVERY_S = 0.5

@@ -1,1 +1,1 @@
-"""Batched, cached generation with the decoder of this engine. docs/jax-engine.md explains it."""
+"""Decoding with a KV cache."""

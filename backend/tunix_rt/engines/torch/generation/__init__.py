@@ -1,1 +1,1 @@
-"""Batched, cached generation with the decoders of transformers. docs/torch-engine.md explains it."""
+"""Decoding with a KV cache."""

@@ -1,0 +1,105 @@
+"""What every engine can write besides a trained model: a checkpoint, a merged adapter; config.json."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.engines.generation.base import GeneratingEngine, GeneratorRequest
+from tunix_rt.engines.training.job import TrainingJob
+from tunix_rt.engines.weights.sources import ModelSource
+from tunix_rt.recipes.types import FloatFormat, Recipe, ShardingSection
+from tunix_rt.tokenization.encoding import TraceEncoder
+
+AskedFormat = FloatFormat | Literal["auto"]
+
+
+class ExportingEngine(GeneratingEngine, Protocol):
+    """An engine that can write models that it has not just trained."""
+
+    def export_checkpoint(self, job: TrainingJob, step: int, directory: Path) -> None:
+        """Write the weights that a run had after `step` steps, as the run itself would have at its end.
+
+        Raises:
+            NotFoundError: There is no checkpoint of the step.
+            DataError: It is damaged.
+        """
+
+    def merge_adapter(self, request: GeneratorRequest, directory: Path, dtype: AskedFormat) -> None:
+        """Write the request's model with its adapter added: summed in float32, rounded once to `dtype`."""
+
+
+def recipe_of_checkpoint(job: TrainingJob) -> Recipe:
+    """The job's recipe without what only says how to compute: that is for this machine to choose.
+
+    Raises:
+        NotFoundError: The run kept no checkpoints.
+    """
+    if not job.checkpoints.is_dir():
+        raise NotFoundError(
+            f"The run {job.run_dir.run_id} has no checkpoints.",
+            next_step="Register what it exported at its end: leave the step out.",
+        )
+    recipe = job.resolved.recipe
+    training = recipe.training.model_copy(update={"attention": "auto"})
+    return recipe.model_copy(update={"sharding": ShardingSection(), "training": training})
+
+
+def merged_format(source: ModelSource, asked: AskedFormat) -> FloatFormat:
+    """The number format of a merged model: as asked for, else that of the model below the adapter."""
+    if asked != "auto":
+        return asked
+    own = source.config.get("dtype") or source.config.get("torch_dtype")
+    return "bfloat16" if source.directory is not None and own == "bfloat16" else "float32"
+
+
+_WHAT = "writing the model's configuration"
+# What older versions of transformers call `dtype`.
+_OLD_DTYPE = "torch_dtype"
+# The oldest transformers that reads what we write. Without it, newer ones suspect an old Mistral tokenizer in
+# every model and warn of wrong tokens.
+_LAYOUT = {"transformers_version": "4.56.0"}
+
+
+def write_model_config(directory: Path, source: ModelSource, encoder: TraceEncoder, *, dtype: str) -> None:
+    """Write both files, for weights of the given format, so that generation ends where training taught it to.
+
+    The ids of the control tokens are those of the tokenizer that was trained with.
+    """
+    token_ids = _control_ids(encoder)
+    config = _LAYOUT | text_config(source.config) | token_ids | {"dtype": dtype}
+    config.pop(_OLD_DTYPE, None)
+    write_json_atomically(directory / "config.json", config, what=_WHAT)
+    generation = _generation_config(source.directory) | token_ids
+    write_json_atomically(directory / "generation_config.json", generation, what=_WHAT)
+
+
+def text_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of the text model alone: of a Gemma 3 that sees images, only the text is trained."""
+    if config.get("model_type") != "gemma3":
+        return dict(config)
+    return {**config["text_config"], "model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"]}
+
+
+def _control_ids(encoder: TraceEncoder) -> dict[str, int | list[int]]:
+    """The ids under the names that configs use; the end of the turn comes first of the ends."""
+    tokenizer = encoder.tokenizer
+    named = {key: tokenizer.token_id(text) for key, text in tokenizer.named_tokens.items()}
+    ends = [token_id for token_id in (encoder.end_of_turn_id, named.get("eos_token")) if token_id is not None]
+    ids: dict[str, int | list[int]] = {"eos_token_id": list(dict.fromkeys(ends))} if ends else {}
+    for key in ("bos_token", "pad_token"):
+        token_id = named.get(key)
+        if token_id is not None:
+            ids[f"{key}_id"] = token_id
+    return ids
+
+
+def _generation_config(directory: Path | None) -> dict[str, Any]:
+    """How the base model samples, where it says so."""
+    path = directory / "generation_config.json" if directory is not None else None
+    if path is None or not path.is_file():
+        return {}
+    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return settings

@@ -1,0 +1,1 @@
+"""Batched and streaming decoding, engine-neutral."""

@@ -1,0 +1,199 @@
+"""Run all groups, retry smaller on out-of-memory; what every engine settles before loading.
+
+A batch that has room takes the next prompts, whatever the others do, and none waits for another one. What a
+prompt becomes does not depend on the batch that takes it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Event
+from typing import Generic, TypeAlias, TypeVar
+
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.engines.generation.base import GeneratorRequest, Prompt, Written, out_of_memory, refused
+from tunix_rt.engines.generation.scheduler import (
+    Batch,
+    Task,
+    Waiting,
+    WritingModel,
+    grouped,
+    power_of_two_above,
+    whole_rows,
+)
+from tunix_rt.engines.generation.streaming import LiveBatches
+from tunix_rt.engines.types import Decoding
+from tunix_rt.engines.weights.sources import ModelSource, load_model_tokenizer
+from tunix_rt.recipes.types import FloatFormat, ModelSection
+from tunix_rt.tokenization.chat_template import choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+
+
+def encoder_of(request: GeneratorRequest, source: ModelSource) -> TraceEncoder:
+    """The tokenizer and chat template of the model, or of the adapter on top of it."""
+    tokenizer = load_model_tokenizer(_with_trained_tokenizer(request), source)
+    return TraceEncoder(tokenizer, choose_template(tokenizer, request.chat_template), request.markup)
+
+
+def precision_of(request: GeneratorRequest, *, computes_bfloat16: bool) -> FloatFormat:
+    """The format that the request means on a device; one that computes in bfloat16 is fastest with it."""
+    if request.precision != "auto":
+        return request.precision
+    return "bfloat16" if computes_bfloat16 else "float32"
+
+
+def _with_trained_tokenizer(request: GeneratorRequest) -> ModelSection:
+    """The model's section, with the tokenizer that the adapter was trained with."""
+    model, adapter = request.model, request.adapter
+    if model.tokenizer is not None or adapter is None or not (adapter / "tokenizer.json").is_file():
+        return model
+    return model.model_copy(update={"tokenizer": str(adapter)})
+
+
+Report: TypeAlias = list[Written] | BaseException | None
+"""What ended between two looks at a batch, why it failed, or that it has nothing left to do."""
+
+
+def write_side_by_side(batches: Sequence[Batch], tasks: Sequence[Task]) -> Iterator[list[Written]]:
+    """Complete the prompts, the first ones first; each list is what ended between two looks at a batch."""
+    if len(batches) == 1:
+        yield from batches[0].write(Waiting(tasks))
+        return
+    num_rows = sum(batch.num_free for batch in batches)
+    # Dealt out in turn, so that few prompts are shared evenly; the rest is taken by whoever has room.
+    first, waiting = tasks[:num_rows], Waiting(tasks[num_rows:])
+    reports: SimpleQueue[Report] = SimpleQueue()
+    start, stop = Event(), Event()
+    with ThreadPoolExecutor(len(batches), "batch") as threads:
+        try:
+            for number, batch in enumerate(batches):
+                share = Waiting(first[number :: len(batches)])
+                threads.submit(_write, batch, share, waiting, reports, start, stop)
+            # Not one by one: a thread that begins to work keeps the next one from being started.
+            start.set()
+            yield from _results(reports, len(batches))
+        finally:
+            stop.set()
+            start.set()
+
+
+def _write(
+    batch: Batch, share: Waiting, waiting: Waiting, reports: "SimpleQueue[Report]", start: Event, stop: Event
+) -> None:
+    start.wait()
+    try:
+        while batch.take(share):
+            pass
+        for finished in batch.write(waiting):
+            reports.put(finished)
+            if stop.is_set():
+                return
+        reports.put(None)
+    except BaseException as error:
+        reports.put(error)
+        raise
+
+
+def _results(reports: "SimpleQueue[Report]", num_batches: int) -> Iterator[list[Written]]:
+    while num_batches:
+        report = reports.get()
+        if isinstance(report, BaseException):
+            try:
+                raise report
+            finally:
+                del report  # it would hold on to itself, and to the rows that did not fit
+        if report is None:
+            num_batches -= 1
+        else:
+            yield report
+
+
+ModelT = TypeVar("ModelT", bound=WritingModel)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchGenerator(Generic[ModelT]):
+    """`engines.generation.Generator` for every engine that has a `WritingModel`."""
+
+    model: ModelT
+    encoder: TraceEncoder
+    source: ModelSource
+    device: str
+    precision: FloatFormat
+
+    @property
+    def max_tokens(self) -> int:
+        """Prompt and completion together may not be longer."""
+        return self.source.architecture.max_positions
+
+    def write(
+        self,
+        prompts: Sequence[Prompt],
+        decoding: Decoding,
+        *,
+        batch_size: int | None = None,
+        on_note: Callable[[str], None] = lambda _: None,
+    ) -> Iterator[list[Written]]:
+        """Complete every prompt; `engines.generation.Generator` says how."""
+        if batch_size is not None and batch_size < 1:
+            raise InvalidInputError(
+                f"A batch of {batch_size} prompts writes nothing.",
+                next_step="Choose 1 or more, or leave the batch size out.",
+            )
+        failures = [failed for prompt in prompts if (failed := refused(prompt, self.source.architecture))]
+        if failures:
+            yield failures
+        refused_prompts = {id(failed.prompt) for failed in failures}
+        tasks = [
+            Task(prompt, min(len(prompt.token_ids) + decoding.max_new_tokens, self.max_tokens), decoding.seed)
+            for prompt in prompts
+            if id(prompt) not in refused_prompts
+        ]
+        for group in grouped(tasks):
+            yield from self._write_group(group, decoding, batch_size, on_note)
+
+    def live(self, *, max_rows: int) -> LiveBatches:
+        """The same model for prompts that arrive one by one."""
+        return LiveBatches(self.model, self.source.architecture, max_rows=max_rows)
+
+    def _write_group(
+        self,
+        group: Sequence[Task],
+        decoding: Decoding,
+        batch_size: int | None,
+        on_note: Callable[[str], None],
+    ) -> Iterator[list[Written]]:
+        """Complete prompts that share a shape; with smaller batches where the memory runs out."""
+        pending = {id(task.prompt): task for task in group}
+        num_slots = group[0].num_slots
+        num_rows = self._num_rows(group, batch_size)
+        while pending:
+            try:
+                yield from self._write_batch(pending, decoding, num_rows, num_slots)
+                continue
+            except RuntimeError as error:
+                if not self.model.is_out_of_memory(error):
+                    raise
+            # Outside of the handler: the error holds on to the arrays of the batch that did not fit.
+            if num_rows > self.model.num_devices:
+                num_rows = whole_rows(self.model, num_rows // 2)
+                on_note(f"out of memory: going on with batches of {num_rows}")
+            else:
+                tasks = [pending.pop(key) for key in list(pending)[:num_rows]]
+                yield [out_of_memory(task.prompt, num_slots) for task in tasks]
+
+    def _write_batch(
+        self, pending: dict[int, Task], decoding: Decoding, num_rows: int, num_slots: int
+    ) -> Iterator[list[Written]]:
+        """Complete what is pending and strike it off. However this ends, the batches are gone afterwards."""
+        batches = self.model.batches(decoding, num_rows=num_rows, num_slots=num_slots)
+        for finished in write_side_by_side(batches, list(pending.values())):
+            for written in finished:
+                del pending[id(written.prompt)]
+            yield finished
+
+    def _num_rows(self, group: Sequence[Task], batch_size: int | None) -> int:
+        """Rows of the batches: as asked for or as fits, but not more than there are prompts."""
+        most = self.model.default_rows(group[0].num_slots) if batch_size is None else batch_size
+        return whole_rows(self.model, min(most, power_of_two_above(len(group))))

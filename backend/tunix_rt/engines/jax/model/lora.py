@@ -1,0 +1,164 @@
+"""Linear layers with LoRA adapters; merging.
+
+Float32, one pair for every target, stacked over the layers like the weights:
+
+    {"layers": {"q": {"a": [L, in, rank], "b": [L, rank, out]}, ...}}
+"""
+
+import math
+import zlib
+from typing import Any, TypeAlias, TypedDict
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import DTypeLike
+
+from tunix_rt.engines.jax.model.params import Params
+from tunix_rt.engines.jax.model.quantization import QuantizedMatrix, plain_matrix
+from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.recipes.types import LoraSection
+
+
+class Adapter(TypedDict):
+    """The low-rank pair beside one matrix."""
+
+    a: jax.Array
+    b: jax.Array
+
+
+def project(
+    x: jax.Array,
+    weight: jax.Array | QuantizedMatrix,
+    adapter: Adapter | None = None,
+    *,
+    scale: float = 1.0,
+    dropout: float = 0.0,
+    dropout_key: jax.Array | None = None,
+) -> jax.Array:
+    """Compute x W + scale * drop(x) A B in the dtype of x.
+
+        x [..., in]   weight [in, out]   a [in, r]   b [r, out]   ->   [..., out]
+
+    Dropout zeroes inputs of the adapter only, and only when a key is given (training); give every matrix a
+    key of its own.
+    """
+    base = matmul(x, weight)
+    if adapter is None:
+        return base
+    if dropout_key is not None and dropout > 0:
+        x = _drop(x, dropout, dropout_key)
+    return base + matmul(matmul(x, adapter["a"]) * scale, adapter["b"])
+
+
+def _drop(x: jax.Array, rate: float, key: jax.Array) -> jax.Array:
+    """Zero a share of the entries and scale up the rest, so that the mean stays."""
+    kept = jax.random.bernoulli(key, 1 - rate, x.shape)
+    return jnp.where(kept, x / (1 - rate), jnp.zeros((), x.dtype))
+
+
+@jax.custom_vjp
+def matmul(x: jax.Array, weight: jax.Array | QuantizedMatrix) -> jax.Array:
+    """Multiply x [..., in] by weight [in, out] in the dtype of x; gradients for x and for a float weight.
+
+    The backward pass keeps the weight as it is stored. Left to itself, JAX would keep the cast or dequantised
+    copy of every layer for it: a second model in memory. The weight's gradient is summed in float32 and
+    rounded once, to the dtype that the weight is stored in.
+    """
+    return x @ plain_matrix(weight, x.dtype)
+
+
+def _matmul_forward(x: jax.Array, weight: Any) -> tuple[jax.Array, tuple[jax.Array, Any]]:
+    # Not a call of `matmul`: a remat policy would not see the product inside it, and could not keep it.
+    return x @ plain_matrix(weight, x.dtype), (x, weight)
+
+
+def _matmul_backward(saved: tuple[jax.Array, Any], grad: jax.Array) -> tuple[jax.Array, jax.Array | None]:
+    x, weight = saved
+    x_grad = grad @ _converted_again(weight, grad.dtype).T
+    if isinstance(weight, QuantizedMatrix):
+        return x_grad, None
+    weight_grad = jnp.einsum("...i,...o->io", x, grad, preferred_element_type=jnp.float32)
+    return x_grad, weight_grad.astype(weight.dtype)
+
+
+def _converted_again(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
+    """The numbers of a weight, behind a barrier.
+
+    Where layers are unrolled, the compiler would otherwise find that the forward pass has converted the same
+    weight, and keep the result until here.
+    """
+    if isinstance(weight, jax.Array) and weight.dtype == dtype:
+        return weight
+    return plain_matrix(jax.lax.optimization_barrier(weight), dtype)
+
+
+matmul.defvjp(_matmul_forward, _matmul_backward)
+
+Adapters: TypeAlias = dict[str, dict[str, Adapter]]
+
+
+def adapter_scale(lora: LoraSection) -> float:
+    """What the adapters' output is multiplied by."""
+    return lora.alpha / lora.rank
+
+
+def init_adapters(architecture: Architecture, lora: LoraSection, key: Array) -> Adapters:
+    """Adapters that change nothing yet: A is uniform within ±1 / sqrt(in), B is zero.
+
+    Every target has a key of its own, made from its name: adding a target leaves the others as they were.
+    """
+    layers: dict[str, Adapter] = {}
+    for target in lora.targets:
+        target_key = jax.random.fold_in(key, zlib.crc32(target.encode()))
+        shape = architecture.matrix_shapes[target]
+        layers[target] = _init_adapter(shape, architecture.num_layers, lora.rank, target_key)
+    return {"layers": layers}
+
+
+def abstract_adapters(architecture: Architecture, lora: LoraSection) -> Adapters:
+    """Shapes and formats of the adapters; nothing is allocated."""
+    adapters: Adapters = jax.eval_shape(lambda: init_adapters(architecture, lora, jax.random.key(0)))
+    return adapters
+
+
+def merge(params: Params, adapters: Adapters, scale: float) -> Params:
+    """The whole model with its adapters added: summed in float32, rounded once to the embedding's dtype.
+
+    Quantised matrices come out as plain ones.
+    """
+    dtype = params["embedding"].dtype
+    layers = {
+        name: _merged(weight, adapters["layers"].get(name), scale, dtype)
+        for name, weight in params["layers"].items()
+    }
+    return params | {"layers": layers}
+
+
+def merge_matrix(weight: Array | QuantizedMatrix, adapter: Adapter, scale: float, dtype: DTypeLike) -> Array:
+    """One matrix [in, out] with its adapter added."""
+    update = jnp.matmul(adapter["a"], adapter["b"], precision=jax.lax.Precision.HIGHEST)
+    return (plain_matrix(weight, jnp.float32) + scale * update).astype(dtype)
+
+
+def _merged(
+    weights: Array | QuantizedMatrix, adapters: Adapter | None, scale: float, dtype: DTypeLike
+) -> Array:
+    """A stack of matrices, layer by layer: a float32 copy of more than one layer never exists."""
+    if adapters is None:
+        return plain_matrix(weights, dtype)
+
+    def merge_layer(layer: tuple[Array | QuantizedMatrix, Adapter]) -> Array:
+        return merge_matrix(*layer, scale, dtype)
+
+    merged: Array = jax.lax.map(merge_layer, (weights, adapters))
+    return merged
+
+
+def _init_adapter(shape: tuple[int, int], num_layers: int, rank: int, key: Array) -> Adapter:
+    num_inputs, num_outputs = shape
+    bound = 1 / math.sqrt(num_inputs)
+    return {
+        "a": jax.random.uniform(key, (num_layers, num_inputs, rank), jnp.float32, -bound, bound),
+        "b": jnp.zeros((num_layers, rank, num_outputs), jnp.float32),
+    }

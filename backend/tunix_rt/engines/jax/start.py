@@ -1,0 +1,168 @@
+"""Initial or resumed weights, the plan of the compiled step, the sanity block."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from tunix_rt.base.errors import DataError, InvalidInputError
+from tunix_rt.engines.jax.aot import compile_program
+from tunix_rt.engines.jax.devices import DeviceChoice
+from tunix_rt.engines.jax.model.lora import Adapters
+from tunix_rt.engines.jax.model.params import Params
+from tunix_rt.engines.jax.program import Program
+from tunix_rt.engines.jax.training.state import StepMetrics, TrainState
+from tunix_rt.engines.jax.training.step import DeviceBatch
+from tunix_rt.engines.jax.weights import load_adapters, load_params
+from tunix_rt.engines.planning.fixes import does_not_fit, with_advice
+from tunix_rt.engines.planning.planner import PlanQuestion, compiled_plan
+from tunix_rt.engines.planning.targets import device_target
+from tunix_rt.engines.planning.types import Plan, Workload
+from tunix_rt.engines.training.checkpointing import Start
+from tunix_rt.engines.training.preparation import Prepared
+from tunix_rt.engines.training.run import (
+    batch_line,
+    block,
+    data_line,
+    logits_text,
+    mib,
+    model_line,
+    training_line,
+)
+
+CompiledTrainStep = Callable[[TrainState, Any, DeviceBatch], tuple[TrainState, StepMetrics]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A step that was compiled, and what it needs."""
+
+    plan: Plan
+    train_step: CompiledTrainStep | None
+    """None when the compiler itself refused: there is nothing that could be forced."""
+
+    def require(self, *, is_forced: bool) -> CompiledTrainStep:
+        """The compiled step.
+
+        Raises:
+            DoesNotFitError: It needs more memory than there is, and was not forced or could not be.
+        """
+        if self.train_step is None or not (self.plan.fits or is_forced):
+            raise does_not_fit(self.plan, self.plan.reason)
+        return self.train_step
+
+
+def fit(program: Program, prepared: Prepared, choice: DeviceChoice) -> Fitted:
+    """Compile the step, and plan with the compiler's figures."""
+    target = device_target(choice)
+    step, executable = compile_program(program)
+    question = PlanQuestion(
+        prepared.recipe, prepared.source.architecture, target, Workload(num_steps=prepared.num_steps)
+    )
+    return Fitted(with_advice(compiled_plan(question, step), question), executable)
+
+
+NUM_LARGEST = 3
+
+
+def sanity_block(program: Program, prepared: Prepared, choice: DeviceChoice) -> str:
+    """The block: one line a subject."""
+    tokens = program.abstract_batch["tokens"]
+    lines = {
+        "model": model_line(prepared, _num_elements(program.abstract_state.trainable)),
+        "training": training_line(program.recipe),
+        "precision": _precision(program),
+        "batch": batch_line(prepared, tokens.shape, str(tokens.dtype)),
+        "data": data_line(prepared),
+        "attention": f"{program.attention.kernel} ({program.attention.reason})",
+        "devices": str(choice),
+        "mesh": " x ".join(f"{axis} {size}" for axis, size in program.mesh.shape.items()),
+        "largest": ", ".join(largest_buffers(program)),
+    }
+    return block(lines)
+
+
+def _precision(program: Program) -> str:
+    params, state = program.abstract_params, program.abstract_state
+    rounding = ", stochastic rounding" if program.recipe.training.precision.stochastic_rounding else ""
+    return (
+        f"compute {program.options.compute_dtype}, weights {_dtypes(params)}, "
+        f"trained {_dtypes(state.trainable)}, optimizer state {_dtypes(state.optimizer_state)}{rounding}"
+    )
+
+
+def largest_buffers(program: Program) -> Iterator[str]:
+    """The largest arrays of the state, and the logits that exist at one time; sizes per device."""
+    leaves = jax.tree_util.tree_leaves_with_path((program.abstract_state, program.abstract_frozen))
+    sized = sorted(
+        ((_bytes_per_device(leaf), path, leaf) for path, leaf in leaves), key=lambda item: -item[0]
+    )
+    for size, path, leaf in sized[:NUM_LARGEST]:
+        name = jax.tree_util.keystr(path[1:], simple=True, separator=".")
+        yield f"{name} {list(leaf.shape)} {leaf.dtype} {mib(size)}"
+    tokens = program.abstract_batch["tokens"]
+    _, rows, _ = tokens.sharding.shard_shape(tokens.shape)
+    yield logits_text(program.recipe, program.architecture, rows=rows)
+
+
+def _num_elements(tree: Any) -> int:
+    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(tree))
+
+
+def _bytes_per_device(leaf: Any) -> int:
+    num_elements: int = math.prod(leaf.sharding.shard_shape(leaf.shape))
+    return num_elements * int(leaf.dtype.itemsize)
+
+
+def _dtypes(tree: Any) -> str:
+    """The formats of the numbers in a tree; counters are not worth mentioning."""
+    found: Iterable[str] = {str(leaf.dtype) for leaf in jax.tree.leaves(tree) if leaf.ndim}
+    return " and ".join(sorted(found)) or "none"
+
+
+def load_state(
+    start: Start[TrainState], program: Program, prepared: Prepared, *, initial_adapters: Path | None = None
+) -> tuple[TrainState, Any]:
+    """The state to go on from, and the frozen weights, which no checkpoint holds.
+
+    At the beginning LoRA takes `initial_adapters`, a directory in PEFT's layout, or random ones.
+    """
+    if start.state is None:
+        adapters = None if initial_adapters is None else _adapters(initial_adapters, program)
+        return program.init_state(_params(program, prepared), adapters)
+    if program.recipe.training.mode == "full":
+        return start.state, {}
+    _, frozen = program.init_state(_params(program, prepared))
+    return start.state, frozen
+
+
+def _adapters(directory: Path, program: Program) -> Adapters:
+    lora = program.recipe.lora
+    if lora is None:
+        raise InvalidInputError(
+            "There are adapters to start from, but the recipe trains none.",
+            next_step="Set training.mode to lora, or leave the adapters out.",
+        )
+    adapters, stored = load_adapters(directory, program.architecture)
+    if (stored.rank, set(stored.targets)) != (lora.rank, set(lora.targets)):
+        raise DataError(
+            f"The adapters in {directory} have another rank or other targets than the recipe.",
+            next_step="Start from adapters of lora.rank and lora.targets.",
+        )
+    return adapters
+
+
+def _params(program: Program, prepared: Prepared) -> Params:
+    directory = prepared.source.directory
+    if program.recipe.model.weights == "random" or directory is None:
+        return program.random_params()
+    return load_params(
+        directory,
+        program.architecture,
+        program.recipe.training.precision.weights,
+        jax.tree.map(lambda leaf: leaf.sharding, program.abstract_params),
+        convert=program.stored,
+    )

@@ -1,0 +1,205 @@
+"""Chunked cross-entropy over large vocabularies.
+
+Logits cost a matrix product as large as several layers. So where gradients are asked for, the forward pass
+turns each chunk of logits into the gradients of the hidden states and of the embedding at once, and the
+backward pass only scales them. Prompts and padding do not count: each row is sorted so that the tokens that
+count come first, and chunks without any are left out.
+
+    mask   0 0 1 1 1 0 1 0     sorted   1 1 1 1 . . . .     two columns a chunk   [1 1] [1 1] [. .] [. .]
+           1 1 0 0 0 1 0 0              1 1 1 . . . . .                           [1 1] [1 .] [. .] [. .]
+                                                                                             left out
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+def cross_entropy(
+    hidden: jax.Array,
+    embedding: jax.Array,
+    targets: jax.Array,
+    mask: jax.Array,
+    *,
+    chunk_tokens: int | None,
+    softcap: float | None = None,
+) -> tuple[jax.Array, jax.Array]:
+    """Sum of the losses of the tokens that the mask counts, and their number; both float32 scalars.
+
+    The batch axis stays whole, so a chunk is `chunk_tokens // B` columns of every row (at least one).
+
+    Args:
+        hidden: [B, T, D]; its dtype is that of the matrix products. Softmax and sums are float32.
+        embedding: [V, D], any float dtype. Its gradient is made only where it is differentiated.
+        targets: [B, T], the id that each position must predict.
+        mask: [B, T], 1 where the loss counts.
+        chunk_tokens: Tokens whose logits exist at one time. None: all of them.
+        softcap: Logits are bent to stay within ± this.
+    """
+    num_rows, num_columns = targets.shape
+    num_chunks = 1 if chunk_tokens is None else math.ceil(num_columns / max(1, chunk_tokens // num_rows))
+    weights = mask.astype(jnp.float32)
+    loss_sum = _loss_sum(_Head(num_chunks, softcap), hidden, embedding, targets, weights)
+    return loss_sum, jnp.sum(weights)
+
+
+@dataclass(frozen=True)
+class _Head:
+    num_chunks: int
+    softcap: float | None
+
+
+class _Tokens(NamedTuple):
+    """Tokens to be judged: all [B, T, ...], in chunks [n, B, c, ...], or one chunk [B, c, ...]."""
+
+    hidden: jax.Array
+    targets: jax.Array
+    weights: jax.Array
+
+
+class _Sums(NamedTuple):
+    """What the chunks add up to."""
+
+    loss: jax.Array
+    embedding_grad: jax.Array | None
+    hidden_grads: jax.Array
+    """[n, B, c, D]: every chunk fills its own part."""
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _loss_sum(
+    head: _Head, hidden: jax.Array, embedding: jax.Array, targets: jax.Array, weights: jax.Array
+) -> jax.Array:
+    vectors = embedding.astype(hidden.dtype)
+    chunks = _in_chunks(_Tokens(hidden, targets, weights), _counted_first(weights), head.num_chunks)
+
+    def add_chunk(index: jax.Array, total: jax.Array) -> jax.Array:
+        chunk = _chunk(chunks, index)
+        losses, _ = _losses(_logits(chunk.hidden, vectors, head.softcap), chunk.targets)
+        return total + jnp.sum(losses * chunk.weights)
+
+    total: jax.Array = _over_chunks(chunks, add_chunk, jnp.zeros((), jnp.float32))
+    return total
+
+
+def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: Any) -> tuple[jax.Array, Any]:
+    """The loss with its gradients; that of a frozen embedding is never made."""
+    tokens, table = _Tokens(hidden.value, targets.value, weights.value), embedding.value
+    order = _counted_first(tokens.weights)
+    chunks = _in_chunks(tokens, order, head.num_chunks)
+    start = _Sums(
+        loss=jnp.zeros((), jnp.float32),
+        embedding_grad=jnp.zeros(table.shape, jnp.float32) if embedding.perturbed else None,
+        hidden_grads=jnp.zeros_like(chunks.hidden),
+    )
+    vectors = table.astype(tokens.hidden.dtype)
+
+    def add_chunk(index: jax.Array, sums: _Sums) -> _Sums:
+        return _with_chunk(sums, index, _chunk(chunks, index), vectors, head.softcap)
+
+    sums: _Sums = _over_chunks(chunks, add_chunk, start)
+    hidden_grad = _reordered(_joined(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
+    embedding_grad = None if sums.embedding_grad is None else sums.embedding_grad.astype(table.dtype)
+    return sums.loss, (hidden_grad, embedding_grad)
+
+
+def _over_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, Any], Any], start: Any) -> Any:
+    """Add up the chunks that count. A single one needs no loop, and no room for a sum beside it."""
+    if chunks.weights.shape[0] == 1:
+        return add_chunk(jnp.zeros((), jnp.int32), start)
+    return jax.lax.fori_loop(0, _num_counted(chunks), add_chunk, start)
+
+
+def _with_chunk(
+    sums: _Sums, index: jax.Array, chunk: _Tokens, vectors: jax.Array, softcap: float | None
+) -> _Sums:
+    logits = _logits(chunk.hidden, vectors, softcap)
+    losses, capped_grad = _losses(logits, chunk.targets)
+    logits_grad = _uncapped(capped_grad, logits, softcap) * chunk.weights[..., None]
+    logits_grad = logits_grad.astype(vectors.dtype)
+    hidden_grad = _einsum("bcv,vd->bcd", logits_grad, vectors).astype(vectors.dtype)
+    embedding_grad = sums.embedding_grad
+    if embedding_grad is not None:
+        embedding_grad += _einsum("bcv,bcd->vd", logits_grad, chunk.hidden)
+    return _Sums(
+        sums.loss + jnp.sum(losses * chunk.weights),
+        embedding_grad,
+        jax.lax.dynamic_update_index_in_dim(sums.hidden_grads, hidden_grad, index, axis=0),
+    )
+
+
+def _backward(_: _Head, grads: Any, loss_grad: jax.Array) -> tuple[Any, ...]:
+    hidden_grad, embedding_grad = jax.tree.map(lambda grad: (grad * loss_grad).astype(grad.dtype), grads)
+    return hidden_grad, embedding_grad, None, None
+
+
+_loss_sum.defvjp(_forward, _backward, symbolic_zeros=True)
+
+
+def _logits(hidden: jax.Array, vectors: jax.Array, softcap: float | None) -> jax.Array:
+    logits = _einsum("bcd,vd->bcv", hidden, vectors)
+    return logits if softcap is None else jnp.tanh(logits / softcap) * softcap
+
+
+def _uncapped(grad: jax.Array, capped: jax.Array, softcap: float | None) -> jax.Array:
+    """Gradient before the soft cap from the one after it: tanh' = 1 - tanh²."""
+    return grad if softcap is None else grad * (1 - jnp.square(capped / softcap))
+
+
+def _losses(logits: jax.Array, targets: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Loss of every token [B, c], and its gradient [B, c, V]: softmax minus one at the target.
+
+    The target is found by comparing, not by a gather: it joins the other passes over the logits, and works
+    where the vocabulary is spread over devices.
+    """
+    is_target = targets[..., None] == jnp.arange(logits.shape[-1], dtype=targets.dtype)
+    log_normalizers = jax.nn.logsumexp(logits, axis=-1)
+    losses = log_normalizers - jnp.sum(jnp.where(is_target, logits, 0.0), axis=-1)
+    return losses, jnp.exp(logits - log_normalizers[..., None]) - is_target
+
+
+def _einsum(subscripts: str, left: jax.Array, right: jax.Array) -> jax.Array:
+    return jnp.einsum(subscripts, left, right, preferred_element_type=jnp.float32)
+
+
+def _counted_first(weights: jax.Array) -> jax.Array:
+    """The columns of each row in the order in which they are judged: [B, T]."""
+    return jnp.argsort(weights == 0, axis=1, stable=True)
+
+
+def _in_chunks(tokens: _Tokens, order: jax.Array, num_chunks: int) -> _Tokens:
+    """[B, T, ...] to [n, B, c, ...], reordered; zeros fill the last chunk, and weigh nothing."""
+
+    def split(array: jax.Array) -> jax.Array:
+        num_rows, num_columns, *rest = array.shape
+        columns = math.ceil(num_columns / num_chunks)
+        padding = [(0, 0), (0, num_chunks * columns - num_columns), *[(0, 0) for _ in rest]]
+        padded = jnp.pad(_reordered(array, order), padding)
+        return jnp.moveaxis(padded.reshape(num_rows, num_chunks, columns, *rest), 1, 0)
+
+    return _Tokens(*map(split, tokens))
+
+
+def _num_counted(chunks: _Tokens) -> jax.Array:
+    """How many chunks hold a token that counts; they are the first ones."""
+    return jnp.sum(jnp.any(chunks.weights != 0, axis=(1, 2)), dtype=jnp.int32)
+
+
+def _chunk(chunks: _Tokens, index: jax.Array) -> _Tokens:
+    return _Tokens(*(jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in chunks))
+
+
+def _joined(chunks: jax.Array, num_columns: int) -> jax.Array:
+    """[n, B, c, D] back to [B, T, D]."""
+    _, num_rows, _, width = chunks.shape
+    return jnp.moveaxis(chunks, 0, 1).reshape(num_rows, -1, width)[:, :num_columns]
+
+
+def _reordered(array: jax.Array, order: jax.Array) -> jax.Array:
+    """The columns of each row in another order: [B, T, ...] stays [B, T, ...]."""
+    return jnp.take_along_axis(array, order.reshape(*order.shape, *[1] * (array.ndim - 2)), axis=1)

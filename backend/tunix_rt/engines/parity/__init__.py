@@ -1,0 +1,1 @@
+"""Do two engines, or two runs of one, train the same?"""

@@ -1,0 +1,299 @@
+"""Compare losses and weights; the certificate."""
+
+import json
+import secrets
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import takewhile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunix_rt import __version__
+from tunix_rt.base.errors import DataError, MissingExtraError
+from tunix_rt.base.files.atomic import storage_errors, write_json_atomically
+from tunix_rt.base.settings import Settings
+from tunix_rt.engines.parity.runs import (
+    ADAPTERS,
+    MODEL,
+    FinishedRun,
+    from_saved_weights,
+    load_parity_recipe,
+    short_run_flags,
+    train_in_child,
+    write_start,
+)
+from tunix_rt.engines.parity.types import DeterminismReport, ParityCertificate, RepeatedRun, is_within_bounds
+from tunix_rt.engines.select import ENGINES, choose_engine, platforms, this_machine
+from tunix_rt.engines.training.data import dataset_rows
+from tunix_rt.engines.types import EngineName, Platform
+from tunix_rt.engines.weights.sources import weights_hash
+from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
+
+_PATTERN = "*.safetensors"
+
+
+@dataclass(frozen=True)
+class WeightDifference:
+    """The largest one over all numbers of all tensors."""
+
+    largest: float
+    tensor: str
+    """The tensor that has it."""
+    num_weights: int
+    """Numbers that were compared."""
+
+
+def compare_weights(first: Path, second: Path) -> WeightDifference:
+    """Compare two directories of tensors, one tensor at a time.
+
+    Raises:
+        DataError: They do not hold the same tensors.
+    """
+    files, other_files = _files_by_tensor(first), _files_by_tensor(second)
+    if files.keys() != other_files.keys():
+        differing = ", ".join(sorted(files.keys() ^ other_files.keys())[:3])
+        raise DataError(
+            f"The two runs exported different tensors: {differing}.",
+            next_step="Report this with the recipe: both should write the same layout.",
+        )
+    largest, tensor, num_weights = 0.0, min(files), 0
+    for name in sorted(files):
+        values, other_values = _values(files[name], name), _values(other_files[name], name)
+        difference = float(np.abs(values - other_values).max())
+        num_weights += values.size
+        if difference > largest:
+            largest, tensor = difference, name
+    return WeightDifference(largest, tensor, num_weights)
+
+
+def _values(path: Path, tensor: str) -> NDArray[np.float32]:
+    # Both engines bring it; the package itself does not need it.
+    from safetensors import safe_open
+
+    with safe_open(path, "numpy") as opened:
+        if opened.get_slice(tensor).get_dtype() != "BF16":
+            values: NDArray[np.float32] = opened.get_tensor(tensor).astype(np.float32)
+            return values
+    return _bfloat16_values(path, tensor)
+
+
+def _bfloat16_values(path: Path, tensor: str) -> NDArray[np.float32]:
+    """The numbers of a tensor that numpy has no type for: their bits are the upper half of a float32."""
+    with path.open("rb") as file:
+        num_header_bytes = int.from_bytes(file.read(8), "little")
+        start, end = json.loads(file.read(num_header_bytes))[tensor]["data_offsets"]
+        file.seek(8 + num_header_bytes + start)
+        upper_halves = np.frombuffer(file.read(end - start), "<u2")
+    return (upper_halves.astype(np.uint32) << 16).view(np.float32)
+
+
+def _files_by_tensor(directory: Path) -> dict[str, Path]:
+    from safetensors import safe_open
+
+    files: dict[str, Path] = {}
+    for path in sorted(directory.glob(_PATTERN)):
+        with safe_open(path, "numpy") as opened:
+            files |= dict.fromkeys(opened.keys(), path)
+    return files
+
+
+_REASON = "--determinism"
+
+OnStage = Callable[[str], None]
+"""Told what is being done."""
+
+
+@dataclass(frozen=True)
+class DeterminismRequest:
+    """What is repeated."""
+
+    recipe_path: Path
+    dataset: str | None = None
+    """Key. None: the recipe's."""
+    num_steps: int = 20
+    sets: tuple[str, ...] = ()
+    """`key=value` each, as `load_recipe` takes them."""
+
+
+def measure_determinism(
+    settings: Settings, request: DeterminismRequest, *, on_stage: OnStage = lambda _: None
+) -> DeterminismReport:
+    """Train twice with every installed engine on every platform that is here, and compare bit for bit.
+
+    Raises:
+        MissingExtraError: No engine is installed.
+        TunixRTError: An engine could not train the recipe.
+    """
+    machine = this_machine()
+    places = [(engine, platform) for engine in ENGINES for platform in platforms(engine, machine)]
+    if not places:
+        raise MissingExtraError("Training", extra="jax")
+    resolved = _resolved(request)
+    dataset_rows(settings, resolved.recipe)  # refuses a key that does not exist, before anything is trained
+    with storage_errors("making the home directory"):
+        settings.home_dir.mkdir(parents=True, exist_ok=True)
+    # In the home: weights may be too large for the disk of temporary files.
+    with tempfile.TemporaryDirectory(dir=settings.home_dir, prefix=".determinism-") as work:
+        recipe_file = Path(work) / "recipe.json"
+        write_json_atomically(recipe_file, resolved.to_json(), what="writing the recipe")
+        repeats = [_repeated(*place, recipe_file, settings.home_dir, on_stage) for place in places]
+    return DeterminismReport(
+        created_at=datetime.now(UTC),
+        tunix_rt_version=__version__,
+        recipe_name=request.recipe_path.stem,
+        recipe=resolved.recipe.model_dump(mode="json"),
+        overrides=resolved.overrides,
+        num_steps=request.num_steps,
+        repeats=tuple(repeats),
+    )
+
+
+def compare_runs(platform: Platform, first: FinishedRun, second: FinishedRun) -> RepeatedRun:
+    """How far two runs of one recipe by one engine are from each other."""
+    weights = compare_weights(first.model, second.model)
+    losses = list(zip(first.record.losses, second.record.losses, strict=True))
+    return RepeatedRun(
+        engine=first.record.engine,
+        platform=platform,
+        packages=first.record.packages,
+        losses=first.record.losses,
+        weights_sha256=(_hash_of(first.model), _hash_of(second.model)),
+        batches_equal=first.record.batch_hashes == second.record.batch_hashes,
+        num_equal_steps=sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], losses)),
+        max_loss_difference=max(abs(one - other) for one, other in losses),
+        max_weight_difference=weights.largest,
+        max_weight_difference_tensor=weights.tensor,
+        num_weights=weights.num_weights,
+    )
+
+
+def _resolved(request: DeterminismRequest) -> ResolvedRecipe:
+    path, sets = request.recipe_path, request.sets
+    flags = {} if request.dataset is None else {"data.dataset": Flag(request.dataset, "--dataset")}
+    recipe = load_recipe(path, sets=sets, flags=flags).recipe
+    return load_recipe(
+        path, sets=sets, flags={**flags, **short_run_flags(recipe, request.num_steps, _REASON)}
+    )
+
+
+def _repeated(
+    engine: EngineName, platform: Platform, recipe: Path, home: Path, on_stage: OnStage
+) -> RepeatedRun:
+    def train(attempt: str) -> FinishedRun:
+        on_stage(f"training with the {engine} engine on the {platform.upper()}, {attempt} time")
+        directory = recipe.parent / f"{engine}-{platform}-{attempt}"
+        return train_in_child(engine, recipe, directory, home=home, device=platform)
+
+    return compare_runs(platform, train("first"), train("second"))
+
+
+def _hash_of(model: Path) -> str:
+    return weights_hash({"model": model}, lambda _: None) or ""
+
+
+_ENGINES: tuple[EngineName, EngineName] = ("jax", "torch")
+_RECIPE_FILE = "recipe.json"
+
+
+@dataclass(frozen=True)
+class ParityRequest:
+    """What is compared."""
+
+    recipe_path: Path
+    dataset: str | None = None
+    """Key. None: the recipe's."""
+    num_steps: int = 20
+    sets: tuple[str, ...] = ()
+    """`key=value` each, as `load_recipe` takes them."""
+
+
+def certify_parity(
+    settings: Settings, request: ParityRequest, *, on_stage: OnStage = lambda _: None
+) -> tuple[ParityCertificate, Path]:
+    """Train with both engines from the same weights, compare them, and keep the certificate.
+
+    Raises:
+        MissingExtraError: An engine is not installed.
+        TunixRTError: An engine could not train the recipe.
+    """
+    for engine in _ENGINES:
+        choose_engine(engine, "cpu", this_machine())
+    resolved = load_parity_recipe(
+        request.recipe_path, dataset=request.dataset, num_steps=request.num_steps, sets=request.sets
+    )
+    dataset_rows(settings, resolved.recipe)  # refuses a key that does not exist, before anything is drawn
+    with storage_errors("making the directory of certificates"):
+        settings.parity_dir.mkdir(parents=True, exist_ok=True)
+    # Beside the certificates: weights may be too large for the disk of temporary files.
+    with tempfile.TemporaryDirectory(dir=settings.parity_dir, prefix=".work-") as work:
+        runs = _trained(settings.home_dir, resolved, Path(work), on_stage)
+        on_stage("comparing the weights")
+        certificate = make_certificate(request.recipe_path.stem, resolved, *runs)
+    path = settings.parity_dir / f"{certificate.certificate_id}.json"
+    write_json_atomically(path, certificate.to_json(), what="writing the certificate")
+    return certificate, path
+
+
+def _trained(
+    home: Path, resolved: ResolvedRecipe, work: Path, on_stage: OnStage
+) -> tuple[FinishedRun, FinishedRun]:
+    recipe = resolved.recipe
+    if recipe.model.weights == "random" or recipe.lora is not None:
+        on_stage("making the weights that both engines start from")
+        write_start(_written(resolved, work), work, home=home)
+    if recipe.model.weights == "random":
+        resolved = from_saved_weights(resolved, work / MODEL)
+    recipe_path = _written(resolved, work)
+    adapters = None if recipe.lora is None else work / ADAPTERS
+
+    def train(engine: EngineName) -> FinishedRun:
+        on_stage(f"training with the {engine} engine on the CPU")
+        return train_in_child(engine, recipe_path, work / engine, home=home, adapters=adapters)
+
+    first, second = map(train, _ENGINES)
+    return first, second
+
+
+def _written(resolved: ResolvedRecipe, work: Path) -> Path:
+    path = work / _RECIPE_FILE
+    write_json_atomically(path, resolved.to_json(), what="writing the recipe")
+    return path
+
+
+def make_certificate(
+    name: str, resolved: ResolvedRecipe, first: FinishedRun, second: FinishedRun
+) -> ParityCertificate:
+    """Compare two finished runs of a recipe."""
+    weights = compare_weights(first.model, second.model)
+    losses = zip(first.record.losses, second.record.losses, strict=True)
+    differences = [abs(one - other) for one, other in losses]
+    worst = max(range(len(differences)), key=differences.__getitem__)
+    batches_equal = first.record.batch_hashes == second.record.batch_hashes
+    created_at = datetime.now(UTC)
+    return ParityCertificate(
+        certificate_id=f"{created_at:%Y%m%d-%H%M%S}-{name}-{secrets.token_hex(2)}",
+        created_at=created_at,
+        tunix_rt_version=__version__,
+        recipe_name=name,
+        recipe=resolved.recipe.model_dump(mode="json"),
+        overrides=resolved.overrides,
+        dataset=first.dataset,
+        dataset_hash=first.dataset_hash,
+        num_steps=len(differences),
+        runs=(first.record, second.record),
+        batches_equal=batches_equal,
+        max_loss_difference=differences[worst],
+        max_loss_difference_step=worst + 1,
+        max_weight_difference=weights.largest,
+        max_weight_difference_tensor=weights.tensor,
+        num_weights=weights.num_weights,
+        passed=is_within_bounds(
+            batches_equal=batches_equal,
+            loss_difference=differences[worst],
+            weight_difference=weights.largest,
+        ),
+    )

@@ -1,0 +1,464 @@
+"""Memory by component, calibrated per platform and engine.
+
+TPU: fitted to `benchmarks/results/compiled_steps.json`. GPU: to `benchmarks/results/measured_steps.json`.
+CPU: those of the TPU, whose program it shares.
+
+`python -m benchmarks.fit_torch_plan` writes the file from a grid of measured steps.
+
+Between steps: weights, optimizer state, and in full mode a copy of the layers' matrices that computes.
+The step makes the rest, operation by operation, and the peak is the largest of four moments:
+
+    loss       kept activations, logits of one chunk, gradient of the head and a copy that computes
+    turn       kept activations, gradient of the head, the last layer at work
+    end        gradients of all weights, the first layer at work, a second gradient of a tied embedding
+    update     gradients, copies of what is not float32
+
+What torch's allocator holds beyond that while there is room is not counted, nor is the context of CUDA: it
+lies in the share of the memory that a target leaves to the driver.
+
+What is stored between steps is counted exactly. What the step makes lives in three phases, and the peak is
+the largest of them:
+
+    loss       kept activations, logits of one chunk, gradient of the embedding
+    backward   kept activations, gradients of all layers, one layer at work
+    update     gradients, the update of the largest matrix in float32
+
+How much of each is alive at one time is the compiler's choice; `calibration.py` holds what was fitted to it.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.engines.planning.kernels import TAKING_BORDERS
+from tunix_rt.engines.planning.step import NUM_BYTES, StepShape, optimizer_state_bytes, stored_weight_bytes
+from tunix_rt.engines.planning.targets import LOCAL, Platform, Target
+from tunix_rt.engines.planning.types import Component
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How many of each thing live at the same time in a compiled step."""
+
+    logits: float
+    """Tables of float32 logits: the logits, and a part of their gradient."""
+    layer_at_work: float
+    """Outputs of all matrices of one layer, forward and backward."""
+    kept_by_dots: float
+    """What a layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    kept_by_dots_with_adapters: float
+    """The same in LoRA modes, which keep the inputs of the adapters too."""
+    kept_by_none: float
+    """The same without remat."""
+    kept_by_none_per_value: float
+    """Bytes for each value of a hidden state that a layer without remat keeps beside: norms are float32."""
+    cast_layers: float
+    """Copies of the layers' matrices in the compute format."""
+    gathered_layers: float
+    """Layers whose weights are collected at one time under FSDP."""
+    updated_at_once: float
+    """Float32 copies of the largest matrix while Adafactor updates it."""
+    updated_together: float
+    """Float32 copies of all trained weights while Adafactor updates them on several devices."""
+    program_bytes: int
+    reuses_undonated: bool
+    """Whether memory of a new state serves as temporary memory before it is written."""
+    is_unrolled: bool = False
+    """Whether layers are one straight text, not a loop."""
+    stacked_gradients: float = 0.0
+    """Copies of the layers' gradients when unrolled layers give them back as stacks."""
+
+
+_TPU = Calibration(
+    logits=1.25,
+    layer_at_work=3.0,
+    kept_by_dots=1.14,  # this and the next: from a GPU
+    kept_by_dots_with_adapters=1.87,
+    kept_by_none=1.5,
+    kept_by_none_per_value=40.0,
+    cast_layers=1.0,
+    gathered_layers=5.3,
+    updated_at_once=0.75,
+    updated_together=1.0,
+    program_bytes=64 * 1024**2,
+    reuses_undonated=True,
+)
+_GPU = replace(
+    _TPU,
+    layer_at_work=1.1,
+    cast_layers=0.0,
+    is_unrolled=True,
+    stacked_gradients=0.93,
+)
+
+CALIBRATIONS: dict[Platform, Calibration] = {"cpu": replace(_TPU, program_bytes=0), "gpu": _GPU, "tpu": _TPU}
+
+FILE = Path(__file__).with_name("torch_calibration.json")
+
+
+class TorchCoefficients(BaseModel):
+    """How many of each thing live at the same time in a step of torch."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    logits: float
+    """Tables of float32 logits of one chunk: the logits, copies in the compute format, temporaries."""
+    layer_at_work: float
+    """Outputs of all matrices of one layer, forward and backward."""
+    layer_at_work_per_value: float
+    """Bytes for each value of a hidden state beside them: norms are float32."""
+    kept_by_dots: float
+    """What a layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    kept_by_none: float
+    """The same without remat."""
+    kept_by_none_per_value: float
+    """Bytes for each value of a hidden state that a layer without remat keeps beside."""
+    kept_compiled_by_dots: float
+    """What a compiled layer keeps under `remat: dots`, in outputs of its seven matrices."""
+    kept_compiled_by_adapter_dots: float
+    """The same with adapters."""
+    kept_compiled_by_none: float
+    """The same without remat."""
+    updated_at_once: float
+    """Float32 copies of the largest tensor while Adafactor updates it."""
+
+
+class TorchCalibration(BaseModel):
+    """Coefficients, and where they come from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    source: str
+    """The measurements, or what was assumed."""
+    measured_on: str | None
+    """The target that was measured. None: nothing was."""
+    coefficients: TorchCoefficients
+
+
+@cache
+def torch_calibration() -> TorchCalibration:
+    """What the planner uses."""
+    return TorchCalibration.model_validate_json(FILE.read_bytes())
+
+
+def fitted_note(target: Target) -> str:
+    """Whether the figures for a target rest on runs of it."""
+    calibration = torch_calibration()
+    if target.name in (calibration.measured_on, LOCAL, "cpu"):
+        return f"The component model of the torch engine: {calibration.source}."
+    return f"A prediction: no run on {target.name} was measured. The component model: {calibration.source}."
+
+
+Sizes = dict[Component, float]
+
+_UPDATED_NUMBERS = 1 << 26
+"""Numbers that AdamW updates at one time: engines/torch/optimizer.py."""
+_WORKSPACE_BYTES = 64 * 1024**2
+"""What cuBLAS asks of torch's allocator."""
+
+
+def estimate_torch_components(
+    step: StepShape, coefficients: TorchCoefficients | None = None
+) -> dict[Component, int]:
+    """Bytes per device by component, at the peak."""
+    fitted = coefficients or torch_calibration().coefficients
+    moments = (_loss(step, fitted), _turn(step, fitted), _end(step, fitted), _update(step, fitted))
+    peak = max(moments, key=lambda sizes: sum(sizes.values()))
+    workspace = _WORKSPACE_BYTES * (step.platform == "gpu")
+    return {
+        "weights": int(stored_weight_bytes(step)),
+        "optimizer_state": int(optimizer_state_bytes(step)),
+        "undonated_copies": 0,
+        "gradients": int(peak.get("gradients", 0)),
+        "activations": int(peak.get("activations", 0)),
+        "logits": int(peak.get("logits", 0)),
+        "temporaries": int(peak.get("temporaries", 0) + _working_copy(step) + _gathered(step) + workspace),
+    }
+
+
+def _loss(step: StepShape, fitted: TorchCoefficients) -> Sizes:
+    has_cap = step.architecture.final_softcap is not None
+    tables = fitted.logits + has_cap  # the slope of the cap is a table of its own
+    return {
+        "gradients": _head_gradient(step) + step.compute_bytes * step.tokens * step.architecture.hidden_size,
+        "activations": _kept(step, fitted) + _masks(step),
+        "logits": tables * 4 * step.scored_tokens * step.architecture.vocab_size,
+        "temporaries": float(step.compute_bytes * step.num_head * step.is_cast),
+    }
+
+
+def _turn(step: StepShape, fitted: TorchCoefficients) -> Sizes:
+    return {
+        "gradients": _head_gradient(step),
+        "activations": _kept(step, fitted) + _masks(step) + _at_work(step, fitted),
+    }
+
+
+def _end(step: StepShape, fitted: TorchCoefficients) -> Sizes:
+    looked_up = step.weight_bytes * step.num_head * step.is_full
+    return {
+        "gradients": _gradients(step) + looked_up,
+        "activations": _masks(step) + _at_work(step, fitted),
+    }
+
+
+def _update(step: StepShape, fitted: TorchCoefficients) -> Sizes:
+    return {"gradients": _gradients(step), "temporaries": _updated(step, fitted)}
+
+
+def _updated(step: StepShape, fitted: TorchCoefficients) -> float:
+    training = step.recipe.training
+    if training.optimizer.name == "adafactor":
+        return fitted.updated_at_once * 4 * _largest_tensor(step) / step.num_weight_parts
+    formats = [NUM_BYTES[training.precision.optimizer_state]] * 2
+    if step.is_full:
+        formats += [step.weight_bytes, 4 if step.is_summed else step.compute_bytes]
+    num_copies = sum(size != 4 for size in formats)
+    return 4.0 * num_copies * min(_UPDATED_NUMBERS, step.num_trained)
+
+
+def _largest_tensor(step: StepShape) -> int:
+    """Numbers of the largest trained tensor; layers are not stacked here."""
+    if step.is_full:
+        return step.num_head
+    assert step.recipe.lora is not None
+    return step.recipe.lora.rank * max(max(shape) for shape in step.architecture.matrix_shapes.values())
+
+
+def _head_gradient(step: StepShape) -> float:
+    """Summed in float32 over the chunks."""
+    return 4.0 * step.num_head * step.is_full
+
+
+def _gradients(step: StepShape) -> float:
+    """Each in the format of its parameter; summed in float32 over the parts of a batch."""
+    if not step.is_full:
+        return 4.0 * step.num_trained / step.num_weight_parts
+    layers = (4 if step.is_summed else _parameter_bytes(step)) * step.num_layer_matrices
+    return (layers + step.weight_bytes * step.num_embedding) / step.num_weight_parts
+
+
+def _parameter_bytes(step: StepShape) -> int:
+    """Of the layers' matrices as they get gradients: working copies, or shared ones as they are stored."""
+    return step.weight_bytes if step.mesh.fsdp > 1 else step.compute_bytes
+
+
+def _working_copy(step: StepShape) -> float:
+    if not step.is_full or not step.is_cast or step.mesh.fsdp > 1:
+        return 0.0
+    return float(step.compute_bytes * step.num_layer_matrices)
+
+
+def _gathered(step: StepShape) -> float:
+    """FSDP: embedding and head for the whole step, and two layers: one at work, the next on its way."""
+    if step.mesh.fsdp == 1:
+        return 0.0
+    layers = 2 * step.architecture.num_matrix_parameters_per_layer
+    return float(step.compute_bytes * (step.num_embedding + layers))
+
+
+def _kept(step: StepShape, fitted: TorchCoefficients) -> float:
+    """What all layers keep for the backward pass."""
+    layers, values = step.architecture.num_layers, step.architecture.hidden_size * step.tokens
+    inputs = layers * values * step.compute_bytes
+    if step.recipe.training.remat == "block":
+        return inputs
+    is_dots = step.recipe.training.remat == "dots"
+    if step.is_compiled:
+        share = _kept_when_compiled(step, fitted)
+        return inputs + layers * (share * _products(step) + _scores(step) * (not is_dots))
+    if is_dots:
+        return inputs + layers * fitted.kept_by_dots * _known_products(step) * _products(step)
+    outputs = fitted.kept_by_none * _products(step) + _scores(step)
+    return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
+
+
+def _kept_when_compiled(step: StepShape, fitted: TorchCoefficients) -> float:
+    """In outputs of the seven matrices; of adapters, `dots` keeps more (engines/torch_compiling.py)."""
+    if step.recipe.training.remat == "none":
+        return fitted.kept_compiled_by_none
+    return fitted.kept_compiled_by_dots if step.is_full else fitted.kept_compiled_by_adapter_dots
+
+
+def _adapter_inputs(step: StepShape) -> float:
+    """What adapters keep to learn from: the inputs of their matrices, which frozen ones do without."""
+    if step.recipe.lora is None:
+        return 0.0
+    widths = sum(step.architecture.matrix_shapes[target][0] for target in step.recipe.lora.targets)
+    return float(step.compute_bytes * step.tokens * widths)
+
+
+def _known_products(step: StepShape) -> int:
+    """How often `dots` keeps the outputs of the seven matrices.
+
+    Adapters have outputs of their own; the products of quantised matrices are not known as such.
+    """
+    return (step.recipe.quantization is None) + (step.recipe.lora is not None)
+
+
+def _at_work(step: StepShape, fitted: TorchCoefficients) -> float:
+    """Everything that one layer makes on its way, forward again and backward."""
+    values = step.architecture.hidden_size * step.tokens
+    made = fitted.layer_at_work * _products(step) + fitted.layer_at_work_per_value * values
+    return made + 2 * _scores(step) + _adapter_inputs(step)
+
+
+def _products(step: StepShape) -> float:
+    """Outputs of the seven matrices."""
+    outputs = sum(num_outputs for _, num_outputs in step.architecture.matrix_shapes.values())
+    return float(step.compute_bytes * step.tokens * outputs)
+
+
+def _scores(step: StepShape) -> float:
+    """[rows, heads, T, T] in float32, which only the dense kernel materialises."""
+    if step.attention.kernel != "dense":
+        return 0.0
+    return 4.0 * step.rows * step.architecture.num_heads * step.recipe.data.row_length**2
+
+
+def _masks(step: StepShape) -> float:
+    """[rows, 1, T, T]: one byte for each kind of layer, and the numbers that a fused kernel makes of one."""
+    if step.attention.kernel in TAKING_BORDERS:
+        return 0.0
+    kinds = len({window is None for window in step.architecture.layer_windows})
+    return float((kinds + step.compute_bytes) * step.rows * step.recipe.data.row_length**2)
+
+
+def estimate_components(step: StepShape) -> dict[Component, int]:
+    """Bytes per device by component, at the peak."""
+    if step.engine == "torch":
+        return estimate_torch_components(step)
+    fitted = CALIBRATIONS[step.platform]
+    phases = (
+        _loss_phase(step, fitted),
+        _backward_phase(step, fitted),
+        _update_phase(step, fitted),
+    )
+    peak = max(phases, key=lambda phase: sum(phase.values()))
+    undonated = undonated_bytes(step)
+    if fitted.reuses_undonated and undonated:
+        # The memory of the new state is free until the update writes it.
+        left = max(0.0, 1 - undonated / max(1.0, sum(peak.values())))
+        peak = {name: size * left for name, size in peak.items()}
+    return {
+        "weights": int(stored_weight_bytes(step)),
+        "optimizer_state": int(optimizer_state_bytes(step)),
+        "undonated_copies": int(undonated),
+        "gradients": int(peak.get("gradients", 0)),
+        "activations": int(peak.get("activations", 0)),
+        "logits": int(peak.get("logits", 0)),
+        "temporaries": int(peak.get("temporaries", 0)) + fitted.program_bytes,
+    }
+
+
+def undonated_bytes(step: StepShape) -> float:
+    """Without donation the new state stands beside the old one."""
+    if step.recipe.training.donate_buffers:
+        return 0.0
+    trained = step.num_trained * (step.weight_bytes if step.is_full else 4) / step.num_weight_parts
+    return trained + optimizer_state_bytes(step)
+
+
+def _loss_phase(step: StepShape, fitted: Calibration) -> Sizes:
+    logits = 4.0 * step.scored_tokens * step.architecture.vocab_size / step.mesh.tensor
+    embedding = step.num_head / step.num_weight_parts
+    return {
+        "gradients": 4 * embedding * step.is_full,
+        "activations": _jax_kept(step, fitted),
+        "logits": fitted.logits * logits,
+        "temporaries": _cast_layers(step, fitted) + step.compute_bytes * embedding * step.is_cast,
+    }
+
+
+def _backward_phase(step: StepShape, fitted: Calibration) -> Sizes:
+    at_work = fitted.layer_at_work * _one_layer(step)
+    if fitted.is_unrolled:
+        # Activations are freed layer by layer; at the end the layers' gradients are copied into stacks.
+        own = step.compute_bytes * step.num_layer_matrices / step.num_weight_parts
+        stacks = fitted.stacked_gradients * own * step.is_full
+        return {"gradients": _jax_gradients(step, fitted) + stacks, "activations": at_work}
+    return {
+        "gradients": _jax_gradients(step, fitted),
+        "activations": _jax_kept(step, fitted) + at_work,
+        "temporaries": _cast_layers(step, fitted) + _jax_gathered(step, fitted),
+    }
+
+
+def _update_phase(step: StepShape, fitted: Calibration) -> Sizes:
+    sizes: Sizes = {"gradients": _jax_gradients(step, fitted)}
+    if step.is_full and step.recipe.training.optimizer.name == "adafactor":
+        sizes["temporaries"] = 4 * _copied_by_adafactor(step, fitted) / step.num_weight_parts
+    return sizes
+
+
+def _copied_by_adafactor(step: StepShape, fitted: Calibration) -> float:
+    """Weights whose update exists in float32 at one time.
+
+    AdamW's update is one pass over a matrix. Adafactor's needs its sums first, and a copy meanwhile; with
+    several devices the sums of all matrices travel together, so all of them are copied.
+    """
+    if step.mesh.num_devices > 1:
+        return fitted.updated_together * step.num_trained
+    return fitted.updated_at_once * step.num_largest_matrix
+
+
+def _jax_gradients(step: StepShape, fitted: Calibration) -> float:
+    """Of all layers at once, since the scan stacks them; summed in float32 over the parts of a batch."""
+    if not step.is_full:
+        return 4.0 * step.num_trained / step.num_weight_parts
+    embedding = (step.weight_bytes + 4 * step.is_summed) * step.num_embedding
+    return _layer_gradients(step, fitted) + embedding / step.num_weight_parts
+
+
+def _layer_gradients(step: StepShape, fitted: Calibration) -> float:
+    # On a TPU a loop over the parts holds its old and its new sums at the same time; on a GPU, seen with a
+    # prototype only, they are added in place.
+    size = step.compute_bytes + (1 if fitted.is_unrolled else 2) * 4 * step.is_summed
+    return size * step.num_layer_matrices / step.num_weight_parts
+
+
+def _jax_kept(step: StepShape, fitted: Calibration) -> float:
+    """What all layers keep for the backward pass."""
+    layers, values = step.architecture.num_layers, step.architecture.hidden_size * step.tokens
+    inputs = layers * values * step.compute_bytes
+    if step.recipe.training.remat == "block":
+        return inputs
+    if step.recipe.training.remat == "dots":
+        outputs = fitted.kept_by_dots if step.is_full else fitted.kept_by_dots_with_adapters
+        return inputs + layers * outputs * _jax_products(step)
+    outputs = fitted.kept_by_none * (_jax_products(step) + _jax_scores(step))
+    return inputs + layers * (outputs + fitted.kept_by_none_per_value * values)
+
+
+def _one_layer(step: StepShape) -> float:
+    """Everything that one layer makes on its way."""
+    return _jax_products(step) + _jax_scores(step)
+
+
+def _jax_products(step: StepShape) -> float:
+    """Outputs of the seven matrices."""
+    outputs = sum(num_outputs for _, num_outputs in step.architecture.matrix_shapes.values())
+    return step.compute_bytes * step.tokens * outputs / step.mesh.tensor
+
+
+def _jax_scores(step: StepShape) -> float:
+    """[rows, heads, T, T] in float32, which only the dense kernel materialises."""
+    if step.attention.kernel != "dense":
+        return 0.0
+    length = step.recipe.data.row_length
+    return 4.0 * step.rows * step.architecture.num_heads * length * length / step.mesh.tensor
+
+
+def _cast_layers(step: StepShape, fitted: Calibration) -> float:
+    """The copy of the layers' matrices that computes, where they are stored in another format."""
+    if not step.is_full or not step.is_cast:
+        return 0.0
+    return fitted.cast_layers * step.compute_bytes * step.num_layer_matrices / step.num_weight_parts
+
+
+def _jax_gathered(step: StepShape, fitted: Calibration) -> float:
+    """Layers whose weights are collected from the other devices at one time."""
+    if step.mesh.fsdp == 1:
+        return 0.0
+    layer = step.architecture.num_matrix_parameters_per_layer
+    return fitted.gathered_layers * step.compute_bytes * layer / step.mesh.tensor

@@ -1,0 +1,267 @@
+"""Sizes, FLOPs and stored bytes of one training step.
+
+A product of [m, k] with [k, n] is 2 m k n. Per trained token and weight that is 2 forward, 2 for the gradient
+of the input and 2 for the gradient of the weight, which frozen weights do without.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.engines.planning.kernels import (
+    Choice,
+    Setting,
+    TorchChoice,
+    resolve_compiling,
+    resolve_kernel,
+    resolve_torch_kernel,
+)
+from tunix_rt.engines.planning.limits import (
+    MeshShape,
+    check_blocks,
+    mesh_shape,
+    require_torch_format,
+    require_torch_mesh,
+    rows_per_device,
+)
+from tunix_rt.engines.planning.targets import Platform, Target
+from tunix_rt.engines.types import EngineName
+from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.recipes.types import FloatFormat, Recipe
+
+
+def model_flops_per_token(architecture: Architecture, recipe: Recipe) -> float:
+    """What a step must compute for a token that is trained, however it does it."""
+    trains_weights = recipe.training.mode == "full"
+    per_weight = 6 if trains_weights else 4
+    adapters = 0 if recipe.lora is None else 6 * num_adapter_parameters(architecture, recipe)
+    matrices = per_weight * num_product_parameters(architecture)
+    # The two products of attention have no weights: both inputs need a gradient in every mode.
+    return matrices + adapters + 3 * attention_flops_per_token(architecture, recipe.data.row_length)
+
+
+def model_flops(
+    architecture: Architecture, recipe: Recipe, *, num_tokens: int, num_trained_tokens: int
+) -> float:
+    """What a step must compute: the numerator of the model FLOPs utilisation (MFU).
+
+    Tokens of prompts need no logits; counting them would praise work that is never done.
+    """
+    per_weight = 6 if recipe.training.mode == "full" else 4
+    head = per_weight * architecture.vocab_size * architecture.hidden_size
+    per_token = model_flops_per_token(architecture, recipe)
+    return num_tokens * per_token - (num_tokens - num_trained_tokens) * head
+
+
+def executed_flops_per_token(architecture: Architecture, recipe: Recipe) -> float:
+    """The same with what `remat: block` computes twice: the forward pass of every layer."""
+    flops = model_flops_per_token(architecture, recipe)
+    if recipe.training.remat != "block":
+        return flops
+    layers = 2 * architecture.num_layers * architecture.num_matrix_parameters_per_layer
+    return flops + layers + attention_flops_per_token(architecture, recipe.data.row_length)
+
+
+def num_product_parameters(architecture: Architecture) -> int:
+    """Weights that every token is multiplied with: the matrices of the layers and the output embedding."""
+    layers = architecture.num_layers * architecture.num_matrix_parameters_per_layer
+    return layers + architecture.vocab_size * architecture.hidden_size
+
+
+def num_adapter_parameters(architecture: Architecture, recipe: Recipe) -> int:
+    """Weights of the LoRA adapters; 0 in full mode."""
+    if recipe.lora is None:
+        return 0
+    widths = sum(sum(architecture.matrix_shapes[target]) for target in set(recipe.lora.targets))
+    return architecture.num_layers * recipe.lora.rank * widths
+
+
+def attention_flops_per_token(architecture: Architecture, row_length: int) -> float:
+    """Scores and weighted values of one forward pass, averaged over the tokens of a full causal row."""
+    flops = 0.0
+    for window in architecture.layer_windows:
+        reach = min(window or row_length, row_length)
+        # Token t sees min(t, reach) tokens: a triangle, then a band.
+        mean_reach = reach - reach * (reach - 1) / (2 * row_length)
+        flops += 4 * architecture.num_heads * architecture.head_dim * mean_reach
+    return flops
+
+
+NUM_BYTES: dict[FloatFormat, int] = {"float32": 4, "bfloat16": 2}
+
+
+@dataclass(frozen=True)
+class StepShape:
+    """One recipe on one mesh; everything is counted per device."""
+
+    recipe: Recipe
+    architecture: Architecture
+    mesh: MeshShape
+    platform: Platform
+    rows: int
+    """Rows that are computed at one time."""
+    attention: Choice | TorchChoice
+    engine: EngineName = "jax"
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that are computed at one time."""
+        return self.rows * self.recipe.data.row_length
+
+    @cached_property
+    def scored_tokens(self) -> int:
+        """Tokens whose logits exist at one time; the JAX engine walks whole columns of the batch."""
+        chunk = self.recipe.training.loss_chunk_tokens
+        if chunk is None:
+            return self.tokens
+        if self.engine == "torch":
+            return min(chunk, self.tokens)
+        all_rows = self.rows * self.mesh.num_batch_parts
+        return self.rows * min(max(1, chunk // all_rows), self.recipe.data.row_length)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the torch engine compiles the layers."""
+        num_steps, num_processes = self.recipe.training.num_steps, self.mesh.num_devices
+        choice = resolve_compiling(
+            self.recipe, self.platform, num_steps=num_steps, num_processes=num_processes
+        )
+        return self.engine == "torch" and choice.is_on
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all weights are trained, not adapters."""
+        return self.recipe.training.mode == "full"
+
+    @property
+    def num_weight_parts(self) -> int:
+        """Devices that share one copy of the weights."""
+        return self.mesh.fsdp * self.mesh.tensor
+
+    @property
+    def compute_bytes(self) -> int:
+        """Bytes of an activation."""
+        return NUM_BYTES[self.recipe.training.precision.compute]
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of a stored weight that is not quantised."""
+        return NUM_BYTES[self.recipe.training.precision.weights]
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether gradients are summed over the parts of a batch."""
+        return self.recipe.training.gradient_accumulation_steps > 1
+
+    @property
+    def is_cast(self) -> bool:
+        """Whether weights are stored in another format than they compute in."""
+        return self.weight_bytes != self.compute_bytes
+
+    @cached_property
+    def num_embedding(self) -> int:
+        """Weights of the embedding and, where it is another matrix, the head; over all devices."""
+        copies = 1 if self.architecture.is_embedding_tied else 2
+        return copies * self.architecture.vocab_size * self.architecture.hidden_size
+
+    @property
+    def num_head(self) -> int:
+        """Weights of the matrix that makes the logits, over all devices."""
+        return self.architecture.vocab_size * self.architecture.hidden_size
+
+    @cached_property
+    def num_largest_matrix(self) -> int:
+        """Weights of the largest tensor: the embedding, or one matrix of all layers."""
+        stacks = [rows * columns for rows, columns in self.architecture.matrix_shapes.values()]
+        return max(self.num_head, self.architecture.num_layers * max(stacks))
+
+    @cached_property
+    def num_layer_matrices(self) -> int:
+        """Weights of the matrices of all layers, over all devices."""
+        return self.architecture.num_layers * self.architecture.num_matrix_parameters_per_layer
+
+    @cached_property
+    def num_trained(self) -> int:
+        """Weights that change, over all devices."""
+        if self.is_full:
+            return self.architecture.num_parameters
+        return num_adapter_parameters(self.architecture, self.recipe)
+
+    @cached_property
+    def num_factors(self) -> int:
+        """Numbers that Adafactor keeps: a row and a column per matrix, a number per weight of a norm."""
+        if not self.is_full:
+            rank = self.recipe.lora.rank if self.recipe.lora else 0
+            targets = self.recipe.lora.targets if self.recipe.lora else ()
+            shapes = [self.architecture.matrix_shapes[target] for target in targets]
+            return self.architecture.num_layers * sum(sum(shape) + 2 * rank for shape in shapes)
+        shapes = list(self.architecture.matrix_shapes.values())
+        norms = self.architecture.num_parameters - self.num_embedding - self.num_layer_matrices
+        embedding = self.num_embedding // self.architecture.hidden_size + self.architecture.hidden_size
+        return self.architecture.num_layers * sum(map(sum, shapes)) + embedding + norms
+
+
+def step_shape(
+    recipe: Recipe, architecture: Architecture, target: Target, engine: EngineName = "jax"
+) -> StepShape:
+    """The step of a recipe on a target, as an engine runs it.
+
+    Raises:
+        InvalidInputError: The mesh or the rows do not go into the target's devices, the attention kernel
+            that the recipe names cannot serve there, the matrices cannot be quantised in such blocks, or the
+            engine cannot do it.
+    """
+    if recipe.quantization is not None:
+        check_blocks(recipe.quantization, architecture)
+    mesh = mesh_shape(recipe.sharding, target.num_devices)
+    if engine == "torch":
+        _require_torch(recipe, mesh, target)
+    rows = rows_per_device(mesh, architecture, recipe.training)
+    setting = Setting(
+        architecture=architecture,
+        platform=target.platform,
+        row_length=recipe.data.row_length,
+        compute=recipe.training.precision.compute,
+        compute_capability=target.compute_capability,
+        num_tensor_shards=mesh.tensor,
+    )
+    resolve = resolve_kernel if engine == "jax" else resolve_torch_kernel
+    attention = resolve(recipe.training.attention, setting)
+    return StepShape(recipe, architecture, mesh, target.platform, rows, attention, engine)
+
+
+def _require_torch(recipe: Recipe, mesh: MeshShape, target: Target) -> None:
+    if target.platform == "tpu":
+        raise InvalidInputError(
+            f"The torch engine does not run on {target.name}.",
+            next_step="Plan with --engine jax for a TPU, or choose a GPU with --on.",
+        )
+    require_torch_mesh(recipe, mesh)
+    require_torch_format(recipe.training.precision.compute, target.device_kind, target.compute_capability)
+
+
+def stored_weight_bytes(step: StepShape) -> float:
+    """All weights that stay in memory between steps: frozen ones, trained ones, adapters."""
+    if step.is_full:
+        return step.num_trained * step.weight_bytes / step.num_weight_parts
+    others = (step.architecture.num_parameters - step.num_layer_matrices) * step.weight_bytes
+    frozen = others + step.num_layer_matrices * _frozen_matrix_bytes(step)
+    return (frozen + step.num_trained * 4) / step.num_weight_parts
+
+
+def _frozen_matrix_bytes(step: StepShape) -> float:
+    quantization = step.recipe.quantization
+    if quantization is None:
+        # Torch multiplies numbers of one format only: frozen matrices are held in the one that computes.
+        return step.compute_bytes if step.engine == "torch" else step.weight_bytes
+    code = {"nf4": 0.5, "int8": 1.0}[quantization.format]
+    return code + 4 / quantization.block_size
+
+
+def optimizer_state_bytes(step: StepShape) -> float:
+    """Two moments per trained weight, or Adafactor's rows and columns, which are always float32."""
+    training = step.recipe.training
+    if training.optimizer.name == "adafactor":
+        return step.num_factors * 4  # small, and copied to every device
+    moment = NUM_BYTES[training.precision.optimizer_state]
+    return 2 * step.num_trained * moment / step.num_weight_parts

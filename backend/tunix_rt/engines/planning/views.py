@@ -1,0 +1,133 @@
+"""A plan in the terminal."""
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from tunix_rt.base.terminal.output import counted
+from tunix_rt.engines.planning.targets import GIB
+from tunix_rt.engines.planning.types import COMPONENT_MEANINGS, Plan, PlanFix
+
+_BAR_WIDTH = 40
+_WIDE = 130
+"""Columns from which there is room to say what each component is."""
+
+
+class CompilingLine:
+    """A line that says how long the compiler has been at work; silent without a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status: Status | None = None
+
+    def __enter__(self) -> "CompilingLine":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def update(self, what: str, elapsed_s: float) -> None:
+        """Show what is compiled and for how long."""
+        if not self._console.is_terminal:
+            return
+        if self._status is None:
+            self._status = self._console.status("")
+            self._status.start()
+        self._status.update(Text(f"compiling {what}: {elapsed_s:.0f} s (1 to 5 minutes the first time)"))
+
+
+def print_estimate(plan: Plan, console: Console) -> None:
+    """The answer at once, while the compiler works."""
+    if console.is_terminal:
+        console.print(f"estimate: {plan.reason}", markup=False, highlight=False, style="dim")
+
+
+def print_plan(plan: Plan, console: Console) -> None:
+    """Verdict first, then memory, time, advice and what it all rests on."""
+    console.print(_headline(plan))
+    console.print(_components(plan, is_wide=console.width >= _WIDE))
+    console.print(_time(plan), highlight=False)
+    if not plan.fits:
+        _print_fixes(plan, console)
+    for line in (*plan.assumptions, *plan.notes):
+        console.print(f"- {line}", markup=False, highlight=False, style="dim")
+
+
+def _headline(plan: Plan) -> Text:
+    style = "bold green" if plan.fits else "bold red"
+    head, _, rest = plan.reason.partition(":")
+    devices = f"{plan.num_devices} of {plan.num_target_devices} devices"
+    return Text.assemble((head, style), f":{rest}\n", (f"{plan.model} on {plan.target}, {devices}", "dim"))
+
+
+def _components(plan: Plan, *, is_wide: bool) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("component", no_wrap=True)
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("bar", no_wrap=True)
+    table.add_column("meaning", style="dim", no_wrap=True)
+    scale = max(plan.limit_bytes, plan.per_device_bytes)
+    for name, size in plan.components.items():
+        meaning = COMPONENT_MEANINGS[name] if is_wide else ""
+        table.add_row(name.replace("_", " "), _size(size), _bar(size, scale), meaning)
+    table.add_row(
+        f"total, {plan.source}", _size(plan.per_device_bytes), _bar(plan.per_device_bytes, scale), ""
+    )
+    table.add_row("limit", _size(plan.limit_bytes), _bar(plan.limit_bytes, scale), "")
+    return table
+
+
+def _size(num_bytes: int) -> str:
+    if num_bytes < 0.1 * GIB:
+        return f"{num_bytes / 1024**2:.1f} MiB"
+    return f"{num_bytes / GIB:.2f} GiB"
+
+
+def _bar(size: int, scale: int) -> str:
+    eighths = round(8 * _BAR_WIDTH * size / scale)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def _time(plan: Plan) -> str:
+    line = f"step about {duration(plan.step_seconds)} for {plan.tokens_per_step:,} tokens"
+    if plan.total_seconds is None or plan.num_steps is None:
+        return line
+    line += f"; {counted(plan.num_steps, 'step')} about {duration(plan.total_seconds)}"
+    if plan.session_seconds is None:
+        return line
+    verdict = "within" if plan.fits_session else "longer than"
+    return f"{line}, {verdict} the session of {duration(plan.session_seconds)}"
+
+
+def duration(seconds: float) -> str:
+    """A duration for people.
+
+    Example:
+        0.0312 -> "31 ms", 5400 -> "1.5 h"
+    """
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def _print_fixes(plan: Plan, console: Console) -> None:
+    if not plan.fixes:
+        console.print("No change of this recipe makes it fit: use a smaller model or a larger target.")
+        return
+    console.print("What makes it fit, cheapest first:", style="bold")
+    for fix in plan.fixes:
+        console.print(f"  {fix.change}", markup=False, highlight=False)
+        console.print(f"      {_fix_figures(fix)}; {fix.cost}", markup=False, highlight=False, style="dim")
+
+
+def _fix_figures(fix: PlanFix) -> str:
+    return f"{_size(fix.per_device_bytes)} ({fix.source}), step about {duration(fix.step_seconds)}"

@@ -1,0 +1,252 @@
+"""What is installed, whether its devices work (asked in a child process), which engine `auto` takes and why.
+
+Loading one can take seconds, hang on a broken driver, or take the device away from another process.
+
+A pure decision: `engines.installed` reads the machine.
+"""
+
+import importlib.util
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tunix_rt.base.errors import MissingExtraError, TunixRTError
+from tunix_rt.engines.types import DeviceName, DeviceReport, DoctorProblem, EngineName, Platform
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "jax": ("jax", "optax", "orbax-checkpoint", "safetensors"),
+    "torch": ("torch", "transformers", "peft", "accelerate", "safetensors"),
+    "torch-qlora": ("bitsandbytes",),
+    "cuda": ("jax-cuda13-plugin",),
+    "tpu-plan": ("libtpu",),
+    "gpu-plan": ("jax-cuda12-plugin", "nvidia-cuda-nvcc-cu12"),
+    "kaggle": ("kagglehub", "kaggle"),
+    "gym": ("reasoning-gym",),
+    "math": ("math-verify",),
+    "parquet": ("pyarrow",),
+    "tune": ("optuna",),
+    "ray": ("ray", "fsspec"),
+}
+"""The packages that show that an extra of this package is installed."""
+
+_JAX_CUDA_PLUGINS = ("jax-cuda12-plugin", "jax-cuda13-plugin")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What an engine is chosen by."""
+
+    has_jax: bool
+    has_torch: bool
+    has_tpu: bool
+    has_nvidia_gpu: bool
+    has_jax_cuda: bool
+    """Whether JAX has a plugin for CUDA."""
+    torch_cuda: str | None
+    """The version of CUDA that torch is built for; None: it is built without."""
+
+    def has(self, engine: EngineName) -> bool:
+        """Whether the engine is installed."""
+        return self.has_jax if engine == "jax" else self.has_torch
+
+
+def this_machine() -> Machine:
+    """Read the signs of this machine."""
+    return Machine(
+        has_jax=is_extra_installed("jax"),
+        has_torch=is_extra_installed("torch"),
+        has_tpu=has_tpu(),
+        has_nvidia_gpu=has_nvidia_gpu(),
+        has_jax_cuda=any(map(installed_version, _JAX_CUDA_PLUGINS)),
+        torch_cuda=torch_cuda_version(),
+    )
+
+
+def is_extra_installed(extra: str) -> bool:
+    """Whether every package of an extra is there."""
+    return all(map(installed_version, EXTRAS[extra]))
+
+
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None: it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def has_tpu() -> bool:
+    """Whether this machine has the device file of a TPU."""
+    return any(Path("/dev").glob("accel[0-9]*")) or any(Path("/dev/vfio").glob("[0-9]*"))
+
+
+def has_nvidia_gpu() -> bool:
+    """Whether an NVIDIA driver is here: by its device file or, where there are no such files, its program."""
+    return Path("/dev/nvidiactl").exists() or shutil.which("nvidia-smi") is not None
+
+
+def torch_cuda_version() -> str | None:
+    """The version of CUDA that the installed torch is built for, read from its file of constants."""
+    found = importlib.util.find_spec("torch")
+    if found is None or found.origin is None:
+        return None
+    constants = Path(found.origin).with_name("version.py")
+    version = runpy.run_path(str(constants)).get("cuda") if constants.is_file() else None
+    return None if version is None else str(version)
+
+
+AskedEngine = Literal["auto", "jax", "torch"]
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """An engine, and why it is this one."""
+
+    name: EngineName
+    reason: str
+
+    def __str__(self) -> str:
+        return f"engine {self.name}: {self.reason}"
+
+
+def choose_engine(
+    asked: AskedEngine,
+    device: DeviceName,
+    machine: Machine,
+    *,
+    resumed: EngineName | None = None,
+    is_torchrun: bool = False,
+) -> EngineChoice:
+    """Decide; the first rule that applies wins.
+
+    Args:
+        asked: What the command line says.
+        device: The device that it says.
+        machine: What is installed, and which devices are there.
+        resumed: The engine of the run that goes on: only that one reads its checkpoints.
+        is_torchrun: Whether torchrun started this process.
+
+    Raises:
+        MissingExtraError: The engine that must run is not installed.
+
+    Example:
+        auto on a machine with an NVIDIA GPU where JAX has no CUDA plugin -> torch
+    """
+    if is_torchrun and asked == "auto" and resumed is None:
+        choice = EngineChoice("torch", "torchrun started this process")
+    else:
+        choice = _choice(asked, device, machine, resumed)
+    if not machine.has(choice.name):
+        raise MissingExtraError(f"The {_TITLES[choice.name]} engine", extra=choice.name)
+    return choice
+
+
+_TITLES: dict[EngineName, str] = {"jax": "JAX", "torch": "PyTorch"}
+
+
+def _choice(
+    asked: AskedEngine, device: DeviceName, machine: Machine, resumed: EngineName | None
+) -> EngineChoice:
+    if asked != "auto":
+        return EngineChoice(asked, f"--engine {asked}")
+    if resumed is not None:
+        return EngineChoice(resumed, "the run that goes on was made with it")
+    if device == "tpu":
+        return EngineChoice("jax", "only it runs on a TPU")
+    if machine.has_jax and not machine.has_torch:
+        return EngineChoice("jax", "the only one that is installed")
+    if machine.has_torch and not machine.has_jax:
+        return EngineChoice("torch", "the only one that is installed")
+    return _for_accelerator(device, machine)
+
+
+def _for_accelerator(device: DeviceName, machine: Machine) -> EngineChoice:
+    if device == "cpu":
+        return EngineChoice("jax", "on a CPU it compiles the step, and torch does not")
+    if machine.has_tpu and device == "auto":
+        return EngineChoice("jax", "a TPU is here, and only JAX runs on it")
+    if not machine.has_nvidia_gpu:
+        return EngineChoice("jax", "no accelerator is here; on a CPU it compiles the step")
+    if machine.has_jax_cuda:
+        return EngineChoice("jax", "an NVIDIA GPU is here, and JAX has its CUDA plugin")
+    if machine.torch_cuda is not None:
+        built = f"torch is built for CUDA {machine.torch_cuda}"
+        return EngineChoice("torch", f"an NVIDIA GPU is here; {built}, and JAX has no CUDA plugin")
+    return EngineChoice("jax", "neither JAX nor torch is built for the NVIDIA GPU that is here")
+
+
+PROBE_TIMEOUT_S = 120.0
+_SHOWN_CHARS = 500
+# A probe must not take the memory that a training on the same card is using.
+_PROBE_VARIABLES = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+
+class ProbeAnswer(BaseModel):
+    """The last line that a probe prints."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    device: DeviceReport | None = None
+    problem: DoctorProblem | None = None
+
+
+def probe(engine: EngineName, platform: Platform, *, timeout_s: float = PROBE_TIMEOUT_S) -> ProbeAnswer:
+    """Let the engine open the devices of a platform. Whatever goes wrong there is the answer."""
+    command = [sys.executable, "-m", f"tunix_rt.engines.{engine}.probe", platform]
+    what = f"The {engine} engine on the {platform.upper()}"
+    try:
+        done = subprocess.run(
+            command,
+            env=os.environ | _PROBE_VARIABLES,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        return _broken(f"{what} gave no answer within {timeout_s:.0f} s.")
+    *_, last_line = done.stdout.splitlines() or [""]
+    try:
+        return ProbeAnswer.model_validate_json(last_line)
+    except ValidationError:
+        said = (done.stderr or done.stdout).strip()[-_SHOWN_CHARS:] or "it said nothing"
+        return _broken(f"{what} ended with code {done.returncode}: {said}")
+
+
+def answer_probe(open_device: Callable[[Platform], DeviceReport]) -> None:
+    """What the child does: open the device that its argument names, and print how that went."""
+    platform = cast(Platform, sys.argv[1])
+    try:
+        answer = ProbeAnswer(device=open_device(platform))
+    except TunixRTError as error:
+        answer = ProbeAnswer(problem=DoctorProblem(detail=error.detail, next_step=error.next_step))
+    sys.stdout.write(answer.model_dump_json(exclude_none=True) + "\n")
+
+
+def _broken(detail: str) -> ProbeAnswer:
+    next_step = "Check the driver (nvidia-smi); then install the engine's extra again."
+    return ProbeAnswer(problem=DoctorProblem(detail=detail, next_step=next_step))
+
+
+ENGINES: tuple[EngineName, ...] = ("jax", "torch")
+
+
+def platforms(engine: EngineName, machine: Machine) -> Iterator[Platform]:
+    """Where an engine that is installed could run, by the signs that the machine gives."""
+    if not machine.has(engine):
+        return
+    is_built_for_gpu = machine.has_jax_cuda if engine == "jax" else machine.torch_cuda is not None
+    if engine == "jax" and machine.has_tpu and installed_version("libtpu"):
+        yield "tpu"
+    if machine.has_nvidia_gpu and is_built_for_gpu:
+        yield "gpu"
+    yield "cpu"

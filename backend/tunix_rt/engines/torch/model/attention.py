@@ -1,0 +1,246 @@
+"""Dense, SDPA, cuDNN and flash attention within segments.
+
+A token sees the earlier tokens of its own segment, itself included; with a window of w, the last w of them.
+Padding is segment 0 and sees only padding, so that no row of the softmax is empty and nothing becomes NaN.
+
+    segment_ids  1 1 2 2 0      sees   a . . . .
+                                       a b . . .
+                                       . . c . .
+                                       . . c d .
+                                       . . . . _
+
+transformers calls the function that its config names; `register` puts ours there. They take the masks that
+`packed_masks` makes, but for the two of flash attention, which take the borders of the segments instead.
+"""
+
+from collections.abc import Callable, Sequence
+from inspect import signature
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.varlen import varlen_attn
+from torch.nn.functional import pad, scaled_dot_product_attention
+from transformers import AttentionInterface
+
+from tunix_rt.engines.planning.kernels import TorchKernel
+
+Windows = Sequence[int | None]
+"""Reach of each layer, in tokens, itself included; None reaches back to the start."""
+Masks = Tensor | dict[str, Tensor]
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+"""What transformers calls the two kinds of layers."""
+
+_FEWEST_PLACES = 256
+# What one block of a kernel takes at a time: nothing is saved below.
+_SHORTEST = 128
+# Finite, so that a gradient through it is zero and not NaN.
+_MASKED = -1e30
+
+
+def packed_masks(segment_ids: Tensor, windows: Windows) -> Masks:
+    """Who sees whom, as transformers wants it: [B, T] -> bool [B, 1, T, T], or one for each kind of layer.
+
+    Models whose layers all see everything take one mask; those with windows take one by kind.
+    """
+    full = causal_mask(segment_ids, None)
+    window = next((window for window in windows if window is not None), None)
+    return full if window is None else {FULL: full, SLIDING: causal_mask(segment_ids, window)}
+
+
+def causal_mask(segment_ids: Tensor, window: int | None) -> Tensor:
+    """[B, T] -> bool [B, 1, T, T], query before key."""
+    index = torch.arange(segment_ids.shape[1], device=segment_ids.device)
+    distance = index[:, None] - index[None, :]
+    is_reached = distance >= 0
+    if window is not None:
+        is_reached &= distance < window
+    return (is_reached & (segment_ids[:, :, None] == segment_ids[:, None, :]))[:, None]
+
+
+class Borders(NamedTuple):
+    """Where the segments of some rows begin and end.
+
+    Both are among few sizes, because a compiled layer is compiled again for every size.
+    """
+
+    places: Tensor
+    """int32: beginnings in the rows laid end to end, and the end of the last; empty segments follow."""
+    longest: int
+    """No segment has more tokens."""
+
+
+def segment_borders(segment_ids: Tensor) -> Borders:
+    """The borders of rows [B, T] on the host: to know their number, it would have to wait for a device.
+
+    Padding is cut into segments no longer than the longest example may be: a kernel starts as much work for
+    every segment as the longest one needs.
+
+    Example:
+        [[1, 1, 2], [1, 0, 0]] -> 0, 2, 3, 4, 6, 6, 6, … and 128
+    """
+    is_start = torch.ones_like(segment_ids, dtype=torch.bool)
+    is_start[:, 1:] = segment_ids[:, 1:] != segment_ids[:, :-1]
+    is_start, is_padding = is_start.flatten(), segment_ids.flatten() == 0
+    index = torch.arange(len(is_start))
+    offsets = index - index.where(is_start, 0).cummax(0).values
+    examples = offsets[~is_padding]
+    longest = max(_SHORTEST, _power_of_two(int(examples.max()) + 1)) if len(examples) else _SHORTEST
+    starts = (is_start | (is_padding & (offsets % longest == 0))).nonzero().flatten().to(torch.int32)
+    num_places = max(_FEWEST_PLACES, _power_of_two(len(starts) + 1))
+    return Borders(pad(starts, (0, num_places - len(starts)), value=len(is_start)), longest)
+
+
+def _power_of_two(at_least: int) -> int:
+    return 1 << (at_least - 1).bit_length()
+
+
+def register(kernel: TorchKernel) -> str:
+    """Make a kernel known to transformers, and give the name that it has there."""
+    name = f"tunix_{kernel}"
+    AttentionInterface.register(name, _KERNELS[kernel])
+    return name
+
+
+def dense_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    *,
+    scaling: float,
+    softcap: float | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """The reference, scores in float32: q [B, N, T, H], k and v [B, K, S, H] -> [B, T, N, H]."""
+    batch, num_heads, num_queries, head_dim = query.shape
+    grouped = query.reshape(batch, key.shape[1], -1, num_queries, head_dim)
+    scores = (grouped @ key[:, :, None].transpose(-1, -2)).float() * scaling
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    scores = scores.masked_fill(~attention_mask[:, :, None], _MASKED)
+    attended = torch.softmax(scores, dim=-1).to(value.dtype) @ value[:, :, None]
+    return attended.reshape(batch, num_heads, num_queries, -1).transpose(1, 2), None
+
+
+def sdpa_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    *,
+    scaling: float,
+    softcap: float | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """The same by the kernel that torch finds best; it knows no soft cap."""
+    assert softcap is None  # engines/torch_kernels.py gives such a model to another kernel
+    num_groups = query.shape[1] // key.shape[1]
+    attended = scaled_dot_product_attention(
+        query,
+        _for_every_head(key, num_groups),
+        _for_every_head(value, num_groups),
+        attn_mask=attention_mask,
+        scale=scaling,
+    )
+    return attended.transpose(1, 2), None
+
+
+def cudnn_attention(*tensors: Any, **settings: Any) -> tuple[Tensor, None]:
+    """The same by cuDNN alone, which raises where it cannot."""
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        return sdpa_attention(*tensors, **settings)
+
+
+def varlen_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: None,
+    *,
+    scaling: float,
+    borders: Borders,
+    softcap: float | None = None,
+    sliding_window: int | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """The same by the flash attention inside torch, which computes the segments between the borders alone."""
+    assert softcap is None  # engines/torch_kernels.py gives such a model to another kernel
+    batch, num_heads, row_length, _head_dim = query.shape
+    if not _SHARES_KEYS:
+        key, value = (_for_every_head(heads, num_heads // heads.shape[1]) for heads in (key, value))
+    q, k, v = (heads.transpose(1, 2).flatten(0, 1) for heads in (query, key, value))
+    attended = varlen_attn(
+        q,
+        k,
+        v,
+        borders.places,
+        borders.places,
+        borders.longest,
+        borders.longest,
+        scale=scaling,
+        window_size=(-1, 0) if sliding_window is None else (sliding_window - 1, 0),
+        **_SHARES_KEYS,
+    )
+    assert isinstance(attended, Tensor)
+    return attended.unflatten(0, (batch, row_length)), None
+
+
+def flash_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: None,
+    *,
+    scaling: float,
+    borders: Borders,
+    softcap: float | None = None,
+    sliding_window: int | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """The same by flash-attn, which computes the segments between the borders and nothing around them."""
+    from flash_attn import flash_attn_varlen_func
+
+    batch, _heads, row_length, _head_dim = query.shape
+    q, k, v = (heads.transpose(1, 2).flatten(0, 1) for heads in (query, key, value))
+    attended = flash_attn_varlen_func(
+        q,
+        k,
+        v,
+        borders.places,
+        borders.places,
+        borders.longest,
+        borders.longest,
+        softmax_scale=scaling,
+        causal=True,
+        window_size=(-1, -1) if sliding_window is None else (sliding_window - 1, 0),
+        softcap=softcap or 0.0,
+    )
+    return attended.unflatten(0, (batch, row_length)), None
+
+
+# Older versions of torch want keys for every head.
+_SHARES_KEYS: dict[str, Any] = (
+    {"enable_gqa": True} if "enable_gqa" in signature(varlen_attn).parameters else {}
+)
+
+_KERNELS: dict[TorchKernel, Callable[..., tuple[Tensor, None]]] = {
+    "dense": dense_attention,
+    "sdpa": sdpa_attention,
+    "cudnn": cudnn_attention,
+    "varlen": varlen_attention,
+    "flash": flash_attention,
+}
+
+
+def _for_every_head(heads: Tensor, num_groups: int) -> Tensor:
+    """[B, K, S, H] -> [B, K * groups, S, H]: the fused kernels that take a mask do not share keys."""
+    batch, num_kv_heads, length, head_dim = heads.shape
+    repeated = heads[:, :, None].expand(batch, num_kv_heads, num_groups, length, head_dim)
+    return repeated.reshape(batch, num_kv_heads * num_groups, length, head_dim)

@@ -1,0 +1,252 @@
+"""Packed rows to hidden states; norms; rematerialisation.
+
+docs/torch-engine.md explains it. The head is not applied here: the loss multiplies by `head_weight` in
+chunks, so that logits of shape [tokens, vocabulary] never exist.
+
+A compiler that fuses what lies between the products computes that again by itself, and more where it is told
+to keep less (engines/torch/compiling.py): compiled layers need help only to be forgotten whole.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
+
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.engines.export import text_config
+from tunix_rt.engines.planning.kernels import TAKING_BORDERS, TorchKernel
+from tunix_rt.engines.torch.model.attention import Borders, packed_masks, register
+from tunix_rt.engines.torch.weights import fill, stored_tensors
+from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
+from tunix_rt.engines.weights.sources import ModelSource
+from tunix_rt.recipes.types import FloatFormat, Remat
+
+
+class RmsNorm(nn.Module):
+    """Root mean square norm over the last axis, computed in float32, returned in the format of x.
+
+    It takes the place of transformers' own. Those return the format of the weight (Llama, Qwen3), so that
+    norms kept in float32 would turn every activation into float32.
+    """
+
+    def __init__(self, weight: nn.Parameter, *, epsilon: float, adds_one: bool) -> None:
+        super().__init__()
+        self.weight = weight
+        self.epsilon = epsilon
+        self.adds_one = adds_one
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., D] -> [..., D]."""
+        factor = self.weight.float() + 1.0 if self.adds_one else self.weight.float()
+        return torch.nn.functional.rms_norm(x.float(), factor.shape, factor, self.epsilon).to(x.dtype)
+
+
+def replace_norms(module: nn.Module, *, epsilon: float, adds_one: bool) -> None:
+    """Put our norms in place of those of a transformers model; names and weights stay."""
+    for parent in list(module.modules()):
+        for name, child in list(parent.named_children()):
+            if type(child).__name__.endswith("RMSNorm"):
+                weight = child.get_parameter("weight")
+                setattr(parent, name, RmsNorm(weight, epsilon=epsilon, adds_one=adds_one))
+
+
+DTYPES: dict[FloatFormat, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+@dataclass(frozen=True)
+class DecoderOptions:
+    """How a model is held and computed."""
+
+    weights: FloatFormat = "float32"
+    """Format that the weights are stored in."""
+    compute: FloatFormat = "float32"
+    """Format of hidden states and matrix products. Matrices must be in it when the model is called."""
+    kernel: TorchKernel = "sdpa"
+    seed: int = 0
+    """Of random weights."""
+    is_random: bool = False
+    """Draw the weights instead of reading them."""
+    is_frozen: bool = False
+    """Nothing of the model is trained: matrices and embedding are held in the format that computes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """A model of transformers, with what the engine must know about it."""
+
+    module: Any
+    """`…ForCausalLM`; its parameters have the names of the published files."""
+    source: ModelSource
+    options: DecoderOptions
+    embedding_scale: float | None = None
+    """What the embedding is multiplied by; None where nothing is, or where the model does so by itself."""
+    notes: tuple[str, ...] = ()
+    """What differs from the published model, to be told."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """The shape of the model."""
+        return self.source.architecture
+
+    @property
+    def compute_dtype(self) -> torch.dtype:
+        """Format of hidden states and matrix products."""
+        return DTYPES[self.options.compute]
+
+    @property
+    def final_softcap(self) -> float | None:
+        """Logits are bent to stay within ± this."""
+        return self.architecture.final_softcap
+
+    @property
+    def layers(self) -> Iterable[nn.Module]:
+        """The blocks between embedding and final norm, from first to last."""
+        layers: Iterable[nn.Module] = self.module.model.layers
+        return layers
+
+    def hidden(
+        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders | None = None
+    ) -> Tensor:
+        """The last hidden states, final norm applied: [B, T] -> [B, T, D] in the compute format.
+
+        `borders` are those of the segments, for kernels that take them.
+        """
+        attention: dict[str, Any]
+        if self.options.kernel in TAKING_BORDERS:
+            attention = {"attention_mask": None, "borders": borders}
+        else:
+            attention = {"attention_mask": packed_masks(segment_ids, self.architecture.layer_windows)}
+        outputs = self.module.model(
+            inputs_embeds=self.embed(tokens), position_ids=positions, use_cache=False, **attention
+        )
+        hidden: Tensor = outputs.last_hidden_state
+        return hidden
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """The first hidden states: [B, T] -> [B, T, D] in the compute format."""
+        x: Tensor = self.module.model.embed_tokens(tokens).to(self.compute_dtype)
+        if self.embedding_scale is None:
+            return x
+        # The factor is rounded to the format of x before it multiplies: Gemma was trained so.
+        return x * torch.tensor(self.embedding_scale, dtype=x.dtype)
+
+    def head_weight(self) -> Tensor:
+        """The matrix [V, D] that turns hidden states into logits."""
+        is_tied = self.architecture.is_embedding_tied
+        weight: Tensor = (self.module.model.embed_tokens if is_tied else self.module.lm_head).weight
+        return weight
+
+
+def open_decoder(source: ModelSource, options: DecoderOptions, device: torch.device) -> Decoder:
+    """A model with its weights on a device; every parameter is trainable.
+
+    Raises:
+        DataError: The files of the weights are damaged or are not those of the model.
+        InvalidInputError: transformers reads the model's config.json in another way than this engine.
+    """
+    config = _read_config(source)
+    notes = _without_dropout(config)
+    module = _described_model(config, source.architecture, options)
+    embedding_scale = _take_embedding_scale(module.model)
+    if options.is_frozen:
+        hold_for_compute(module, DTYPES[options.compute])
+    _allocate(module, source.architecture, device)
+    fill(module, stored_tensors(source, options.seed, is_random=options.is_random), DTYPES[options.weights])
+    return Decoder(module, source, options, embedding_scale, notes)
+
+
+def hold_for_compute(module: nn.Module, dtype: torch.dtype) -> None:
+    """Keep matrices and embedding in the format that computes.
+
+    A weight that never changes is rounded once: rounding it again before every product would give the same.
+    """
+    for parameter in module.parameters():
+        if parameter.ndim > 1 and parameter.is_floating_point():
+            parameter.data = parameter.data.to(dtype)
+
+
+def _read_config(source: ModelSource) -> transformers.PretrainedConfig:
+    config = dict(text_config(source.config))
+    read = transformers.AutoConfig.for_model(config.pop("model_type"), **config)
+    understood = architecture_from_config(read.to_dict())
+    if understood != source.architecture:
+        raise InvalidInputError(
+            f"transformers {transformers.__version__} reads the config.json of {source.name} in another way.",
+            next_step="Save the model again with save_pretrained, or train it with --engine jax.",
+        )
+    # An embedding with a padding id would never learn that token.
+    read.pad_token_id = None
+    return read
+
+
+def _without_dropout(config: transformers.PretrainedConfig) -> tuple[str, ...]:
+    """Switch off what neither engine does."""
+    rate = getattr(config, "attention_dropout", 0.0)
+    config.attention_dropout = 0.0
+    return (f"attention_dropout {rate:g} of config.json is not applied",) if rate else ()
+
+
+def _described_model(
+    config: transformers.PretrainedConfig, architecture: Architecture, options: DecoderOptions
+) -> Any:
+    """The modules without memory for their weights."""
+    with torch.device("meta"):
+        module: Any = transformers.AutoModelForCausalLM.from_config(
+            config, dtype=DTYPES[options.weights], attn_implementation=register(options.kernel)
+        )
+    replace_norms(module, epsilon=architecture.rms_norm_eps, adds_one=architecture.norms_add_one)
+    return module.eval()
+
+
+def _take_embedding_scale(model: Any) -> float | None:
+    """Leave a plain table, which may be in another format than the one that computes, and give its factor."""
+    scaled = model.embed_tokens
+    with torch.device("meta"):
+        model.embed_tokens = nn.Embedding(scaled.num_embeddings, scaled.embedding_dim)
+    model.embed_tokens.weight = scaled.weight
+    return math.sqrt(scaled.embedding_dim) if hasattr(scaled, "embed_scale") else None
+
+
+def _allocate(module: Any, architecture: Architecture, device: torch.device) -> None:
+    """Memory for the weights, once for tied ones."""
+    is_tied = architecture.is_embedding_tied
+    if is_tied:
+        module.lm_head.register_parameter("weight", None)
+    module.to_empty(device=device)
+    if is_tied:
+        module.lm_head.weight = module.model.embed_tokens.weight
+    rotary = module.model.rotary_emb
+    # Not a weight, so no file has it: the frequencies follow from the config.
+    module.model.rotary_emb = type(rotary)(rotary.config).to(device)
+
+
+# Products with a weight; those of attention, which multiply in batches, are computed again.
+_PRODUCTS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})
+
+
+def apply_remat(decoder: Decoder, remat: Remat, *, has_dropout: bool, is_compiled: bool) -> None:
+    """Make the layers forget their activations while the model is in training mode.
+
+    Args:
+        decoder: Whose layers.
+        remat: As the recipe names it.
+        has_dropout: Whether the layers draw random numbers, which the second pass must draw again.
+        is_compiled: Whether the layers are compiled.
+    """
+    if remat == "none" or (remat == "dots" and is_compiled):
+        return
+    settings: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": has_dropout}
+    if remat == "dots":
+        settings["context_fn"] = partial(create_selective_checkpoint_contexts, _policy)
+    decoder.module.gradient_checkpointing_enable(settings)
+
+
+def _policy(_context: Any, operation: Any, *_arguments: Any, **_keywords: Any) -> CheckpointPolicy:
+    is_kept = operation in _PRODUCTS
+    return CheckpointPolicy.MUST_SAVE if is_kept else CheckpointPolicy.PREFER_RECOMPUTE

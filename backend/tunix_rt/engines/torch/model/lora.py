@@ -1,0 +1,141 @@
+"""LoRA through PEFT; merging.
+
+model.layers.<i>.self_attn.q_proj.base_layer.weight         frozen [out, in]
+model.layers.<i>.self_attn.q_proj.lora_A.default.weight     float32 [rank, in], drawn from the seed
+model.layers.<i>.self_attn.q_proj.lora_B.default.weight     float32 [out, rank], zero at the start
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from peft import LoraConfig, inject_adapter_in_model
+from peft.tuners.lora import LoraLayer
+from torch import Tensor, nn
+
+from tunix_rt.base.errors import DataError
+from tunix_rt.engines.torch.model.decoder import DTYPES, Decoder
+from tunix_rt.engines.torch.model.quantization import plain_weight
+from tunix_rt.engines.torch.weights import random_generator, stored_tensors
+from tunix_rt.engines.weights.adapters import open_adapter
+from tunix_rt.engines.weights.architecture import MATRIX_MODULES
+from tunix_rt.recipes.types import LoraSection
+
+_NAME = "default"
+"""What PEFT calls the only adapter of a model."""
+_FILE_PREFIX = "base_model.model."
+"""What PEFT puts before the names of a model in its files."""
+
+
+def add_adapters(decoder: Decoder, lora: LoraSection, seed: int) -> None:
+    """Put adapters that change nothing yet beside the matrices; nothing else can be trained from here on.
+
+    A is uniform within ± 1 / sqrt(in), as the JAX engine draws it, though not the same numbers.
+    """
+    _inject(decoder, lora)
+    with torch.no_grad():
+        for name, parameter in _adapter_parameters(decoder).items():
+            parameter.data = _initial(name, parameter, seed).to(parameter.device)
+
+
+def load_adapters(decoder: Decoder, directory: Path) -> None:
+    """Read adapters that PEFT or either engine wrote.
+
+    A decoder without adapters gets those of the directory, in the format that computes: it is going to write.
+
+    Raises:
+        DataError: A file is missing or damaged, does not fit the model or the adapters that it has, or is of
+            a kind that this engine does not compute.
+    """
+    with open_adapter(directory, decoder.architecture, "pt") as (lora, tensors):
+        if not _adapter_parameters(decoder):
+            _inject(decoder, lora)
+            for parameter in _adapter_parameters(decoder).values():
+                parameter.data = parameter.data.to(decoder.compute_dtype)
+        parameters = _adapter_parameters(decoder)
+        _require_same(directory, parameters, {name: tensor.shape for name, tensor in tensors.items()})
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                parameter.copy_(tensors[name].read())
+
+
+def adapter_tensors(decoder: Decoder) -> dict[str, Tensor]:
+    """The adapters under the names that they have in PEFT's files."""
+    return {name: parameter.detach() for name, parameter in _adapter_parameters(decoder).items()}
+
+
+def merged_weights(
+    decoder: Decoder, whole: Callable[[Tensor], Tensor] = lambda tensor: tensor
+) -> Iterator[tuple[str, Tensor]]:
+    """The whole model with its adapters added: summed in float32, rounded once to the stored format.
+
+    The weights are read again, one at a time, for the model may hold them rounded; of quantised ones, what
+    training saw is taken.
+
+    Args:
+        decoder: After training, with the adapters in float32.
+        whole: Collects a tensor that is spread over processes.
+    """
+    options = decoder.options
+    matrices = {
+        f"{name}.weight": module
+        for name, module in decoder.module.named_modules()
+        if isinstance(module, LoraLayer | nn.Linear)
+    }
+    for name, tensor in stored_tensors(decoder.source, options.seed, is_random=options.is_random):
+        stored = tensor.to(DTYPES[options.weights])
+        matrix = matrices.get(name)
+        yield name, stored if matrix is None else _merged(matrix, stored, whole)
+
+
+def _inject(decoder: Decoder, lora: LoraSection) -> None:
+    config = LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,  # type: ignore[arg-type]  # any number will do
+        lora_dropout=lora.dropout,
+        target_modules=[MATRIX_MODULES[target].rpartition(".")[2] for target in lora.targets],
+        bias="none",
+    )
+    inject_adapter_in_model(config, decoder.module, adapter_name=_NAME)
+    decoder.module.eval()
+
+
+def _adapter_parameters(decoder: Decoder) -> dict[str, torch.nn.Parameter]:
+    """By the names in PEFT's files, which do not tell which of several adapters it is."""
+    return {
+        _FILE_PREFIX + name.replace(f".{_NAME}.", "."): parameter
+        for name, parameter in decoder.module.named_parameters()
+        if ".lora_" in name
+    }
+
+
+def _initial(name: str, parameter: Tensor, seed: int) -> Tensor:
+    if ".lora_B." in name:
+        return torch.zeros(parameter.shape)
+    bound = 1 / math.sqrt(parameter.shape[1])
+    noise = random_generator(seed, name).uniform(-bound, bound, tuple(parameter.shape))
+    return torch.from_numpy(noise.astype(np.float32))
+
+
+def _require_same(
+    directory: Path, parameters: dict[str, torch.nn.Parameter], shapes: dict[str, tuple[int, ...]]
+) -> None:
+    if {name: tuple(parameter.shape) for name, parameter in parameters.items()} != shapes:
+        raise DataError(
+            f"The adapter in {directory} has other matrices than the recipe's lora section describes.",
+            next_step="Set lora.rank and lora.targets to those of its adapter_config.json.",
+        )
+
+
+def _merged(matrix: Any, stored: Tensor, whole: Callable[[Tensor], Tensor]) -> Tensor:
+    """A matrix, quantised or not, with the adapter that it may have."""
+    is_adapted = isinstance(matrix, LoraLayer)
+    quantised = plain_weight(matrix.get_base_layer() if is_adapted else matrix)
+    base = stored.float() if quantised is None else quantised.float().cpu()
+    if is_adapted:
+        a, b = (whole(part[_NAME].weight.detach()).float().cpu() for part in (matrix.lora_A, matrix.lora_B))
+        base = base + matrix.scaling[_NAME] * (b @ a)
+    return base.to(stored.dtype)

@@ -1,0 +1,177 @@
+"""The decoder a recipe trains, initial or resumed; plan; sanity block."""
+
+from pathlib import Path
+
+import torch
+
+from tunix_rt.engines.planning.fixes import with_advice
+from tunix_rt.engines.planning.kernels import Setting, TorchChoice, resolve_torch_kernel
+from tunix_rt.engines.planning.planner import PlanQuestion, estimated_plan
+from tunix_rt.engines.planning.targets import device_target
+from tunix_rt.engines.planning.types import Plan, Workload
+from tunix_rt.engines.torch.devices import TorchDevice, require_format
+from tunix_rt.engines.torch.distributed import Layout
+from tunix_rt.engines.torch.model.decoder import Decoder, DecoderOptions, hold_for_compute, open_decoder
+from tunix_rt.engines.torch.model.lora import add_adapters, load_adapters
+from tunix_rt.engines.torch.model.quantization import quantize_layers
+from tunix_rt.engines.torch.training.checkpoints import State
+from tunix_rt.engines.torch.training.step import TrainStep
+from tunix_rt.engines.training.checkpointing import Start
+from tunix_rt.engines.training.preparation import Prepared
+from tunix_rt.engines.training.run import (
+    batch_line,
+    block,
+    data_line,
+    logits_text,
+    mib,
+    model_line,
+    training_line,
+)
+from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.engines.weights.sources import ModelSource
+from tunix_rt.recipes.types import Recipe
+
+
+def plan_run(prepared: Prepared, device: TorchDevice) -> Plan:
+    """The plan, with what would make it fit if it does not."""
+    question = PlanQuestion(
+        prepared.recipe,
+        prepared.source.architecture,
+        device_target(device),
+        Workload(num_steps=prepared.num_steps),
+        engine="torch",
+    )
+    return with_advice(estimated_plan(question), question)
+
+
+def resolve_kernel(recipe: Recipe, source: ModelSource, device: TorchDevice) -> TorchChoice:
+    """The attention kernel that a recipe means on a device, and why.
+
+    Raises:
+        InvalidInputError: A kernel was asked for by name and cannot serve.
+    """
+    setting = Setting(
+        source.architecture,
+        device.platform,
+        recipe.data.row_length,
+        recipe.training.precision.compute,
+        device.compute_capability,
+    )
+    return resolve_torch_kernel(recipe.training.attention, setting)
+
+
+def load_decoder(source: ModelSource, recipe: Recipe, device: TorchDevice) -> Decoder:
+    """Load what a recipe trains; parameters that it trains require a gradient, and only those.
+
+    Raises:
+        DataError: The files of the weights are damaged or are not those of the model.
+        InvalidInputError: The recipe asks for something that the model or the device cannot give.
+        MissingExtraError: An optional dependency of the mode is not installed.
+    """
+    precision = recipe.training.precision
+    require_format(precision.compute, device)
+    options = DecoderOptions(
+        weights=precision.weights,
+        compute=precision.compute,
+        kernel=resolve_kernel(recipe, source, device).kernel,
+        seed=recipe.training.seed,
+        is_random=recipe.model.weights == "random",
+        is_frozen=recipe.training.mode == "lora",
+    )
+    if recipe.quantization is None:
+        decoder = open_decoder(source, options, device.device)
+    else:
+        decoder = _open_quantized(source, recipe, options, device)
+    if recipe.lora is not None:
+        add_adapters(decoder, recipe.lora, recipe.training.seed)
+    return decoder
+
+
+def _open_quantized(
+    source: ModelSource, recipe: Recipe, options: DecoderOptions, device: TorchDevice
+) -> Decoder:
+    """Through the host: the device never holds the model unquantised."""
+    assert recipe.quantization is not None
+    decoder = open_decoder(source, options, torch.device("cpu"))
+    quantize_layers(decoder, recipe.quantization, device.device)
+    hold_for_compute(decoder.module, decoder.compute_dtype)
+    decoder.module.to(device.device)
+    return decoder
+
+
+_BYTES = {"float32": 4, "bfloat16": 2}
+
+
+def sanity_block(prepared: Prepared, device: TorchDevice, kernel: TorchChoice, layout: Layout) -> str:
+    """The block: one line a subject."""
+    recipe, architecture = prepared.recipe, prepared.source.architecture
+    num_parts = recipe.training.gradient_accumulation_steps
+    rows = recipe.training.batch_size // num_parts
+    own_rows = rows // layout.num_processes
+    return block(
+        {
+            "model": model_line(prepared, num_trained_weights(recipe, architecture)),
+            "training": training_line(recipe),
+            "precision": _precision(recipe),
+            "batch": batch_line(prepared, (num_parts, rows, recipe.data.row_length), "int64"),
+            "data": data_line(prepared),
+            "attention": f"{kernel.kernel} ({kernel.reason})",
+            "devices": str(device),
+            "mesh": str(layout),
+            "largest": f"{_embedding(recipe, architecture)}, "
+            + logits_text(recipe, architecture, rows=own_rows),
+        }
+    )
+
+
+def num_trained_weights(recipe: Recipe, architecture: Architecture) -> int:
+    """All weights, or those of the adapters.
+
+    Example:
+        rank 4 on one matrix [64, 128] of 2 layers -> 2 * 4 * (64 + 128) = 1,536
+    """
+    if recipe.lora is None:
+        return architecture.num_parameters
+    shapes = (architecture.matrix_shapes[target] for target in recipe.lora.targets)
+    return architecture.num_layers * recipe.lora.rank * sum(map(sum, shapes))
+
+
+def _precision(recipe: Recipe) -> str:
+    precision, is_full = recipe.training.precision, recipe.training.mode == "full"
+    rounding = ", stochastic rounding" if precision.stochastic_rounding else ""
+    return (
+        f"compute {precision.compute}, weights {precision.weights}, "
+        f"trained {precision.weights if is_full else 'float32'}, "
+        f"optimizer state {precision.optimizer_state}{rounding}"
+    )
+
+
+def _embedding(recipe: Recipe, architecture: Architecture) -> str:
+    shape, dtype = (architecture.vocab_size, architecture.hidden_size), recipe.training.precision.weights
+    return f"embedding {list(shape)} {dtype} {mib(shape[0] * shape[1] * _BYTES[dtype])}"
+
+
+def load_training(
+    start: Start[State],
+    prepared: Prepared,
+    device: TorchDevice,
+    layout: Layout,
+    *,
+    initial_adapters: Path | None,
+) -> tuple[Decoder, TrainStep]:
+    """The model and its step. Frozen weights are always read anew: no checkpoint holds them.
+
+    Args:
+        start: Where the run goes on.
+        prepared: What is trained.
+        device: Where.
+        layout: This process among those that train together.
+        initial_adapters: What LoRA starts from instead of random adapters, at the beginning of a run.
+    """
+    decoder = load_decoder(prepared.source, prepared.recipe, device)
+    if initial_adapters is not None and start.state is None:
+        load_adapters(decoder, initial_adapters)
+    train_step = TrainStep(decoder, prepared.recipe, prepared.num_steps, device.device, layout)
+    if start.state is not None:
+        train_step.load_state_dict(start.state)
+    return decoder, train_step

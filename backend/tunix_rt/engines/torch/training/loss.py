@@ -1,0 +1,193 @@
+"""Chunked cross-entropy over large vocabularies.
+
+Logits cost a matrix product as large as several layers. So where gradients are asked for, the forward pass
+turns each chunk of logits into the gradients of the hidden states and of the head at once, and the backward
+pass only scales them: nothing is computed twice, and nothing of shape [tokens, vocabulary] is kept.
+
+    hidden [n, D] ─┬─ chunk 0 ─ logits [c, V] ─┬─ loss
+                   ├─ chunk 1 …                ├─ gradient of hidden [c, D]
+                   └─ …                        └─ gradient of the head [V, D], summed over the chunks
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+Judge = Callable[[Tensor, Tensor, Tensor, float | None, torch.dtype], tuple[Tensor, Tensor]]
+"""What is made of the logits of a chunk: their summed loss, and their gradient."""
+
+_LONGEST_SUM = 4096
+"""Numbers that one block of threads adds up; the power of two in the size of a vocabulary may allow fewer."""
+
+
+def chunked_loss(
+    hidden: Tensor,
+    head: Tensor,
+    targets: Tensor,
+    mask: Tensor,
+    *,
+    chunk_tokens: int | None,
+    softcap: float | None = None,
+    is_compiled: bool = False,
+) -> Tensor:
+    """Sum of the losses of the tokens that the mask counts; a float32 scalar.
+
+    Every token that is passed is computed: leave out those that do not count, which needs no mask here.
+    The backward pass may run once.
+
+    Args:
+        hidden: [..., D]; its dtype is that of the matrix products. Softmax and sums are float32.
+        head: [V, D], any float dtype. Its gradient has that dtype, and is made only where it is required.
+        targets: [...], the id that each position must predict.
+        mask: [...], 1 where the loss counts.
+        chunk_tokens: Tokens whose logits exist at one time. None: all of them.
+        softcap: Logits are bent to stay within ± this.
+        is_compiled: Let torch.compile make one kernel of what is done with the logits, where gradients are
+            asked for. Otherwise each operation is a pass through the memory that they lie in.
+    """
+    tokens = _Tokens(hidden.reshape(-1, hidden.shape[-1]), targets.reshape(-1), mask.reshape(-1).float())
+    chunk_size = chunk_tokens or max(1, len(tokens.targets))
+    if torch.is_grad_enabled() and (hidden.requires_grad or head.requires_grad):
+        judge = _compiled_judge() if is_compiled else judge_in_place
+        loss: Tensor = _LossWithGradients.apply(*tokens, head, chunk_size, softcap, judge)  # type: ignore[no-untyped-call]
+        return loss
+    return _loss_alone(tokens, head, chunk_size, softcap)
+
+
+class _Tokens(NamedTuple):
+    """Tokens to be judged: all [n, ...] or one chunk [c, ...]."""
+
+    hidden: Tensor
+    targets: Tensor
+    weights: Tensor
+
+    def chunks(self, size: int) -> Iterator["_Tokens"]:
+        for parts in zip(*(torch.split(tensor, size) for tensor in self), strict=True):
+            yield _Tokens(*parts)
+
+
+def _loss_alone(tokens: _Tokens, head: Tensor, chunk_size: int, softcap: float | None) -> Tensor:
+    vectors = head.to(tokens.hidden.dtype)
+    total = tokens.weights.new_zeros(())
+    for chunk in tokens.chunks(chunk_size):
+        logits = head_logits(chunk.hidden, vectors, softcap)
+        total += _losses(logits, chunk.targets)[0] @ chunk.weights
+    return total
+
+
+class _LossWithGradients(torch.autograd.Function):
+    """The loss, with gradients that are ready before the backward pass asks for them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        targets: Tensor,
+        weights: Tensor,
+        head: Tensor,
+        chunk_size: int,
+        softcap: float | None,
+        judge: Judge,
+    ) -> Tensor:
+        vectors = head.to(hidden.dtype)
+        total = weights.new_zeros(())
+        # float32, so that the sum over many chunks loses nothing.
+        head_grad = head.new_zeros(head.shape, dtype=torch.float32) if ctx.needs_input_grad[3] else None
+        hidden_grad = torch.empty_like(hidden)
+        chunks = _Tokens(hidden, targets, weights).chunks(chunk_size)
+        for chunk, chunk_grad in zip(chunks, torch.split(hidden_grad, chunk_size), strict=True):
+            logits = _product(chunk.hidden, vectors.T)
+            loss, logits_grad = judge(logits, chunk.targets, chunk.weights, softcap, hidden.dtype)
+            del logits
+            total += loss
+            torch.mm(logits_grad, vectors, out=chunk_grad)
+            if head_grad is not None:
+                _add_product(head_grad, logits_grad.T, chunk.hidden)
+        ctx.hidden_grad = hidden_grad
+        ctx.head_grad = None if head_grad is None else head_grad.to(head.dtype)
+        return total
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, loss_grad: Tensor) -> tuple[Tensor | None, ...]:
+        # Scaled in place, since the head's gradient is as large as the head; a second pass would do it again.
+        hidden_grad, head_grad = ctx.hidden_grad, ctx.head_grad
+        del ctx.hidden_grad, ctx.head_grad
+        hidden_grad.mul_(loss_grad)
+        if head_grad is not None:
+            head_grad.mul_(loss_grad)
+        return hidden_grad, None, None, head_grad, None, None, None
+
+
+def judge_in_place(
+    logits: Tensor, targets: Tensor, weights: Tensor, softcap: float | None, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """The loss of a chunk, and the gradient of its logits in a format; overwrites the logits."""
+    logits = _capped(logits, softcap)
+    losses, log_normalizers = _losses(logits, targets)
+    # tanh' = 1 - tanh², of the capped logits.
+    slope = None if softcap is None else 1 - (logits / softcap).square_()
+    grad = logits.sub_(log_normalizers[:, None]).exp_()
+    grad.scatter_add_(1, targets[:, None].long(), torch.full_like(grad[:, :1], -1.0))
+    if slope is not None:
+        grad.mul_(slope)
+    return losses @ weights, grad.mul_(weights[:, None]).to(dtype)
+
+
+def judge_at_once(
+    logits: Tensor, targets: Tensor, weights: Tensor, softcap: float | None, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """The same without writing in between, for a compiler that makes one kernel of it."""
+    capped = logits if softcap is None else softcap * torch.tanh(logits / softcap)
+    # In two steps: one row is too long for one block of threads, and a chunk has too few rows to fill a GPU.
+    width = min(_LONGEST_SUM, capped.shape[1] & -capped.shape[1])
+    log_normalizers = capped.unflatten(1, (-1, width)).logsumexp(dim=-1).logsumexp(dim=-1, keepdim=True)
+    is_target = torch.arange(capped.shape[1], device=capped.device) == targets[:, None]
+    losses = (log_normalizers - capped.gather(1, targets[:, None])).squeeze(1)
+    grad = torch.exp(capped - log_normalizers) - is_target.float()
+    if softcap is not None:
+        grad = grad * (1 - (capped / softcap).square())
+    return losses @ weights, (grad * weights[:, None]).to(dtype)
+
+
+@functools.cache
+def _compiled_judge() -> Judge:
+    # The last chunk has another number of tokens in every batch.
+    return torch.compile(judge_at_once, dynamic=True)
+
+
+def head_logits(hidden: Tensor, vectors: Tensor, softcap: float | None) -> Tensor:
+    """[c, D] and [V, D] -> float32 [c, V]."""
+    return _capped(_product(hidden, vectors.T), softcap)
+
+
+def _capped(logits: Tensor, softcap: float | None) -> Tensor:
+    """Bent to stay within ± the cap, in place."""
+    return logits if softcap is None else logits.div_(softcap).tanh_().mul_(softcap)
+
+
+def _losses(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Loss of every token, and the logarithm of what its softmax divides by: [c], [c]."""
+    log_normalizers = torch.logsumexp(logits, dim=-1)
+    return log_normalizers - logits.gather(1, targets[:, None].long()).squeeze(1), log_normalizers
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    """A float32 product; of bfloat16 it is summed and kept in float32."""
+    if left.dtype == torch.float32:
+        return left @ right
+    if left.is_cuda:
+        return torch.mm(left, right, out_dtype=torch.float32)
+    # No CPU kernel gives more digits than it takes.
+    return left.float() @ right.float()
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add a product to a float32 sum in place."""
+    if left.dtype == torch.float32:
+        total.addmm_(left, right)
+    else:
+        total.add_(_product(left, right))

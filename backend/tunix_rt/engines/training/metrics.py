@@ -1,0 +1,302 @@
+"""Loss, throughput and MFU of running steps; divergence.
+
+step        7       8       9
+    device  ....[7]....[8]....[9]....
+    host    ask 7   ask 8   ask 9, read 7
+
+So the device always has a step to do, and the host never runs further ahead than the batches that are sent.
+When a step ended is noted by a thread that does nothing but wait for it: the moment of reading says little.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from tunix_rt.base.errors import DivergedError
+from tunix_rt.engines.planning.targets import Devices
+from tunix_rt.engines.training.backend import PendingFigures, SentBatch, StepFigures
+from tunix_rt.engines.training.preparation import Prepared
+from tunix_rt.engines.training.records import Progress, RunRecords
+from tunix_rt.engines.training.types import MetricsLine
+
+BATCH_FILE = "diverged_batch.json"
+ARRAYS_FILE = "diverged_batch.npz"
+
+
+class Diverged(Exception):
+    """A step met a number that is not finite; its update was not applied."""
+
+    def __init__(self, batch_index: int) -> None:
+        super().__init__(batch_index)
+        self.batch_index = batch_index
+
+
+def write_diverged_batch(prepared: Prepared, index: int, records: RunRecords) -> None:
+    """Keep the batch: which traces were in it, and the arrays as the step got them."""
+    batch = prepared.batches.batch(index)
+    trace_ids = prepared.trace_ids({example for row in batch.examples for example in row})
+    records.write_arrays(
+        ARRAYS_FILE,
+        {
+            "tokens": batch.tokens,
+            "targets": batch.targets,
+            "loss_mask": batch.loss_mask,
+            "segment_ids": batch.segment_ids,
+            "positions": batch.positions,
+        },
+    )
+    records.write_json(
+        BATCH_FILE,
+        {
+            "step": index + 1,
+            "dataset": prepared.data.name,
+            "split": prepared.data.train.split,
+            "arrays": ARRAYS_FILE,
+            "rows": [
+                [{"example": example, "trace_id": trace_ids[example]} for example in row]
+                for row in batch.examples
+            ],
+            "num_trained_tokens": int(np.count_nonzero(batch.loss_mask)),
+        },
+    )
+
+
+def diverged_error(index: int, kept_steps: Sequence[int]) -> DivergedError:
+    """The end of the run, and what to try."""
+    kept = (
+        f"The last good state is the checkpoint of step {kept_steps[-1]}"
+        if kept_steps
+        else "No step was good"
+    )
+    return DivergedError(
+        f"The loss or a gradient of step {index + 1} is not a finite number. {kept}; "
+        f"the batch is in {BATCH_FILE}.",
+        next_step="Lower training.learning_rate, lengthen training.warmup_steps or set "
+        "training.max_grad_norm, and look at the traces of the batch.",
+    )
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Work, and how long it took."""
+
+    num_tokens: int
+    flops: float
+    seconds: float
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """None when nothing was measured."""
+        return self.num_tokens / self.seconds if self.num_tokens and self.seconds > 0 else None
+
+    @property
+    def flops_per_s(self) -> float | None:
+        """None when nothing was measured."""
+        return self.flops / self.seconds if self.num_tokens and self.seconds > 0 else None
+
+
+class Stopwatch:
+    """Work over time. The first step only starts the clock: it holds the warm-up."""
+
+    def __init__(self) -> None:
+        self._started_s: float | None = None
+        self._last_line_s = self._last_end_s = 0.0
+        self._at_last_line = (0, 0.0)
+        self._num_tokens, self._flops, self._num_steps = 0, 0.0, 0
+
+    def count(self, num_tokens: int, flops: float, ended_s: float) -> None:
+        """Take a step that ended at this moment of the monotonic clock."""
+        self._last_end_s = ended_s
+        if self._started_s is None:
+            self._started_s = self._last_line_s = ended_s
+            return
+        self._num_tokens += num_tokens
+        self._flops += flops
+        self._num_steps += 1
+
+    def skip(self, seconds: float) -> None:
+        """Forget time in which no step was running."""
+        if self._started_s is not None:
+            self._started_s += seconds
+            self._last_line_s += seconds
+            self._last_end_s += seconds
+
+    def speed_since_last(self) -> Speed:
+        """Of the steps since this was last asked."""
+        num_tokens, flops = self._at_last_line
+        speed = Speed(
+            self._num_tokens - num_tokens, self._flops - flops, self._last_end_s - self._last_line_s
+        )
+        self._last_line_s, self._at_last_line = self._last_end_s, (self._num_tokens, self._flops)
+        return speed
+
+    @property
+    def overall(self) -> Speed:
+        """Of all steps but the first."""
+        return Speed(self._num_tokens, self._flops, self._last_end_s - (self._started_s or 0.0))
+
+    def seconds_per_step(self) -> float | None:
+        """The mean of all steps but the first; None before there is one."""
+        if self._started_s is None or not self._num_steps:
+            return None
+        return (self._last_end_s - self._started_s) / self._num_steps
+
+
+NUM_IN_FLIGHT = 2
+
+
+@dataclass(frozen=True)
+class _Running:
+    step: int
+    num_tokens: int
+    batch_sha256: str
+    ended: Future["_Ended"]
+
+
+@dataclass(frozen=True)
+class _Ended:
+    figures: StepFigures
+    ended_s: float
+
+
+class Meter:
+    """Turns what steps return into lines of metrics, in order and never twice."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        devices: Devices,
+        records: RunRecords,
+        *,
+        flops: Callable[[int, int], float],
+        peak_flops: float | None,
+    ) -> None:
+        """Measure a run.
+
+        Args:
+            prepared: The run.
+            devices: What it runs on.
+            records: Where lines go.
+            flops: Operations of a step, from its tokens and its trained tokens.
+            peak_flops: Operations a second that the devices can do at best; None when not known.
+        """
+        self._prepared = prepared
+        self._devices = devices
+        self._records = records
+        self._flops = flops
+        self._peak_flops = peak_flops
+        self._running: deque[_Running] = deque()
+        self._clock = Stopwatch()
+        self._waiter = ThreadPoolExecutor(1, thread_name_prefix="step-end")
+        self._peak_memory_bytes: int | None = None
+        self.last_line: MetricsLine | None = None
+
+    def add(self, batch: SentBatch[Any], pending: PendingFigures) -> None:
+        """Take a step that has just been started; wait for one that is too far behind."""
+        ended = self._waiter.submit(_end_of, pending)
+        self._running.append(_Running(batch.index + 1, batch.num_tokens, batch.sha256, ended))
+        self._settle(NUM_IN_FLIGHT)
+
+    def settle(self) -> None:
+        """Wait for every step that was started, and write its line.
+
+        Raises:
+            Diverged: One of them met a number that is not finite.
+        """
+        self._settle(0)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time inside is not time of training."""
+        started_s = time.monotonic()
+        try:
+            yield
+        finally:
+            self._clock.skip(time.monotonic() - started_s)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Over all steps of this process but the first, which holds the warm-up."""
+        return self._clock.overall.tokens_per_s
+
+    @property
+    def mfu(self) -> float | None:
+        """The same steps' operations as a share of what the devices could do."""
+        return self._mfu(self._clock.overall.flops_per_s)
+
+    @property
+    def peak_memory_bytes(self) -> int | None:
+        """The most memory that the run used, in the processes before a resume too."""
+        return _largest(self._records.peak_before_bytes, self._peak_here())
+
+    def _peak_here(self) -> int | None:
+        """The most that was seen in this process so far."""
+        # Linux estimates its mark anew at every reading: it may be some hundred kB less than the one before.
+        # The end of a run must not say less than its lines.
+        self._peak_memory_bytes = _largest(self._peak_memory_bytes, self._devices.peak_memory_bytes())
+        return self._peak_memory_bytes
+
+    def _settle(self, num_left: int) -> None:
+        while len(self._running) > num_left:
+            self._read(self._running.popleft())
+
+    def _read(self, running: _Running) -> None:
+        ended = running.ended.result()
+        if not ended.figures.is_finite:
+            raise Diverged(running.step - 1)
+        flops = self._flops(running.num_tokens, ended.figures.num_trained_tokens)
+        self._clock.count(running.num_tokens, flops, ended.ended_s)
+        is_last = running.step == self._prepared.num_steps
+        if is_last or running.step % self._prepared.recipe.output.log_every_steps == 0:
+            self._write(running, ended.figures)
+
+    def _write(self, running: _Running, figures: StepFigures) -> None:
+        speed = self._clock.speed_since_last()
+        line = MetricsLine(
+            step=running.step,
+            epoch=self._prepared.epoch_after(running.step),
+            loss=figures.loss,
+            lr=figures.learning_rate,
+            grad_norm=figures.grad_norm,
+            tokens=running.num_tokens,
+            trained_tokens=figures.num_trained_tokens,
+            tokens_per_s=speed.tokens_per_s,
+            mfu=self._mfu(speed.flops_per_s),
+            peak_memory_bytes=self._peak_here(),
+            batch_sha256=running.batch_sha256,
+            time=datetime.now(UTC),
+        )
+        self.last_line = line
+        self._records.metrics(line)
+        num_left = self._prepared.num_steps - running.step
+        seconds_per_step = self._clock.seconds_per_step()
+        self._records.progress(
+            Progress(
+                step=running.step,
+                num_steps=self._prepared.num_steps,
+                loss=line.loss,
+                learning_rate=line.lr,
+                tokens_per_s=speed.tokens_per_s,
+                seconds_left=None if seconds_per_step is None else num_left * seconds_per_step,
+            )
+        )
+
+    def _mfu(self, flops_per_s: float | None) -> float | None:
+        if flops_per_s is None or self._peak_flops is None:
+            return None
+        return flops_per_s / self._peak_flops
+
+
+def _largest(*known: int | None) -> int | None:
+    return max((value for value in known if value is not None), default=None)
+
+
+def _end_of(pending: PendingFigures) -> _Ended:
+    return _Ended(pending(), time.monotonic())

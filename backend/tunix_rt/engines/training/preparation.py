@@ -1,0 +1,206 @@
+"""Model, tokenizer, batches and number of steps; what makes two runs the same training."""
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from tunix_rt.base.errors import ConflictError, InvalidInputError
+from tunix_rt.engines.training.job import Rows, TrainingData
+from tunix_rt.engines.weights.sources import (
+    ModelSource,
+    load_model_tokenizer,
+    require_known_ids,
+    resolve_model,
+)
+from tunix_rt.recipes.types import Recipe
+from tunix_rt.tokenization.chat_template import choose_template
+from tunix_rt.tokenization.encoding import TraceEncoder
+from tunix_rt.tokenization.packing import Batches, BatchSettings
+
+# These change how fast or where a run computes, when it reports and what it keeps; not what it learns.
+_FREE_SECTIONS = ("output.", "sharding.", "eval.")
+_FREE_KEYS = frozenset(
+    {
+        "training.gradient_accumulation_steps",
+        "training.remat",
+        "training.loss_chunk_tokens",
+        "training.attention",
+        "training.donate_buffers",
+    }
+)
+# Names of things whose content is compared instead.
+_BY_CONTENT = frozenset({"model.name", "model.revision", "model.tokenizer", "data.dataset"})
+_LENGTH = frozenset({"training.num_steps", "training.num_epochs"})
+
+_SAMPLE_BYTES = 64 * 1024
+_NUM_SAMPLES = 16
+
+
+class RunIdentity(BaseModel):
+    """What a checkpoint belongs to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    recipe: dict[str, JsonValue]
+    """The keys that decide what is learned."""
+    dataset: str
+    tokenizer: str
+    chat_template: str
+    base_model: str
+
+    def require_same(self, other: "RunIdentity") -> None:
+        """Refuse to go on with a run that trains something else.
+
+        Raises:
+            ConflictError: names everything that differs.
+        """
+        differences = [*_different_keys(self.recipe, other.recipe)]
+        differences += [
+            f"the content of the {name.replace('_', ' ')}"
+            for name in ("dataset", "tokenizer", "chat_template", "base_model")
+            if getattr(self, name) != getattr(other, name)
+        ]
+        if differences:
+            raise ConflictError(
+                f"The checkpoints belong to another training. Different: {', '.join(differences)}.",
+                next_step="Use the recipe, data and model of that run, or start another with a new --output.",
+            )
+
+
+def run_identity(
+    recipe: Recipe, num_steps: int, dataset_hash: str, encoder: TraceEncoder, source: ModelSource
+) -> RunIdentity:
+    """The identity of the run of a recipe. Its length counts only where the schedule depends on it."""
+    keys = {key: value for key, value in _flat(recipe.model_dump(mode="json")) if not _is_free(key)}
+    if recipe.training.schedule != "constant":
+        keys["training.num_steps"] = num_steps
+    return RunIdentity(
+        recipe=keys,
+        dataset=dataset_hash,
+        tokenizer=encoder.tokenizer.fingerprint,
+        chat_template=encoder.template.sha256,
+        base_model=_model_fingerprint(source),
+    )
+
+
+def _is_free(key: str) -> bool:
+    return key.startswith(_FREE_SECTIONS) or key in _FREE_KEYS | _BY_CONTENT | _LENGTH
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _different_keys(saved: Mapping[str, JsonValue], wanted: Mapping[str, JsonValue]) -> Iterator[str]:
+    for key in sorted(saved.keys() | wanted.keys()):
+        if saved.get(key) != wanted.get(key):
+            yield f"{key} (was {saved.get(key)!r}, is {wanted.get(key)!r})"
+
+
+def _model_fingerprint(source: ModelSource) -> str:
+    """A hash over the shape and over samples of the weights: to read all of them takes minutes."""
+    digest = hashlib.sha256(repr(source.architecture).encode())
+    files = [] if source.directory is None else sorted(source.directory.glob("*.safetensors"))
+    for file in files:
+        digest.update(f"{file.name} {file.stat().st_size}".encode())
+        digest.update(_samples(file))
+    return digest.hexdigest()
+
+
+def _samples(file: Path) -> bytes:
+    size = file.stat().st_size
+    pieces = []
+    with file.open("rb") as opened:
+        for number in range(_NUM_SAMPLES):
+            opened.seek(size * number // _NUM_SAMPLES)
+            pieces.append(opened.read(_SAMPLE_BYTES))
+    return b"".join(pieces)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What an engine trains, and on what."""
+
+    recipe: Recipe
+    data: TrainingData
+    source: ModelSource
+    encoder: TraceEncoder
+    batches: Batches
+    validation: Batches | None
+    num_steps: int
+
+    @property
+    def identity(self) -> RunIdentity:
+        """What a checkpoint of this training belongs to."""
+        return run_identity(self.recipe, self.num_steps, self.data.content_hash, self.encoder, self.source)
+
+    @property
+    def num_validation_batches(self) -> int:
+        """Batches of one validation."""
+        if self.validation is None:
+            return 0
+        in_split = self.validation.num_batches_per_epoch
+        return min(in_split, self.recipe.eval.max_batches or in_split)
+
+    def epoch_after(self, num_steps: int) -> float:
+        """Passes over the rows after that many steps."""
+        return num_steps / self.batches.num_batches_per_epoch
+
+    def trace_ids(self, examples: set[int]) -> dict[int, str]:
+        """The ids of the traces at these positions of the training split."""
+        rows = islice(self.data.train.read(), max(examples, default=-1) + 1)
+        return {position: str(row.id) for position, row in enumerate(rows) if position in examples}
+
+
+def prepare(recipe: Recipe, data: TrainingData) -> Prepared:
+    """Find the model, encode the rows, fill the batches.
+
+    Raises:
+        DataError: The rows must not be trained on, or do not go with the model.
+        InvalidInputError: The recipe asks for something that this model or data cannot give.
+    """
+    source = resolve_model(recipe.model)
+    tokenizer = load_model_tokenizer(recipe.model, source)
+    template = choose_template(tokenizer, recipe.data.chat_template)
+    encoder = TraceEncoder(tokenizer, template, recipe.data.markup)
+    batches = _batches(data.train, recipe, encoder, source)
+    validation = None if data.validation is None else _batches(data.validation, recipe, encoder, source)
+    num_steps = _num_steps(recipe, batches.num_batches_per_epoch)
+    return Prepared(recipe, data, source, encoder, batches, validation, num_steps)
+
+
+def _batches(rows: Rows, recipe: Recipe, encoder: TraceEncoder, source: ModelSource) -> Batches:
+    settings = BatchSettings(
+        row_length=recipe.data.row_length,
+        rows_per_batch=recipe.training.batch_size,
+        packed=recipe.data.packing,
+        seed=recipe.training.seed,
+        overlong=recipe.data.overlong,
+    )
+    examples = encoder.encode(row.trace() for row in rows.read())
+    known = require_known_ids(examples, encoder.tokenizer, source.architecture)
+    return Batches(known, settings, pad_id=encoder.tokenizer.pad_id)
+
+
+def _num_steps(recipe: Recipe, batches_per_epoch: int) -> int:
+    training = recipe.training
+    if training.num_steps is not None:
+        return training.num_steps
+    assert training.num_epochs is not None  # the recipe has one of the two
+    num_steps = max(1, math.ceil(training.num_epochs * batches_per_epoch))
+    if training.warmup_steps > num_steps:
+        raise InvalidInputError(
+            f"training.warmup_steps {training.warmup_steps} is more than the {num_steps} steps that "
+            f"{training.num_epochs:g} epochs of {batches_per_epoch} batches make.",
+            next_step="Lower training.warmup_steps, or train for more epochs.",
+        )
+    return num_steps

@@ -1,0 +1,282 @@
+"""Around every engine: directory, records, plan, sanity block, exit code."""
+
+import json
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from tunix_rt import __version__
+from tunix_rt.base.errors import ConflictError, TunixRTError
+from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.base.logs import redacted
+from tunix_rt.base.signals import Interrupted
+from tunix_rt.engines.planning.targets import Devices
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.training.checkpointing import Start, begun_by_another_engine, require_checkpoints_of
+from tunix_rt.engines.training.environment import code_diff
+from tunix_rt.engines.training.job import Engine, TrainingJob
+from tunix_rt.engines.training.loop import Position
+from tunix_rt.engines.training.metrics import Meter
+from tunix_rt.engines.training.preparation import Prepared
+from tunix_rt.engines.training.records import RunRecords, View
+from tunix_rt.engines.training.types import (
+    OUT_OF_TIME,
+    RunEnvironment,
+    RunFailure,
+    RunFigures,
+    RunManifest,
+    RunStatus,
+)
+from tunix_rt.engines.weights.architecture import Architecture
+from tunix_rt.recipes.types import Recipe
+
+# What a shell reports of a process that a signal ended.
+_SIGNAL_EXIT_BASE = 128
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    status: RunStatus
+    exit_code: int
+    figures: RunFigures | None = None
+    failure: RunFailure | None = None
+
+
+def run(engine: Engine, job: TrainingJob, view: View) -> RunManifest:
+    """Train, and leave a run directory that says how it went.
+
+    Raises:
+        ConflictError: The directory holds a run already and the job does not resume it.
+        TunixRTError: The run failed. If it had begun, the manifest says so.
+    """
+    with job.run_dir.held():
+        _refuse_used_directory(job)
+        _refuse_run_of_another_engine(engine, job)
+        records = RunRecords(job.run_dir, view)
+        if job.engine_choice is not None:
+            records.say(job.engine_choice)
+        started_at = datetime.now(UTC)
+        try:
+            with _recording_failures(engine, job, records, started_at):
+                outcome = _trained(engine, job, records)
+            return _finish(engine, job, records, started_at, outcome)
+        finally:
+            records.close()
+            job.run_dir.remove_if_empty()
+
+
+def _refuse_used_directory(job: TrainingJob) -> None:
+    if job.resume_from is None and not job.run_dir.is_empty():
+        raise ConflictError(
+            f"{job.run_dir.path} is not empty.",
+            next_step="Add --resume to go on with the run that is there, or choose another --output.",
+        )
+
+
+def _refuse_run_of_another_engine(engine: Engine, job: TrainingJob) -> None:
+    require_checkpoints_of(engine.name, job.checkpoints)
+    environment = job.run_dir.environment
+    begun_by = json.loads(environment.read_bytes())["engine"] if environment.is_file() else engine.name
+    if begun_by != engine.name:
+        raise begun_by_another_engine(job.run_dir.path, begun_by, engine.name)
+
+
+def _trained(engine: Engine, job: TrainingJob, records: RunRecords) -> _Outcome:
+    try:
+        result = engine.train(job, records)
+    except Interrupted as interrupt:
+        # Nothing was under way that could be finished first.
+        return _Outcome("cancelled", _SIGNAL_EXIT_BASE + interrupt.signal_number)
+    if result.stop_signal is not None:
+        return _Outcome("cancelled", _SIGNAL_EXIT_BASE + result.stop_signal, result.figures)
+    if result.is_out_of_time:
+        return _Outcome("cancelled", OUT_OF_TIME, result.figures)
+    return _Outcome("succeeded", 0, result.figures)
+
+
+@contextmanager
+def _recording_failures(
+    engine: Engine, job: TrainingJob, records: RunRecords, started_at: datetime
+) -> Iterator[None]:
+    try:
+        yield
+    except TunixRTError as error:
+        failure = RunFailure(code=error.code, detail=redacted(error.detail), next_step=error.next_step)
+        _finish(engine, job, records, started_at, _Outcome("failed", error.exit_code, failure=failure))
+        raise
+    except Exception as error:
+        records.say(traceback.format_exc())
+        failure = RunFailure(
+            code="bug",
+            detail=redacted(f"{type(error).__name__}: {error}"),
+            next_step="Report it with log.txt: the run did nothing that should end like this.",
+        )
+        _finish(engine, job, records, started_at, _Outcome("failed", 1, failure=failure))
+        raise
+
+
+def _finish(
+    engine: Engine, job: TrainingJob, records: RunRecords, started_at: datetime, outcome: _Outcome
+) -> RunManifest:
+    if records.has_begun:
+        _record_end(records, outcome)
+    records.close()
+    recipe = job.resolved.recipe
+    manifest = RunManifest(
+        run_id=job.run_dir.run_id,
+        status=outcome.status,
+        exit_code=outcome.exit_code,
+        engine=engine.name,
+        tunix_rt_version=__version__,
+        recipe=job.recipe_name,
+        model=recipe.model.name,
+        dataset=job.data.name,
+        dataset_hash=job.data.content_hash,
+        mode=recipe.training.mode,
+        is_forced=records.is_forced,
+        started_at=started_at,
+        finished_at=datetime.now(UTC),
+        durations_s={what: round(seconds, 3) for what, seconds in records.durations_s.items()},
+        figures=outcome.figures,
+        failure=outcome.failure,
+        files=job.run_dir.file_hashes() if records.has_begun else {},
+    )
+    if records.has_begun:
+        # Written last: a directory with a manifest is complete, whatever the outcome.
+        write_json_atomically(job.run_dir.manifest, manifest.to_json(), what="writing the manifest")
+    return manifest
+
+
+def _record_end(records: RunRecords, outcome: _Outcome) -> None:
+    if outcome.failure is not None:
+        records.note("failed", f"failed: {outcome.failure.detail}", exit_code=outcome.exit_code)
+    else:
+        records.note("finished", outcome.status, exit_code=outcome.exit_code)
+
+
+def block(lines: Mapping[str, str]) -> str:
+    """One line a subject."""
+    return "\n".join(f"{subject:<10} {text}" for subject, text in lines.items())
+
+
+def model_line(prepared: Prepared, num_trained: int) -> str:
+    """The model and how many of its weights are trained."""
+    architecture = prepared.source.architecture
+    return (
+        f"{prepared.source.name} ({architecture.family}): {architecture.num_layers} layers, "
+        f"hidden {architecture.hidden_size:,}, vocabulary {architecture.vocab_size:,}; "
+        f"{architecture.num_parameters:,} weights, {num_trained:,} trained"
+    )
+
+
+def training_line(recipe: Recipe) -> str:
+    """How the weights change."""
+    training = recipe.training
+    return (
+        f"{training.mode}, {training.optimizer.name}, learning rate {training.learning_rate:g} "
+        f"{training.schedule}, remat {training.remat}, "
+        f"buffers {'donated' if training.donate_buffers else 'not donated'}"
+    )
+
+
+def batch_line(prepared: Prepared, shape: tuple[int, int, int], dtype: str) -> str:
+    """A batch of [parts, rows, tokens] as the step gets it."""
+    parts, rows, length = shape
+    batches = prepared.batches
+    trained = batches.num_trained_tokens_per_epoch / batches.num_batches_per_epoch
+    return (
+        f"{parts} x {rows} rows of {length} tokens ({dtype}), {batches.fill_ratio:.1%} filled, "
+        f"{trained:,.0f} trained tokens a step"
+    )
+
+
+def data_line(prepared: Prepared) -> str:
+    """What is trained on, and how often."""
+    batches = prepared.batches
+    dropped = f" ({batches.num_dropped:,} too long, left out)" if batches.num_dropped else ""
+    return (
+        f"{prepared.data.name}/{prepared.data.train.split}: {batches.num_examples:,} examples{dropped}, "
+        f"{batches.num_batches_per_epoch:,} batches an epoch, {prepared.num_steps:,} steps = "
+        f"{prepared.epoch_after(prepared.num_steps):.2f} epochs; {_template_text(prepared)}"
+    )
+
+
+def _template_text(prepared: Prepared) -> str:
+    name = prepared.encoder.template.name
+    return "the tokenizer's own chat template" if name == "tokenizer" else f"built-in chat template {name}"
+
+
+def logits_text(recipe: Recipe, architecture: Architecture, *, rows: int) -> str:
+    """The logits that exist at one time on a device that computes `rows` rows at a time."""
+    num_tokens, chunk = rows * recipe.data.row_length, recipe.training.loss_chunk_tokens
+    if chunk is not None:
+        num_tokens = min(num_tokens, max(rows, chunk))
+    vocabulary = architecture.vocab_size
+    return f"logits [{num_tokens}, {vocabulary}] float32 {mib(num_tokens * vocabulary * 4)}"
+
+
+def mib(num_bytes: int) -> str:
+    """1048576 -> "1.0 MiB"."""
+    return f"{num_bytes / 2**20:,.1f} MiB"
+
+
+def record_beginning(
+    job: TrainingJob, records: RunRecords, start: Start[Any], environment: RunEnvironment
+) -> None:
+    """From here on the run leaves traces."""
+    records.begin(step=start.step)
+    records.write_json(job.run_dir.recipe.name, job.resolved.to_json())
+    records.write_json(job.run_dir.environment.name, environment.to_json())
+    if environment.is_dirty and (diff := code_diff()) is not None:
+        records.write_text(job.run_dir.code_diff.name, diff)
+    if start.step:
+        records.event("resumed", f"going on after step {start.step}", step=start.step)
+    else:
+        records.event("started", f"run {job.run_dir.run_id}")
+    for damaged in start.damaged:
+        message = f"the checkpoint of step {damaged.step} is damaged and was set aside: {damaged.problem}"
+        records.event("damaged-checkpoint", message, step=damaged.step)
+    for override in job.resolved.overrides:
+        message = f"{override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})"
+        records.event("override", message, **override.model_dump(mode="json"))
+
+
+def record_plan(job: TrainingJob, records: RunRecords, plan: Plan) -> None:
+    """The plan, and whether the run goes on against it."""
+    records.write_json(job.run_dir.plan.name, plan.model_dump(mode="json", exclude_none=True))
+    records.event("plan", plan.reason, fits=plan.fits)
+    if not plan.fits and job.is_forced:
+        records.is_forced = True
+        records.event("forced", "running all the same, because of --force")
+
+
+def run_figures(
+    prepared: Prepared,
+    devices: Devices,
+    plan: Plan,
+    meter: Meter,
+    end: Position,
+    exported_step: int | None,
+) -> RunFigures:
+    """What came out of a run that did not fail."""
+    batches, history = prepared.batches, end.history
+    return RunFigures(
+        num_steps=end.step,
+        num_planned_steps=prepared.num_steps,
+        num_examples=batches.num_examples,
+        num_dropped_examples=batches.num_dropped,
+        fill_ratio=batches.fill_ratio,
+        final_loss=None if meter.last_line is None else meter.last_line.loss,
+        validation_loss=history.last_loss,
+        best_validation_loss=history.best_loss,
+        best_step=history.best_step,
+        exported_step=exported_step,
+        tokens_per_s=meter.tokens_per_s,
+        mfu=meter.mfu,
+        planned_memory_bytes=plan.per_device_bytes,
+        peak_memory_bytes=meter.peak_memory_bytes,
+        peak_memory_of="process" if devices.platform == "cpu" else "device",
+    )

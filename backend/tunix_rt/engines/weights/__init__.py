@@ -1,0 +1,1 @@
+"""Model files without an accelerator library."""

@@ -1,0 +1,136 @@
+"""LoRA adapters as PEFT stores them.
+
+layer i, matrix q    base_model.model.model.layers.<i>.self_attn.q_proj.lora_A.weight [r, in]
+                     base_model.model.model.layers.<i>.self_attn.q_proj.lora_B.weight [out, r]
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.engines.weights.architecture import MATRIX_MODULES, Architecture
+from tunix_rt.engines.weights.safetensors import Framework, StoredTensor, damaged_file, open_tensor_file
+from tunix_rt.recipes.types import LoraSection, LoraTarget
+
+CONFIG_FILE = "adapter_config.json"
+WEIGHTS_FILE = "adapter_model.safetensors"
+
+
+def write_adapter_config(
+    directory: Path, lora: LoraSection, *, base_model: str, revision: str | None
+) -> None:
+    """Write the file.
+
+    Args:
+        directory: of the adapter.
+        lora: the recipe's section: rank, alpha, dropout, targets.
+        base_model: hub id or directory of the weights that the adapters belong to.
+        revision: the base's commit on the hub.
+    """
+    config = {
+        "peft_type": "LORA",
+        "task_type": "CAUSAL_LM",
+        "base_model_name_or_path": base_model,
+        "revision": revision,
+        "r": lora.rank,
+        "lora_alpha": lora.alpha,
+        "lora_dropout": lora.dropout,
+        "target_modules": [MATRIX_MODULES[target].rpartition(".")[2] for target in sorted(lora.targets)],
+        "bias": "none",
+        "fan_in_fan_out": False,
+        "inference_mode": True,
+    }
+    write_json_atomically(directory / CONFIG_FILE, config, what="writing the adapter")
+
+
+_PARTS: Mapping[str, str] = {"a": "lora_A", "b": "lora_B"}
+# Adapters that compute something else than W + (alpha / rank) A B, and whose tensors do not show it.
+_OTHER_KINDS = ("use_dora", "use_rslora", "use_qalora", "use_bdlora", "alpha_pattern", "layer_replication")
+
+
+@contextmanager
+def open_adapter(
+    directory: Path, architecture: Architecture, framework: Framework = "numpy"
+) -> Iterator[tuple[LoraSection, Mapping[str, StoredTensor]]]:
+    """What an adapter is, and its tensors by name.
+
+    Raises:
+        DataError: A file is missing or damaged, does not fit the architecture, or is of a kind that our
+            engines do not compute.
+    """
+    config = _read_config(directory / CONFIG_FILE)
+    with open_tensor_file(directory / WEIGHTS_FILE, framework) as tensors:
+        targets = tuple(name for name in get_args(LoraTarget) if adapter_tensor_name(0, name, "a") in tensors)
+        lora = _lora_section(directory / CONFIG_FILE, config, targets)
+        _check_tensors(directory, tensors, architecture, lora)
+        yield lora, tensors
+
+
+def adapter_tensor_name(layer: int, target: str, part: str) -> str:
+    """What PEFT calls a matrix of an adapter in its file; the parts are `a` and `b`."""
+    module = MATRIX_MODULES[target]
+    return f"base_model.model.model.layers.{layer}.{module}.{_PARTS[part]}.weight"
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{path.parent} has no {CONFIG_FILE}.", next_step="Pass a directory with a LoRA adapter."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise damaged_file(path, str(error)) from error
+    if not isinstance(config, dict):
+        raise damaged_file(path, "it is not a JSON object")
+    return config
+
+
+def _lora_section(path: Path, config: Mapping[str, Any], targets: tuple[LoraTarget, ...]) -> LoraSection:
+    kinds = [key for key in _OTHER_KINDS if config.get(key)]
+    if config.get("peft_type") != "LORA" or kinds:
+        raise DataError(
+            f"{path} describes an adapter of another kind: {', '.join(kinds) or config.get('peft_type')}.",
+            next_step="Use a plain LoRA adapter, or merge it into its base with PEFT.",
+        )
+    try:
+        return LoraSection(
+            rank=config["r"],
+            alpha=float(config["lora_alpha"]),
+            dropout=float(config.get("lora_dropout", 0.0)),
+            targets=targets,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged_file(path, f"rank, alpha, dropout or targets cannot be read: {error}") from error
+
+
+def _check_tensors(
+    directory: Path, tensors: Mapping[str, StoredTensor], architecture: Architecture, lora: LoraSection
+) -> None:
+    expected = dict(adapter_shapes(architecture, lora))
+    for name in sorted(expected.keys() ^ tensors.keys()):
+        raise _misfit(directory, name, "is missing" if name in expected else "is not of that model")
+    for name, shape in expected.items():
+        if tensors[name].shape != shape:
+            reason = f"has shape {list(tensors[name].shape)} instead of {list(shape)}"
+            raise _misfit(directory, name, reason)
+
+
+def adapter_shapes(architecture: Architecture, lora: LoraSection) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Name and shape of every matrix of an adapter, as PEFT stores them."""
+    for layer in range(architecture.num_layers):
+        for target in lora.targets:
+            num_inputs, num_outputs = architecture.matrix_shapes[target]
+            yield adapter_tensor_name(layer, target, "a"), (lora.rank, num_inputs)
+            yield adapter_tensor_name(layer, target, "b"), (num_outputs, lora.rank)
+
+
+def _misfit(directory: Path, tensor_name: str, reason: str) -> DataError:
+    return DataError(
+        f"The adapter in {directory} does not fit the model: its tensor {tensor_name} {reason}.",
+        next_step=f"Use the base model that its {CONFIG_FILE} names.",
+    )

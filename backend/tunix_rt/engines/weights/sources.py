@@ -1,0 +1,293 @@
+"""Where a model comes from, its tokenizer, stop tokens, and the hash of its weights."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from tunix_rt.base.assets import known_model_configs, shipped_model_config, shipped_model_names
+from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError, TunixRTError, did_you_mean
+from tunix_rt.base.hub import (
+    CONFIG_FILES,
+    TOKENIZER_FILES,
+    WEIGHT_FILES,
+    download_files,
+    download_kaggle_model,
+    is_hub_id,
+)
+from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
+from tunix_rt.recipes.types import ModelSection
+from tunix_rt.tokenization.encoding import EncodedExample, TraceEncoder
+from tunix_rt.tokenization.tokenizer import Tokenizer, load_tokenizer
+
+BUILTIN_TOKENIZER = "tiny"
+KAGGLE_PREFIX = "kaggle:"
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """A model that was found."""
+
+    name: str
+    """As the recipe names it."""
+    architecture: Architecture
+    config: Mapping[str, Any] = field(repr=False)
+    """The content of its `config.json`."""
+    directory: Path | None
+    """Where its files lie: the tokenizer, and the weights if they were asked for. None: only its shape is
+    known, because it is built in or was asked for without weights."""
+    revision: str | None
+    """The commit on the hub that `directory` holds."""
+
+
+def resolve_model(section: ModelSection, *, online: bool = True, needs_weights: bool = True) -> ModelSource:
+    """Find the model of a recipe, and download what is missing.
+
+    Args:
+        section: what the recipe says. With `weights: random` no weights are needed.
+        online: whether the hub may be asked; without it only its local cache is.
+        needs_weights: False where the shape is enough, as for a plan.
+
+    Raises:
+        NotFoundError: Nothing has this name.
+        InvalidInputError: The model is not supported or cannot be had, or the recipe asks it for something
+            that it does not have.
+    """
+    name = section.name
+    needs_weights = needs_weights and section.weights == "pretrained"
+    if name in shipped_model_names():
+        return _built_in(section)
+    if name.startswith(KAGGLE_PREFIX):
+        _refuse_revision(section, "A Kaggle model has its version in its handle")
+        return _from_directory(name, download_kaggle_model(name.removeprefix(KAGGLE_PREFIX), online=online))
+    if Path(name).is_dir():
+        _refuse_revision(section, f"{name} is a local directory")
+        return _from_directory(name, Path(name))
+    if is_hub_id(name):
+        return _from_hub(section, online=online, needs_weights=needs_weights)
+    raise NotFoundError(
+        f"There is no model {name!r}: it is not built in, not a directory and not a hub id.",
+        next_step=did_you_mean(name, [*shipped_model_names(), *known_model_configs()]),
+    )
+
+
+def tokenizer_source(section: ModelSection, source: ModelSource, *, online: bool = True) -> str:
+    """What `load_tokenizer` is given: the recipe's tokenizer, else the model's own."""
+    if section.tokenizer is not None:
+        return section.tokenizer
+    if section.name in shipped_model_names():
+        return BUILTIN_TOKENIZER
+    if source.directory is not None:
+        return str(source.directory)
+    return str(download_files(section.name, TOKENIZER_FILES, revision=section.revision, online=online))
+
+
+def _built_in(section: ModelSection) -> ModelSource:
+    _refuse_revision(section, f"{section.name} is built in")
+    if section.weights == "pretrained":
+        raise InvalidInputError(
+            f"The built-in model {section.name} has no pretrained weights.",
+            next_step="Set model.weights: random.",
+        )
+    return _shape_only(section.name, shipped_model_config(section.name))
+
+
+def _from_hub(section: ModelSection, *, online: bool, needs_weights: bool) -> ModelSource:
+    known = known_model_configs()
+    if not needs_weights and section.name in known:
+        return _shape_only(section.name, known[section.name])
+    wanted = CONFIG_FILES + TOKENIZER_FILES + (WEIGHT_FILES if needs_weights else ())
+    try:
+        directory = download_files(section.name, wanted, revision=section.revision, online=online)
+    except TunixRTError as error:
+        close = [] if section.name in known else get_close_matches(section.name, known, n=1, cutoff=0.8)
+        if close:
+            error.next_step = f"Did you mean '{close[0]}'? Else: {error.next_step}"
+        raise
+    return _from_directory(section.name, directory, revision=directory.name)
+
+
+def _from_directory(name: str, directory: Path, *, revision: str | None = None) -> ModelSource:
+    config = _read_config(name, directory / "config.json")
+    return ModelSource(name, architecture_from_config(config), config, directory, revision)
+
+
+def _shape_only(name: str, config: dict[str, Any]) -> ModelSource:
+    return ModelSource(name, architecture_from_config(config), config, directory=None, revision=None)
+
+
+def _read_config(name: str, path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise NotFoundError(
+            f"{name} has no config.json.",
+            next_step="Pass a directory in the Hugging Face layout (save_pretrained writes it).",
+        )
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(
+            f"The config.json of {name} cannot be read: {error}",
+            next_step="Download or save the model again.",
+        ) from error
+    if not isinstance(config, dict):
+        raise InvalidInputError(
+            f"The config.json of {name} is not a JSON object.", next_step="Download or save the model again."
+        )
+    return config
+
+
+def _refuse_revision(section: ModelSection, reason: str) -> None:
+    if section.revision is not None:
+        raise InvalidInputError(
+            f"{reason}, so model.revision cannot be honoured.", next_step="Remove model.revision."
+        )
+
+
+def check_vocabulary(tokenizer: Tokenizer, architecture: Architecture) -> None:
+    """Refuse a tokenizer that turns text into ids which the model has no embedding for.
+
+    A control token beyond the vocabulary is allowed, because text never becomes one: Gemma 3's tokenizer has
+    `<image_soft_token>`, id 262144, for which its text model has no row. `require_known_ids` refuses it where
+    a template writes it all the same.
+
+    Raises:
+        DataError: The vocabulary of the tokenizer is larger than the model's.
+    """
+    beyond = {
+        token_id: text
+        for token_id, text in _texts_by_id(tokenizer).items()
+        if token_id >= architecture.vocab_size
+        and (token_id not in tokenizer.control_token_ids or token_id == tokenizer.pad_id)
+    }
+    if beyond:
+        first = min(beyond)
+        raise DataError(
+            f"The tokenizer {tokenizer.name} is not the model's: it has {len(beyond)} tokens beyond the "
+            f"{architecture.vocab_size} that the model knows, the first of them {beyond[first]!r} ({first}).",
+            next_step="Leave model.tokenizer out to use the model's own.",
+        )
+
+
+def require_known_ids(
+    examples: Iterable[EncodedExample], tokenizer: Tokenizer, architecture: Architecture
+) -> Iterator[EncodedExample]:
+    """The same examples, as long as the model has an embedding for every id in them.
+
+    Raises:
+        DataError: An example holds an id outside the model's vocabulary.
+    """
+    for example in examples:
+        largest_id = int(example.token_ids.max(initial=0))
+        if largest_id >= architecture.vocab_size:
+            text = tokenizer.fast.id_to_token(largest_id)
+            raise DataError(
+                f"The rows hold the token {text!r} ({largest_id}), but the model knows ids up to "
+                f"{architecture.vocab_size - 1}.",
+                next_step="Choose another data.chat_template, or use the model's own tokenizer.",
+            )
+        yield example
+
+
+def check_same_tokens(tokenizer: Tokenizer, own: Tokenizer) -> None:
+    """Refuse a tokenizer that gives other ids than the one with which the weights were trained.
+
+    Added tokens are allowed: the ids that the model's own tokenizer uses must mean the same in both.
+
+    Raises:
+        DataError: An id stands for different texts.
+    """
+    texts, own_texts = _texts_by_id(tokenizer), _texts_by_id(own)
+    differing = [token_id for token_id in texts.keys() & own_texts if texts[token_id] != own_texts[token_id]]
+    if differing:
+        first = min(differing)
+        raise DataError(
+            f"The tokenizer {tokenizer.name} is not the model's: {len(differing)} ids stand for other texts; "
+            f"{first} is {texts[first]!r}, the weights were trained with {own_texts[first]!r}.",
+            next_step="Leave model.tokenizer out to use the model's own.",
+        )
+
+
+def _texts_by_id(tokenizer: Tokenizer) -> dict[int, str]:
+    return {token_id: text for text, token_id in tokenizer.fast.get_vocab(with_added_tokens=True).items()}
+
+
+def load_model_tokenizer(section: ModelSection, source: ModelSource) -> Tokenizer:
+    """The tokenizer that the section names, else the model's own.
+
+    Raises:
+        NotFoundError: There is none.
+        DataError: It is not one for these weights.
+    """
+    tokenizer = load_tokenizer(tokenizer_source(section, source))
+    check_vocabulary(tokenizer, source.architecture)
+    directory = source.directory
+    if section.tokenizer is None or section.weights == "random" or directory is None:
+        return tokenizer
+    if (directory / "tokenizer.json").is_file():
+        check_same_tokens(tokenizer, load_tokenizer(str(directory)))
+    return tokenizer
+
+
+def stop_token_ids(source: ModelSource, encoder: TraceEncoder) -> frozenset[int]:
+    """The end of the turn as training teaches it, and what the model and its tokenizer call their end.
+
+    Raises:
+        InvalidInputError: The model's `generation_config.json` is damaged.
+    """
+    tokenizer = encoder.tokenizer
+    candidates = [encoder.end_of_turn_id, tokenizer.token_id(tokenizer.named_tokens.get("eos_token", ""))]
+    candidates += _ends_in(source.config)
+    if source.directory is not None:
+        candidates += _ends_in(_read_object(source.directory / "generation_config.json"))
+    return frozenset(token_id for token_id in candidates if token_id is not None)
+
+
+def _ends_in(config: Mapping[str, Any]) -> Iterator[int]:
+    """`eos_token_id` is a number or a list of them."""
+    value = config.get("eos_token_id")
+    yield from (end for end in (value if isinstance(value, list) else [value]) if isinstance(end, int))
+
+
+def _read_object(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error}", next_step="Download or save the model again."
+        ) from error
+    return settings if isinstance(settings, dict) else {}
+
+
+_CHUNK_BYTES = 1 << 22
+
+OnFraction = Callable[[float], None]
+"""Told the share of the bytes that are read."""
+
+
+def weights_hash(directories: Mapping[str, Path], on_fraction: OnFraction) -> str | None:
+    """SHA-256 over the safetensors files of a model, and of its adapter; None when there are none.
+
+    Args:
+        directories: what each directory holds -> the directory, e.g. `{"model": …, "adapter": …}`.
+        on_fraction: told after every few megabytes.
+    """
+    files = {
+        f"{part}/{path.name}": path
+        for part, directory in sorted(directories.items())
+        for path in sorted(directory.glob("*.safetensors"))
+    }
+    num_bytes = sum(path.stat().st_size for path in files.values())
+    digest, num_read = hashlib.sha256(), 0
+    for name, path in files.items():
+        digest.update(f"{name} {path.stat().st_size}\n".encode())
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                digest.update(chunk)
+                num_read += len(chunk)
+                on_fraction(num_read / num_bytes)
+    return digest.hexdigest() if files else None
