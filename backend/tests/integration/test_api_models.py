@@ -13,7 +13,7 @@ from support.models import registered, sqlite_home, succeeded_run
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.files.model_store import ModelStore
+from tunix_rt.models.files import ModelStore
 
 MODELS = "/api/models"
 

@@ -7,11 +7,10 @@ from support.children import environment, start_program
 from support.models import plain_model, sqlite_home
 
 from tunix_rt.base.home import open_home
-from tunix_rt.db.models import ModelRepository
-from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.registry.registering import register_directory
-from tunix_rt.services.registry.removing import collect_garbage
-from tunix_rt.services.registry.verifying import verify_versions
+from tunix_rt.models.files import ModelStore
+from tunix_rt.models.register import register_directory
+from tunix_rt.models.service import collect_garbage, verify_versions
+from tunix_rt.models.store import ModelRepository
 
 NUM_FILES = 1_000
 WAIT_S = 60

@@ -10,9 +10,9 @@ from support.models import plain_model, registered, sqlite_home
 from tunix_rt.base.errors import DataError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.files.model_store import ModelStore
-from tunix_rt.services.registry.registering import register_directory
-from tunix_rt.services.registry.zipping import zip_chunks
+from tunix_rt.models.export import zip_chunks
+from tunix_rt.models.files import ModelStore
+from tunix_rt.models.register import register_directory
 
 
 @pytest.fixture

@@ -11,10 +11,8 @@ from support.models import new_version
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.comparison import GateRule
-from tunix_rt.core.models.reference import ModelReference, parse_reference
-from tunix_rt.core.models.version import BaseReference, ModelLineage, NewModel
-from tunix_rt.db.model_uses import baselines_of, evaluations_of
-from tunix_rt.db.models import ModelRepository
+from tunix_rt.models.store import ModelRepository, baselines_of, evaluations_of
+from tunix_rt.models.types import BaseReference, ModelLineage, ModelReference, NewModel, parse_reference
 from tunix_rt.services.gating import set_baseline
 
 

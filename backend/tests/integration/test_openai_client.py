@@ -16,9 +16,9 @@ from support.scripted_models import scripted_run
 
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.models.reference import ModelReference
-from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.registry.registering import register_run
+from tunix_rt.models.register import register_run
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import ModelReference
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 6 * 7?"}]
 DEADLINE_S = 60

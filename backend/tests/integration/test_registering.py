@@ -10,11 +10,10 @@ from support.run_dirs import finished_run
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.models.reference import parse_reference
-from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.registry.checkout import directory_of
-from tunix_rt.services.registry.registering import register_directory, register_run, remarks_of
-from tunix_rt.services.registry.resolving import resolve
+from tunix_rt.models.find import directory_of, resolve
+from tunix_rt.models.register import register_directory, register_run, remarks_of
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import parse_reference
 
 
 @pytest.fixture

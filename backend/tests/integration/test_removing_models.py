@@ -13,17 +13,15 @@ from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.comparison import GateRule
-from tunix_rt.core.models.reference import parse_reference
 from tunix_rt.db.baselines import BaselineRepository
-from tunix_rt.db.models import ModelRepository
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.files.model_store import ModelStore
+from tunix_rt.models.files import ModelStore
+from tunix_rt.models.find import directory_of
+from tunix_rt.models.register import register_directory, register_run
+from tunix_rt.models.service import collect_garbage, remove_model, remove_version, set_alias, verify_versions
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import parse_reference
 from tunix_rt.services.gating import set_baseline
-from tunix_rt.services.registry.checkout import directory_of
-from tunix_rt.services.registry.describing import set_alias
-from tunix_rt.services.registry.registering import register_directory, register_run
-from tunix_rt.services.registry.removing import collect_garbage, remove_model, remove_version
-from tunix_rt.services.registry.verifying import verify_versions
 
 FIRST = parse_reference("demo:1")
 

@@ -8,9 +8,9 @@ from support.scripted_models import scripted_run, write_scripted_model
 
 from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.core.models.reference import ModelReference
-from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.registry.registering import register_directory, register_run
+from tunix_rt.models.register import register_directory, register_run
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import ModelReference
 from tunix_rt.services.serving.naming import find_served, list_served
 
 

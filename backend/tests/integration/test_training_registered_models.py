@@ -10,10 +10,9 @@ from support.submitting import build_demo, small_request
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
+from tunix_rt.models.find import directory_of, with_registered_model
+from tunix_rt.models.service import set_alias
 from tunix_rt.recipes.load import ResolvedRecipe
-from tunix_rt.services.registry.checkout import directory_of
-from tunix_rt.services.registry.describing import set_alias
-from tunix_rt.services.registry.training import with_registered_model
 from tunix_rt.services.runs.recipes import asked_recipe
 
 

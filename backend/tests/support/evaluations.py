@@ -18,12 +18,13 @@ from tunix_rt.core.evaluation.prediction import (
     Verdict,
 )
 from tunix_rt.core.evaluation.protocol import Extraction, Protocol
-from tunix_rt.core.evaluation.record import EvaluatedModel, Evaluation
+from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.request import EvaluationStart
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.engines.types import Decoding
 from tunix_rt.evals.scores import score
 from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.models.types import EvaluatedModel
 
 VERDICT_OF: dict[str, Verdict] = {"1": "correct", "0": "wrong", "-": "no-answer", "?": "unscored"}
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ from typing import Any
 from support.run_dirs import finished_run
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.models.version import ModelLineage, ModelVersion, NewVersion
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.services.registry.registering import register_run
+from tunix_rt.models.register import register_run
+from tunix_rt.models.types import ModelLineage, ModelVersion, NewVersion
 
 
 def sqlite_home(template: Path, home: Path) -> Settings:

@@ -8,7 +8,7 @@ from support.run_dirs import finished_run
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.weights.sources import weights_hash
-from tunix_rt.services.evaluation_models import find_model
+from tunix_rt.models.find import find_model
 
 
 @pytest.fixture

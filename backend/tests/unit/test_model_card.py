@@ -9,9 +9,9 @@ from support.evaluations import make_evaluation, make_predictions
 from support.models import new_version
 
 from tunix_rt.core.evaluation.store_types import summary_of
-from tunix_rt.core.models.card import model_card
-from tunix_rt.core.models.version import BaseReference, ModelLineage, ModelVersion
 from tunix_rt.engines.training.types import RunFigures
+from tunix_rt.models.card import model_card
+from tunix_rt.models.types import BaseReference, ModelLineage, ModelVersion
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FIGURES = RunFigures(

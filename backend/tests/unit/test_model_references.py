@@ -4,8 +4,15 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.models.reference import Label, ModelName, ModelReference, is_reference, parse_reference
-from tunix_rt.core.models.tree import ModelFile, tree_of
+from tunix_rt.models.types import (
+    Label,
+    ModelFile,
+    ModelName,
+    ModelReference,
+    is_reference,
+    parse_reference,
+    tree_of,
+)
 
 
 @pytest.mark.parametrize(

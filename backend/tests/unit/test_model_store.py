@@ -7,8 +7,7 @@ import pytest
 from support.small_disk import small_disk_in
 
 from tunix_rt.base.errors import DataError, InvalidInputError, StorageError
-from tunix_rt.files.model_garbage import remove_garbage
-from tunix_rt.files.model_store import ModelStore
+from tunix_rt.models.files import ModelStore, remove_garbage
 
 
 @pytest.fixture

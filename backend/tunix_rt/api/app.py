@@ -25,8 +25,6 @@ from tunix_rt.api.routes.evidence import router as evidence_router
 from tunix_rt.api.routes.faithfulness import router as faithfulness_router
 from tunix_rt.api.routes.health import router as health_router
 from tunix_rt.api.routes.metrics import router as metrics_router
-from tunix_rt.api.routes.model_versions import router as model_versions_router
-from tunix_rt.api.routes.models import router as models_router
 from tunix_rt.api.routes.openai import router as openai_router
 from tunix_rt.api.routes.plans import router as plans_router
 from tunix_rt.api.routes.preferences import router as preferences_router
@@ -46,6 +44,8 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.routes import router as datasets_router
 from tunix_rt.datasets.routes import xray_router
 from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.models.routes import models_router
+from tunix_rt.models.routes import router as model_versions_router
 from tunix_rt.services.demo_project import DemoProject
 from tunix_rt.services.doctor import examine
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis

@@ -29,7 +29,7 @@ from tunix_rt.engines.generation.base import GeneratingEngine
 from tunix_rt.engines.load import WritingEngine, chosen_engine
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.types import DeviceRequest
-from tunix_rt.services.evaluation_models import find_model
+from tunix_rt.models.find import find_model
 from tunix_rt.services.serving.chatting import Answer, Chat
 from tunix_rt.services.serving.opening import Place, open_model
 from tunix_rt.services.serving.writing import ChatWriter

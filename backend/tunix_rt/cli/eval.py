@@ -16,9 +16,9 @@ from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.load import WritingEngine, chosen_engine
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
+from tunix_rt.models.find import Weights
 from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate, evaluation_dir
-from tunix_rt.services.evaluation_models import Weights
 from tunix_rt.services.evaluations import load_predictions
 from tunix_rt.traces.types import MarkupStyle
 

@@ -12,8 +12,8 @@ from tunix_rt.base.terminal.output import note, print_json, print_table, say
 from tunix_rt.cli.eval_view import print_evaluation, print_prediction
 from tunix_rt.core.evaluation.prediction import Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import ExtractionRule
-from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, PredictionFilter
+from tunix_rt.models.types import EvaluationSummary
 from tunix_rt.services.evaluations import (
     add_directory,
     delete_evaluation,

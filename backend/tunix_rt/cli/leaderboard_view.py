@@ -3,7 +3,7 @@
 from tunix_rt.base.terminal.output import counted, print_table, say
 from tunix_rt.cli.comparison_view import points
 from tunix_rt.core.evaluation.leaderboard import Leaderboard, LeaderboardEntry, LeaderboardGroup
-from tunix_rt.core.evaluation.record import EvaluatedModel, EvaluationSummary
+from tunix_rt.models.types import EvaluatedModel, EvaluationSummary
 
 _ID_CHARS = 8
 _COLUMNS = ("rank", "model", "accuracy", "95 %", "n", "to base", "format", "dataset", "id")

@@ -15,7 +15,7 @@ from tunix_rt.engines.generation.base import GeneratingEngine
 from tunix_rt.engines.load import WritingEngine, chosen_engine
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.types import DeviceName, DeviceRequest
-from tunix_rt.services.evaluation_models import find_model
+from tunix_rt.models.find import find_model
 from tunix_rt.services.serving.child import OrderReader, ReportWriter, carry_out
 from tunix_rt.services.serving.opening import Place, open_model
 from tunix_rt.services.serving.wire import Failed, Ready

@@ -8,18 +8,17 @@ import typer
 
 from tunix_rt.base.home import Home, opened_home
 from tunix_rt.base.terminal.output import note
-from tunix_rt.cli.models_export import exported
 from tunix_rt.core.tasks.request import EvaluateModel, ExportModel
 from tunix_rt.core.tasks.task import Task, TaskProgress, TaskResult
 from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.engines.load import WritingEngine, chosen_engine
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
 from tunix_rt.files.task_dirs import TaskDir
+from tunix_rt.models.commands import exported
+from tunix_rt.models.export import ExportRequest
+from tunix_rt.models.find import find_model, resolve
 from tunix_rt.services.evaluating import EvaluationRequest, evaluate
-from tunix_rt.services.evaluation_models import find_model
 from tunix_rt.services.evaluation_texts import EvaluationProgress
-from tunix_rt.services.registry.exporting import ExportRequest
-from tunix_rt.services.registry.resolving import resolve
 from tunix_rt.services.serving.naming import find_served
 from tunix_rt.services.tasks.looking import task_dir
 

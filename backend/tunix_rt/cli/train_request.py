@@ -18,8 +18,8 @@ from tunix_rt.engines.training.run import run
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import OUT_OF_TIME, OUT_OF_TIME_TEXT, RunManifest
 from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.models.find import with_registered_model
 from tunix_rt.recipes.load import ResolvedRecipe
-from tunix_rt.services.registry.training import with_registered_model
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tunix_rt.base.db.statements import insert_new, insert_rows, stored_value
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.records import Record
 from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
+from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import (
     EvaluationFilter,
     EvaluationOrder,
@@ -22,6 +22,7 @@ from tunix_rt.core.evaluation.store_types import (
     summary_of,
 )
 from tunix_rt.db.evaluation_filters import evaluation_conditions, prediction_conditions, searched_text
+from tunix_rt.models.types import EvaluationSummary
 
 MIN_PREFIX_CHARS = 6
 _UUID_CHARS = 32

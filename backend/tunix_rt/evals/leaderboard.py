@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from tunix_rt.core.evaluation.leaderboard import Leaderboard, LeaderboardEntry, LeaderboardGroup
-from tunix_rt.core.evaluation.record import EvaluationSummary
+from tunix_rt.models.types import EvaluationSummary
 
 Summaries = Sequence[EvaluationSummary]
 

@@ -27,9 +27,9 @@ from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evals.judging import protocol_versions
 from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.models.find import ModelToEvaluate, Weights, find_model
 from tunix_rt.recipes.types import FloatFormat
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation
-from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 from tunix_rt.services.evaluation_texts import EvaluationView, ModelAccess, write_missing_texts
 from tunix_rt.traces.types import MarkupStyle
 

@@ -12,7 +12,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
-from tunix_rt.core.evaluation.record import EvaluatedModel, Evaluation, GenerationFigures
+from tunix_rt.core.evaluation.record import Evaluation, GenerationFigures
 from tunix_rt.core.evaluation.request import EvaluationStart
 from tunix_rt.datasets.evalsets import open_evalset
 from tunix_rt.datasets.types import EvalItem, evalset_hash
@@ -20,6 +20,7 @@ from tunix_rt.evals.checkers import require_checkers
 from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evals.judging import protocol_versions
 from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.models.types import EvaluatedModel
 from tunix_rt.services.evaluation_finishing import finish_evaluation, publish_evaluation, run_of
 from tunix_rt.services.evaluations import load_predictions
 from tunix_rt.services.foreign_texts import read_foreign_texts

@@ -13,14 +13,13 @@ from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
+from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.store_types import EvaluationFilter, EvaluationOrder, PredictionFilter
-from tunix_rt.core.models.reference import is_reference, parse_reference
 from tunix_rt.datasets.files import file_sha256
 from tunix_rt.db.evaluations import MIN_PREFIX_CHARS, EvaluationRepository
-from tunix_rt.db.model_uses import evaluations_of
-from tunix_rt.db.models import ModelRepository
 from tunix_rt.files.evaluation_dirs import EVALUATION_FILE, EvaluationDir
+from tunix_rt.models.store import ModelRepository, evaluations_of
+from tunix_rt.models.types import EvaluationSummary, is_reference, parse_reference
 
 _NUM_ID_DIGITS = 32
 _ID_DIGITS = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX_CHARS},{_NUM_ID_DIGITS}}}")

@@ -28,8 +28,8 @@ from tunix_rt.evals.faithfulness.running import ends_within_token, run_trials
 from tunix_rt.evals.faithfulness.scoring import find_examples, score_by_depth, score_group
 from tunix_rt.evals.faithfulness.trials import CHECK_TEXT
 from tunix_rt.evals.generating import Asking
+from tunix_rt.models.find import ModelToEvaluate, Weights, find_model
 from tunix_rt.recipes.types import FloatFormat
-from tunix_rt.services.evaluation_models import ModelToEvaluate, Weights, find_model
 from tunix_rt.traces.types import MarkupStyle
 
 REPORT_FILE = "faithfulness.json"

@@ -12,7 +12,7 @@ from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport, FaithfulnessSetup, GroupFaithfulness
-from tunix_rt.core.evaluation.record import EvaluatedModel
+from tunix_rt.models.types import EvaluatedModel
 from tunix_rt.services.faithfulness import REPORT_FILE
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from tunix_rt.base.home import Home
 from tunix_rt.core.evaluation.leaderboard import Leaderboard
-from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.evaluation.store_types import EvaluationFilter
 from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.evals.leaderboard import leaderboard
+from tunix_rt.models.types import EvaluationSummary
 
 _PAGE_SIZE = 500
 

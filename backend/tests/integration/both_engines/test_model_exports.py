@@ -12,17 +12,16 @@ from support.training import Workshop
 
 from tunix_rt.base.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home, open_home
-from tunix_rt.core.models.export import ExportReport
-from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.engines.export import AskedFormat, ExportingEngine
 from tunix_rt.engines.generation.base import Generator, GeneratorRequest
 from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.models.export import REPORT_FILE, ExportRequest, export_directory
+from tunix_rt.models.register import register_directory, register_run_dir
+from tunix_rt.models.types import ExportReport, ModelVersion
 from tunix_rt.recipes.load import load_recipe
-from tunix_rt.services.registry.exporting import REPORT_FILE, ExportRequest, export_directory
-from tunix_rt.services.registry.registering import register_directory, register_run_dir
 
 LORA = (
     "eval.every_steps=null",

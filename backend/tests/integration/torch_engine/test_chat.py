@@ -19,7 +19,7 @@ from tunix_rt.engines.generation.base import GeneratingEngine, Generator
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.torch.engine import TorchEngine
 from tunix_rt.engines.types import Decoding, DeviceRequest
-from tunix_rt.services.evaluation_models import find_model
+from tunix_rt.models.find import find_model
 from tunix_rt.services.serving.chatting import Chat
 from tunix_rt.services.serving.opening import Place, open_model
 from tunix_rt.services.serving.wire import Begun, Failed, Said, WriteOrder

@@ -5,8 +5,8 @@ from support.training import Workshop
 
 from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.home import open_home
-from tunix_rt.services.registry.checkout import directory_of
-from tunix_rt.services.registry.registering import register_run
+from tunix_rt.models.find import directory_of
+from tunix_rt.models.register import register_run
 
 SHORT = ("eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=1")
 

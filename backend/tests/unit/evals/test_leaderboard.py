@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from support.evaluations import make_evaluation, make_model, make_predictions, make_protocol
 
 from tunix_rt.core.evaluation.leaderboard import LeaderboardEntry, LeaderboardGroup
-from tunix_rt.core.evaluation.record import EvaluationSummary
 from tunix_rt.core.evaluation.store_types import summary_of
 from tunix_rt.engines.types import Decoding
 from tunix_rt.evals.leaderboard import leaderboard
+from tunix_rt.models.types import EvaluationSummary
 
 
 def summary(name: str, num_right: int, num_items: int = 200, **values: object) -> EvaluationSummary:

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Depends, Path, status
 
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
-from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.core.sweeps.sweep import SweepDetail
 from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.models.types import ModelVersion
 from tunix_rt.services.sweeps import controlling, tuning_jobs
 from tunix_rt.services.sweeps.creating import create
 from tunix_rt.services.sweeps.promoting import promote_best

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from tunix_rt.base.records import Count, Record
 from tunix_rt.core.evaluation.prediction import GenerationFailure
-from tunix_rt.core.evaluation.record import EvaluatedModel
 from tunix_rt.core.evaluation.scores import Estimate
 from tunix_rt.engines.types import Decoding
+from tunix_rt.models.types import EvaluatedModel
 from tunix_rt.traces.types import CorruptionKind, MarkupStyle
 
 Arm = Literal[

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tunix_rt.base.records import Count, Record
-from tunix_rt.core.evaluation.record import EvaluationSummary
+from tunix_rt.models.types import EvaluationSummary
 
 
 class LeaderboardEntry(Record):

@@ -9,37 +9,7 @@ from pydantic import Field
 from tunix_rt.base.records import Count, Record
 from tunix_rt.core.evaluation.protocol import Protocol
 from tunix_rt.core.evaluation.scores import Scores
-
-ModelOrigin = Literal["run", "registry", "directory", "hub", "kaggle", "built-in", "predictions"]
-
-
-class EvaluatedModel(Record):
-    """What was evaluated, and where it comes from."""
-
-    name: str
-    """As it was asked for: a run id, a directory's name, a hub id; of a registered model `name:version`."""
-    origin: ModelOrigin
-    """`predictions`: texts that something else wrote; no model of ours ran."""
-    weights: Literal["pretrained", "random"] = "pretrained"
-    seed: Count | None = None
-    """Of random weights."""
-    revision: str | None = None
-    """The commit on the hub."""
-    weights_hash: str | None = None
-    """SHA-256 over the weight files."""
-    is_adapter: bool = False
-    run_id: str | None = None
-    base_model: str | None = None
-    """What the run started from."""
-    dataset: str | None = None
-    dataset_hash: str | None = None
-    recipe: str | None = None
-    """Name of the recipe's file, without its ending."""
-
-    @property
-    def is_trained_here(self) -> bool:
-        """A model of a run; anything else is a base model to compare with."""
-        return self.run_id is not None
+from tunix_rt.models.types import EvaluatedModel
 
 
 class GenerationFigures(Record):
@@ -77,22 +47,3 @@ class Evaluation(Record):
     """SHA-256 of `predictions.jsonl`."""
     rescored_from: UUID | None = None
     """The evaluation whose texts were scored again."""
-
-
-class EvaluationSummary(Record):
-    """A row of the leaderboard."""
-
-    evaluation_id: UUID
-    created_at: datetime
-    model: EvaluatedModel
-    evalset: str
-    evalset_hash: str
-    fingerprint: str
-    num_items: Count
-    num_scored: Count
-    num_unscored: Count
-    primary_score: float | None = None
-    low: float | None = None
-    high: float | None = None
-    format_adherence: float | None = None
-    rescored_from: UUID | None = None

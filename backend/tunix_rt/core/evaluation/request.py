@@ -8,7 +8,8 @@ from pydantic import Field
 
 from tunix_rt.base.records import Count, Record
 from tunix_rt.core.evaluation.protocol import Protocol
-from tunix_rt.core.evaluation.record import EvaluatedModel, GenerationFigures
+from tunix_rt.core.evaluation.record import GenerationFigures
+from tunix_rt.models.types import EvaluatedModel
 
 
 class EvaluationStart(Record):

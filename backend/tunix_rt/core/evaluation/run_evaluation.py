@@ -8,8 +8,9 @@ from uuid import UUID
 from pydantic import Field
 
 from tunix_rt.base.records import Count, Record
-from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
+from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.scores import Estimate, GroupScores
+from tunix_rt.models.types import EvaluationSummary
 
 JudgeName = Literal["answer-checkers"]
 """What decides whether an answer is right. Another model's opinion never does."""

@@ -8,7 +8,8 @@ from pydantic import BeforeValidator
 from tunix_rt.base.records import Count, Record, Word
 from tunix_rt.core.evaluation.prediction import Prediction, Verdict
 from tunix_rt.core.evaluation.protocol import ExtractionRule
-from tunix_rt.core.evaluation.record import Evaluation, EvaluationSummary
+from tunix_rt.core.evaluation.record import Evaluation
+from tunix_rt.models.types import EvaluationSummary
 
 EvaluationOrder = Literal["newest", "best"]
 """`best`: highest primary score first, the newer of two equal ones first, those without a score last."""

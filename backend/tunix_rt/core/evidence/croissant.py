@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tunix_rt.core.evidence.linked_data import LinkedRecord
-from tunix_rt.core.models.tree import Sha256
 from tunix_rt.datasets.types import DatasetManifest, SplitFile
+from tunix_rt.models.types import Sha256
 
 _CONTEXT: dict[str, Any] = {
     "@language": "en",

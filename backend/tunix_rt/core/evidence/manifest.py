@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tunix_rt.base.records import Record
-from tunix_rt.core.models.tree import InnerPath, ModelFile, Sha256
 from tunix_rt.engines.training.types import RunStatus
+from tunix_rt.models.types import InnerPath, ModelFile, Sha256
 
 EVIDENCE_FILE = "evidence.json"
 SUMS_FILE = "SHA256SUMS"

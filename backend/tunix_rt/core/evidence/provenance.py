@@ -10,8 +10,8 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from tunix_rt.core.evidence.linked_data import LinkedRecord
-from tunix_rt.core.models.tree import Sha256
 from tunix_rt.engines.training.types import RunEnvironment, RunManifest
+from tunix_rt.models.types import Sha256
 
 _OUTPUTS = ("model/", "predictions.jsonl", "evaluation.json", "metrics.jsonl")
 

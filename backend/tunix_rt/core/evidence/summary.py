@@ -8,8 +8,8 @@ from typing import Literal
 from tunix_rt.base.records import Record
 from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evaluation.run_evaluation import Scorecard
-from tunix_rt.core.models.tree import InnerPath
 from tunix_rt.engines.training.types import MetricsLine, RunManifest, ValidationLine
+from tunix_rt.models.types import InnerPath
 
 
 class FigureSource(Record):

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from tunix_rt.base.records import Record, Word
-from tunix_rt.core.models.export import ExportForm
 from tunix_rt.engines.types import Decoding
+from tunix_rt.models.types import ExportForm
 
 TaskKind = Literal["evaluation", "export"]
 ModelWord = Annotated[str, Field(min_length=1, max_length=256)]

@@ -4,10 +4,10 @@ from datetime import datetime
 from uuid import UUID
 
 from tunix_rt.base.records import Count, Record
-from tunix_rt.core.models.export import ExportReport
 from tunix_rt.core.runs.run import Lease
 from tunix_rt.core.tasks.request import TaskKind, TaskRequest
 from tunix_rt.engines.training.types import RunFailure, RunStatus
+from tunix_rt.models.types import ExportReport
 
 
 class TaskProgress(Record):

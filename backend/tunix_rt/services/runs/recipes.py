@@ -17,9 +17,9 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.engines.training.data import smoke_flags
 from tunix_rt.engines.weights.sources import KAGGLE_PREFIX
+from tunix_rt.models.find import with_registered_model
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe, read_values, resolve_recipe
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.registry.training import with_registered_model
 
 _ENDING = ".yaml"
 UNNAMED = "run"

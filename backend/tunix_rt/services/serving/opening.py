@@ -6,7 +6,7 @@ from typing import Protocol
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.types import DeviceRequest, EngineName
-from tunix_rt.services.evaluation_models import ModelToEvaluate
+from tunix_rt.models.find import ModelToEvaluate
 from tunix_rt.traces.types import MarkupStyle
 
 

@@ -7,11 +7,10 @@ import yaml
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.files.atomic import storage_errors, write_atomically
 from tunix_rt.base.home import Home
-from tunix_rt.core.models.reference import parse_reference
-from tunix_rt.core.models.version import ModelVersion, Remarks
 from tunix_rt.core.sweeps.sweep import SweepDetail, Trial
-from tunix_rt.db.models import ModelRepository
-from tunix_rt.services.registry.registering import register_run
+from tunix_rt.models.register import register_run
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import ModelVersion, Remarks, parse_reference
 from tunix_rt.services.sweeps.creating import trial_recipe
 
 SWEEP_TAG = "sweep"

@@ -9,11 +9,11 @@ from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.home import Home
 from tunix_rt.base.logs import redacted
 from tunix_rt.base.records import Pagination, pagination
-from tunix_rt.core.models.export import ExportReport
 from tunix_rt.core.runs.states import ACTIVE
 from tunix_rt.core.tasks.task import Task, TaskFilter
 from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.files.task_dirs import TaskDir, file_pieces
+from tunix_rt.models.types import ExportReport
 
 
 class TaskList(BaseModel):

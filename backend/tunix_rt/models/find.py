@@ -1,15 +1,16 @@
-"""The model that somebody names: registered, a run, a directory, an adapter, a hub id, something built in."""
+"""A model by any name: registered, run, directory, adapter, hub id, built in."""
 
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+from uuid import UUID
 
 from tunix_rt.base.assets import shipped_model_names
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError, did_you_mean
+from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.hub import is_hub_id
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evaluation.record import EvaluatedModel, ModelOrigin
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.engines.weights.sources import (
@@ -20,12 +21,117 @@ from tunix_rt.engines.weights.sources import (
     tokenizer_source,
     weights_hash,
 )
-from tunix_rt.recipes.load import load_recipe
-from tunix_rt.recipes.types import ModelSection
-from tunix_rt.services.registry.loading import LoadableVersion, find_registered
+from tunix_rt.models.register import model_store
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import (
+    EvaluatedModel,
+    ModelDetail,
+    ModelOrigin,
+    ModelReference,
+    ModelVersion,
+    RegisteredModel,
+    is_reference,
+    parse_reference,
+)
+from tunix_rt.recipes.load import ResolvedRecipe, load_recipe
+from tunix_rt.recipes.types import ModelSection, Override
 from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
 from tunix_rt.tokenization.tokenizer import load_tokenizer
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
+
+
+def directory_of(settings: Settings, version: ModelVersion) -> Path:
+    """The version's files, every byte checked; for an adapter, the adapter's. Never write into it.
+
+    Raises:
+        DataError: A file is missing or is not what was registered; it is named.
+    """
+    return model_store(settings).checkout(version.content_hash)
+
+
+def resolve(home: Home, text: str) -> ModelVersion:
+    """The version that `name` (the newest), `name@alias`, `name:version` or `name:label` means.
+
+    Raises:
+        InvalidInputError: No registered model can be called that.
+        NotFoundError: There is none.
+    """
+    return ModelRepository(home.database).find(parse_reference(text))
+
+
+def pinned(version: ModelVersion) -> ModelReference:
+    """The reference that always means this version."""
+    return ModelReference(version.model, version=version.version)
+
+
+def model_detail(home: Home, name: str) -> ModelDetail:
+    """A model by name, with its versions, or NotFoundError."""
+    return ModelDetail(
+        **dict(ModelRepository(home.database).get(name)),
+        versions=ModelRepository(home.database).versions(name),
+    )
+
+
+def find_model_by(home: Home, name_or_id: str) -> RegisteredModel:
+    """A model by its name or its id, or NotFoundError."""
+    try:
+        return ModelRepository(home.database).get(UUID(name_or_id))
+    except ValueError:
+        return ModelRepository(home.database).get(name_or_id)
+
+
+@dataclass(frozen=True)
+class LoadableVersion:
+    """A version whose files are at hand and checked."""
+
+    version: ModelVersion
+    section: ModelSection
+    adapter: Path | None = None
+    seed: int = 0
+    drawn_by: str | None = None
+
+
+def find_registered(settings: Settings, name: str) -> LoadableVersion | None:
+    """The registered version of this name; None: it names no registered model.
+
+    Raises:
+        NotFoundError: It names an alias or a version that is not there.
+        DataError: Its files are damaged.
+    """
+    # A bare name may mean anything; the database is only asked where something was ever registered.
+    if not is_reference(name) and not settings.models_dir.is_dir():
+        return None
+    home = open_home(settings)
+    try:
+        if not is_reference(name) and name not in ModelRepository(home.database).names():
+            return None
+        return loadable(home, resolve(home, name))
+    finally:
+        home.close()
+
+
+def loadable(home: Home, version: ModelVersion) -> LoadableVersion:
+    """The files of a version, and of what it needs."""
+    directory = directory_of(home.settings, version)
+    if version.kind == "model":
+        return LoadableVersion(version, ModelSection(name=str(directory)))
+    base = version.lineage.base
+    if base is None:
+        raise DataError(
+            f"The adapter {version.reference} does not say what it belongs to.",
+            next_step="Register it again: the run or the adapter_config.json names its base model.",
+        )
+    name, parent = base.name, version.lineage.parent
+    if parent is not None:
+        name = str(directory_of(home.settings, ModelRepository(home.database).find(parse_reference(parent))))
+    section = ModelSection(
+        name=name,
+        revision=base.revision,
+        weights=base.weights,
+        tokenizer=str(directory) if (directory / "tokenizer.json").is_file() else None,
+    )
+    return LoadableVersion(version, section, directory, seed=base.seed or 0, drawn_by=base.drawn_by)
+
 
 _ADAPTER_CONFIG = "adapter_config.json"
 
@@ -256,3 +362,39 @@ def _refuse_random(weights: Weights, what: str) -> None:
             f"{what} has trained weights; --weights random contradicts it.",
             next_step="Leave --weights out, or name the model that the run started from.",
         )
+
+
+def with_registered_model(settings: Settings, resolved: ResolvedRecipe) -> ResolvedRecipe:
+    """The recipe with the version's directory in place of `name@alias` or `name:version`, as an override.
+
+    A recipe whose model is anything else comes back as it is.
+
+    Raises:
+        NotFoundError: There is no such model, alias or version.
+        InvalidInputError: It is an adapter.
+        DataError: Its files are damaged.
+    """
+    name = resolved.recipe.model.name
+    found = None if not _is_registered(name) else find_registered(settings, name)
+    if found is None:
+        return resolved
+    version = found.version
+    if version.kind == "adapter":
+        raise InvalidInputError(
+            f"{version.reference} is an adapter; a training starts from a whole model.",
+            next_step=f"Merge it first: tunix-rt models export {version.reference} --as merged --output DIR, "
+            "then tunix-rt models register NAME --directory DIR",
+        )
+    pinned = Override(
+        key="model.name",
+        recipe_value=name,
+        used_value=found.section.name,
+        reason=f"{name} is {version.reference}, content {version.content_hash[:12]}",
+    )
+    model = resolved.recipe.model.model_copy(update={"name": found.section.name})
+    recipe = resolved.recipe.model_copy(update={"model": model})
+    return ResolvedRecipe(recipe=recipe, overrides=(*resolved.overrides, pinned))
+
+
+def _is_registered(name: str) -> bool:
+    return is_reference(name) and not name.startswith(KAGGLE_PREFIX)

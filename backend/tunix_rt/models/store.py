@@ -1,19 +1,173 @@
-"""The repository of registered models and their versions."""
+"""SQL: models, versions, aliases, what refers to a version."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    Select,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from tunix_rt.base.db.engine import reading, writing
-from tunix_rt.base.db.schema import model_aliases, model_tags, model_versions, models
+from tunix_rt.base.db.schema import baselines, evaluations, model_aliases, model_tags, model_versions, models
 from tunix_rt.base.db.statements import insert_or_ignore, insert_or_update
 from tunix_rt.base.errors import ConflictError, NotFoundError, did_you_mean
-from tunix_rt.core.models.reference import ModelReference
-from tunix_rt.core.models.version import ModelVersion, NewModel, NewVersion, RegisteredModel
-from tunix_rt.db.model_rows import VersionRecord, named_by, read_models, read_versions, select_versions
+from tunix_rt.base.records import Record
+from tunix_rt.models.types import (
+    EvaluationSummary,
+    ModelLineage,
+    ModelReference,
+    ModelVersion,
+    NewModel,
+    NewVersion,
+    RegisteredModel,
+)
+from tunix_rt.traces.types import MarkupStyle
+
+
+class VersionRecord(Record):
+    """What the column `record` holds: what no query asks for."""
+
+    markup: MarkupStyle
+    lineage: ModelLineage
+
+
+def select_versions() -> Select[Any]:
+    """Versions with the names of their models."""
+    joined = models.c.pk == model_versions.c.model_pk
+    return select(model_versions, models.c.name.label("model")).join(models, joined)
+
+
+def named_by(chosen: Select[Any], reference: ModelReference) -> Select[Any]:
+    """Of these versions the one that a reference means: the newest unless it says more."""
+    chosen = chosen.where(models.c.name == reference.name)
+    if reference.version is not None:
+        chosen = chosen.where(model_versions.c.version == reference.version)
+    if reference.label is not None:
+        chosen = chosen.where(model_versions.c.label == reference.label)
+    if reference.alias is not None:
+        pointed = model_aliases.c.version_pk == model_versions.c.pk
+        chosen = chosen.join(model_aliases, pointed).where(model_aliases.c.alias == reference.alias)
+    return chosen.order_by(model_versions.c.version.desc()).limit(1)
+
+
+def read_versions(connection: Connection, chosen: Select[Any]) -> tuple[ModelVersion, ...]:
+    """The chosen versions, with their tags and aliases."""
+    rows = connection.execute(chosen).all()
+    pks = [row.pk for row in rows]
+    tags = _tags(connection, pks)
+    aliases = _aliases(connection, pks)
+    return tuple(_version(row, tags.get(row.pk, {}), aliases.get(row.pk, [])) for row in rows)
+
+
+def read_models(connection: Connection, chosen: Select[Any]) -> tuple[RegisteredModel, ...]:
+    """The chosen models, with what is known of their versions."""
+    rows = connection.execute(chosen).all()
+    pks = [row.pk for row in rows]
+    counted = (
+        select(model_versions.c.model_pk, func.count().label("n"), func.max(model_versions.c.version))
+        .where(model_versions.c.model_pk.in_(pks))
+        .group_by(model_versions.c.model_pk)
+    )
+    counts = {pk: (num_versions, latest) for pk, num_versions, latest in connection.execute(counted)}
+    pointed = (
+        select(model_aliases.c.model_pk, model_aliases.c.alias, model_versions.c.version)
+        .join(model_versions, model_versions.c.pk == model_aliases.c.version_pk)
+        .where(model_aliases.c.model_pk.in_(pks))
+        .order_by(model_aliases.c.alias)
+    )
+    aliases: dict[int, dict[str, int]] = {}
+    for pk, alias, version in connection.execute(pointed):
+        aliases.setdefault(pk, {})[alias] = version
+    return tuple(_model(row, *counts.get(row.pk, (0, None)), aliases.get(row.pk, {})) for row in rows)
+
+
+def _tags(connection: Connection, pks: Sequence[int]) -> dict[int, dict[str, str]]:
+    chosen = select(model_tags).where(model_tags.c.version_pk.in_(pks)).order_by(model_tags.c.name)
+    tags: dict[int, dict[str, str]] = {}
+    for pk, name, value in connection.execute(chosen):
+        tags.setdefault(pk, {})[name] = value
+    return tags
+
+
+def _aliases(connection: Connection, pks: Sequence[int]) -> dict[int, list[str]]:
+    chosen = select(model_aliases.c.version_pk, model_aliases.c.alias).where(
+        model_aliases.c.version_pk.in_(pks)
+    )
+    aliases: dict[int, list[str]] = {}
+    for pk, alias in connection.execute(chosen.order_by(model_aliases.c.alias)):
+        aliases.setdefault(pk, []).append(alias)
+    return aliases
+
+
+def _version(row: Row[Any], tags: dict[str, str], aliases: list[str]) -> ModelVersion:
+    record = VersionRecord.model_validate_json(row.record)
+    return ModelVersion(
+        id=row.id,
+        model=row.model,
+        version=row.version,
+        label=row.label,
+        kind=row.kind,
+        content_hash=row.content_hash,
+        size_bytes=row.size_bytes,
+        num_files=row.num_files,
+        markup=record.markup,
+        lineage=record.lineage,
+        notes=row.notes,
+        tags=tags,
+        aliases=tuple(aliases),
+        created_at=row.created_at,
+    )
+
+
+def _model(row: Row[Any], num_versions: int, latest: int | None, aliases: dict[str, int]) -> RegisteredModel:
+    return RegisteredModel(
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        task_type=row.task_type,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        num_versions=num_versions,
+        latest_version=latest,
+        aliases=aliases,
+    )
+
+
+def evaluations_of(engine: Engine, version: ModelVersion) -> tuple[EvaluationSummary, ...]:
+    """Every evaluation of these weights, newest first: of the version, or of the run that exported them."""
+    chosen = select(evaluations.c.summary).where(_is_of(version))
+    newest = chosen.order_by(evaluations.c.created_at.desc(), evaluations.c.pk.desc())
+    with reading(engine) as connection:
+        return tuple(map(EvaluationSummary.model_validate_json, connection.execute(newest).scalars()))
+
+
+def baselines_of(engine: Engine, version: ModelVersion) -> tuple[str, ...]:
+    """The baselines that rest on an evaluation of these weights, by name."""
+    joined = select(baselines.c.name).join(evaluations, evaluations.c.pk == baselines.c.evaluation_pk)
+    with reading(engine) as connection:
+        return tuple(connection.execute(joined.where(_is_of(version)).order_by(baselines.c.name)).scalars())
+
+
+def _is_of(version: ModelVersion) -> ColumnElement[bool]:
+    is_version = evaluations.c.model_name == version.reference
+    lineage = version.lineage
+    # A checkpoint has other weights than the run exported, and so other scores.
+    if lineage.run_id is None or lineage.is_checkpoint:
+        return is_version
+    return or_(is_version, evaluations.c.run_id == lineage.run_id)
+
 
 _LIST = "List what is registered: tunix-rt models list"
 
@@ -32,12 +186,12 @@ class ModelRepository:
                     f"There is a model {model.name!r} already.",
                     next_step=f"Look at it: tunix-rt models show {model.name}",
                 )
-            return _model(connection, model.name)
+            return _model_of_row(connection, model.name)
 
     def get(self, name: str | UUID) -> RegisteredModel:
         """The model of this name or id, or NotFoundError with the nearest names."""
         with reading(self._engine) as connection:
-            return _model(connection, name)
+            return _model_of_row(connection, name)
 
     def list(self, *, limit: int, offset: int) -> tuple[tuple[RegisteredModel, ...], int]:
         """A page of models by name, and how many there are."""
@@ -77,7 +231,7 @@ class ModelRepository:
         """All versions of a model, newest first, or NotFoundError."""
         chosen = select_versions().where(models.c.name == name).order_by(model_versions.c.version.desc())
         with reading(self._engine) as connection:
-            _model(connection, name)
+            _model_of_row(connection, name)
             return read_versions(connection, chosen)
 
     def all_versions(self) -> tuple[ModelVersion, ...]:
@@ -88,7 +242,7 @@ class ModelRepository:
     def version(self, version_id: UUID) -> ModelVersion:
         """The version with this id, or NotFoundError."""
         with reading(self._engine) as connection:
-            return _version(connection, version_id)
+            return _version_of_row(connection, version_id)
 
     def find(self, reference: ModelReference) -> ModelVersion:
         """The version that a reference means, or NotFoundError that says what there is."""
@@ -157,7 +311,7 @@ class ModelRepository:
             if row is not None:
                 change(connection, row.pk, row.model_pk)
                 _touch(connection, row.model_pk)
-            return _version(connection, version_id)
+            return _version_of_row(connection, version_id)
 
     def remove_version(self, version_id: UUID) -> None:
         """Forget a version; its files stay until the garbage is collected.
@@ -169,7 +323,7 @@ class ModelRepository:
         with writing(self._engine) as connection:
             locked = select(model_versions.c.pk).where(model_versions.c.id == version_id).with_for_update()
             pk = connection.execute(locked).scalar_one_or_none()
-            version = _version(connection, version_id)
+            version = _version_of_row(connection, version_id)
             if version.aliases:
                 raise _still_named(version)
             connection.execute(delete(model_versions).where(model_versions.c.pk == pk))
@@ -179,7 +333,7 @@ class ModelRepository:
         with writing(self._engine) as connection:
             locked = select(models.c.pk).where(models.c.name == name).with_for_update()
             pk = connection.execute(locked).scalar_one_or_none()
-            model = _model(connection, name)
+            model = _model_of_row(connection, name)
             if model.num_versions:
                 raise ConflictError(
                     f"The model {name} has {model.num_versions} versions.",
@@ -246,7 +400,7 @@ def _touch(connection: Connection, model_pk: int, **values: Any) -> None:
     connection.execute(update(models).where(models.c.pk == model_pk).values(**changed))
 
 
-def _model(connection: Connection, name: str | UUID) -> RegisteredModel:
+def _model_of_row(connection: Connection, name: str | UUID) -> RegisteredModel:
     column = models.c.id if isinstance(name, UUID) else models.c.name
     found = read_models(connection, select(models).where(column == name))
     if not found:
@@ -254,7 +408,7 @@ def _model(connection: Connection, name: str | UUID) -> RegisteredModel:
     return found[0]
 
 
-def _version(connection: Connection, version_id: UUID) -> ModelVersion:
+def _version_of_row(connection: Connection, version_id: UUID) -> ModelVersion:
     found = read_versions(connection, select_versions().where(model_versions.c.id == version_id))
     if not found:
         raise NotFoundError(f"There is no model version {version_id}.", next_step=_LIST)
@@ -265,7 +419,7 @@ def _find(connection: Connection, reference: ModelReference) -> ModelVersion:
     found = read_versions(connection, named_by(select_versions(), reference))
     if found:
         return found[0]
-    model = _model(connection, reference.name)
+    model = _model_of_row(connection, reference.name)
     if not model.num_versions:
         raise NotFoundError(
             f"The model {reference.name} has no versions.",

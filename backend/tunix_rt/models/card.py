@@ -1,11 +1,13 @@
-"""The model card: `README.md` as the Hugging Face hub reads it, made from what the registry knows."""
+"""README.md of a model version."""
 
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tunix_rt.core.evaluation.record import EvaluationSummary
-from tunix_rt.core.models.version import ModelKind, ModelLineage, ModelVersion
+from tunix_rt.base.home import Home
+from tunix_rt.base.hub import is_hub_id
+from tunix_rt.models.store import evaluations_of
+from tunix_rt.models.types import EvaluationSummary, ModelKind, ModelLineage, ModelVersion
 from tunix_rt.traces.types import MarkupStyle
 
 _LICENCE_NOTE = (
@@ -206,3 +208,11 @@ def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
 
 def _inline(value: object) -> str:
     return " ".join(str(value).replace("|", "\\|").split())
+
+
+def card_of(home: Home, version: ModelVersion, *, kind: ModelKind | None = None) -> str:
+    """Markdown with the metadata that the Hugging Face hub reads, for files of this kind."""
+    base = version.lineage.base
+    base_on_hub = base.name if base is not None and is_hub_id(base.name) else None
+    evaluations = evaluations_of(home.database, version)
+    return model_card(version, evaluations, kind=kind, base_on_hub=base_on_hub)

@@ -1,4 +1,4 @@
-"""The store of registered weights: every file once, named by its hash.
+"""The content-addressed weight store and its garbage collection.
 
 models/blobs/ab/<sha256>             the bytes of a file; never written again
 models/trees/<content_hash>.json     the paths, sizes and hashes of a model
@@ -11,8 +11,9 @@ the database is therefore never taken for garbage.
 
 import fcntl
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from pydantic import ValidationError
 from tunix_rt.base.errors import DataError, InvalidInputError
 from tunix_rt.base.files.atomic import storage_errors, sync_directory, write_atomically
 from tunix_rt.base.files.copies import copy_file, file_digest, link_file
-from tunix_rt.core.models.tree import ModelFile, ModelTree, tree_of
+from tunix_rt.models.types import ModelFile, ModelTree, tree_of
 
 _READ_ONLY = 0o444
 
@@ -226,3 +227,39 @@ def _damaged(path: Path, problem: str) -> DataError:
         f"The model store is damaged: {path} {problem}.",
         next_step="Register the same model again, which puts back its files, or restore them from a backup.",
     )
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What there was too much of."""
+
+    num_blobs: int
+    num_bytes: int
+
+
+def remove_garbage(store: ModelStore, kept: Iterable[str]) -> Removed:
+    """Remove every file that these content hashes do not need. Call it while the store is yours `alone`.
+
+    Raises:
+        DataError: The tree of a kept model is missing or damaged: nothing is removed.
+    """
+    trees = {content_hash: store.tree(content_hash) for content_hash in set(kept)}
+    needed = {file.sha256 for tree in trees.values() for file in tree.files}
+    with storage_errors("removing what no model needs"):
+        for path in _children(store.checkouts):
+            if path.name not in trees:
+                shutil.rmtree(path)
+        for path in _children(store.trees):
+            if path.stem not in trees:
+                path.unlink()
+        for path in _children(store.incoming):
+            path.unlink() if path.is_file() else shutil.rmtree(path)
+        unneeded = [blob for blob in store.blobs.glob("*/*") if blob.name not in needed]
+        num_bytes = sum(blob.stat().st_size for blob in unneeded)
+        for blob in unneeded:
+            blob.unlink()
+    return Removed(len(unneeded), num_bytes)
+
+
+def _children(directory: Path) -> Iterator[Path]:
+    return iter(sorted(directory.iterdir()) if directory.is_dir() else [])

@@ -1,20 +1,68 @@
-"""What can be registered: the model of a finished run, a checkpoint of it, or a directory."""
+"""Register a run, a checkpoint or a directory: files first, database last."""
 
 import json
-from collections.abc import Mapping
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError, did_you_mean
+from pydantic import TypeAdapter, ValidationError
+
+from tunix_rt.base.errors import (
+    ConflictError,
+    DataError,
+    InvalidInputError,
+    NotFoundError,
+    child_error,
+    did_you_mean,
+)
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import explain_problems
 from tunix_rt.base.settings import RUN_RECIPE_FILE, Settings
-from tunix_rt.core.models.tree import ModelTree
-from tunix_rt.core.models.version import BaseReference, ModelKind, ModelLineage
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.engines.training.types import RunEnvironment, RunManifest
+from tunix_rt.models.files import ModelStore
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import (
+    BaseReference,
+    ModelKind,
+    ModelLineage,
+    ModelName,
+    ModelTree,
+    ModelVersion,
+    NewVersion,
+    Remarks,
+)
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.recipes.types import Recipe
 from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
+
+
+def run_models_command(settings: Settings, what: str, *arguments: str | Path) -> str:
+    """Run `tunix-rt models …` to its end; what it printed.
+
+    Raises:
+        TunixRTError: It failed, for a reason of the kind that its exit code says.
+    """
+    database = {} if settings.database_url is None else {"TUNIX_RT_DATABASE_URL": settings.database_url}
+    done = subprocess.run(
+        [sys.executable, "-m", "tunix_rt.cli", "models", *map(str, arguments), "--json"],
+        env=os.environ | {"TUNIX_RT_HOME": str(settings.home_dir)} | database,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode:
+        raise child_error(what, done.returncode, done.stderr)
+    return done.stdout
+
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _INDEX = "model.safetensors.index.json"
@@ -193,3 +241,151 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {error}.", next_step="Save the model again.") from error
     return value if isinstance(value, dict) else {}
+
+
+@contextmanager
+def exported_checkpoint(settings: Settings, run_dir: RunDir, step: int) -> Iterator[Source]:
+    """The weights after `step` steps, in a directory that is gone afterwards.
+
+    Raises:
+        NotFoundError: There is no checkpoint of the step.
+        DataError: It is damaged.
+    """
+    manifest = succeeded(run_dir)
+    _require_checkpoint(run_dir, step)
+    recipe = load_recipe(run_dir.recipe).recipe
+    files = ModelStore(settings.models_dir)
+    # In the store: weights may be too large for the disk of temporary files.
+    with files.adding(), tempfile.TemporaryDirectory(dir=files.incoming) as work:
+        directory = Path(work) / "model"
+        run_models_command(
+            settings, f"Exporting step {step}", "export-checkpoint", run_dir.path, str(step), directory
+        )
+        lineage = lineage_of_run(run_dir, manifest, recipe, directory)
+        lineage = lineage.model_copy(update={"step": step, "is_checkpoint": True, "figures": None})
+        yield Source(directory, kind_of(directory), lineage=lineage, markup=recipe.data.markup)
+
+
+def _require_checkpoint(run_dir: RunDir, step: int) -> None:
+    """Refuse a step that has none without starting an engine."""
+    kept = sorted(int(path.name) for path in run_dir.checkpoints.glob("*") if path.name.isdecimal())
+    if step not in kept:
+        raise NotFoundError(
+            f"The run {run_dir.run_id} has no checkpoint of step {step}.",
+            next_step=f"Its checkpoints: {', '.join(map(str, kept)) or 'none'}.",
+        )
+
+
+def parent_of(home: Home, lineage: ModelLineage) -> str | None:
+    """The version whose checkout the training was given as its base model; None: it was none."""
+    if lineage.base is None:
+        return None
+    checkouts = ModelStore(home.settings.models_dir).checkouts
+    directory = Path(lineage.base.name)
+    if directory.parent != checkouts:
+        return None
+    same = [
+        version
+        for version in ModelRepository(home.database).all_versions()
+        if version.content_hash == directory.name
+    ]
+    return same[-1].reference if same else None
+
+
+_NAME: TypeAdapter[str] = TypeAdapter(ModelName)
+
+
+@dataclass(frozen=True)
+class Registration:
+    """The version, and whether it was not there before."""
+
+    version: ModelVersion
+    is_new: bool
+
+
+def register_run(
+    home: Home, name: str, run_id: str, *, step: int | None = None, remarks: Remarks | None = None
+) -> Registration:
+    """Register the model of a run of the home directory, or one of its checkpoints.
+
+    The same content under the same name is the version that is there.
+
+    Raises:
+        NotFoundError: There is no such run, or no checkpoint of the step.
+        ConflictError: The run did not succeed; or another version has the label.
+        DataError: The run's files are not what it wrote.
+    """
+    return register_run_dir(home, name, run_of_id(home.settings, run_id), step=step, remarks=remarks)
+
+
+def register_run_dir(
+    home: Home, name: str, run_dir: RunDir, *, step: int | None = None, remarks: Remarks | None = None
+) -> Registration:
+    """The same for a run that lies anywhere."""
+    checked_name(name)
+    figures = succeeded(run_dir).figures
+    if step is None or (figures is not None and figures.exported_step == step):
+        return _register(home, name, source_of_run(run_dir), remarks)
+    with exported_checkpoint(home.settings, run_dir, step) as source:
+        return _register(home, name, source, remarks)
+
+
+def register_directory(
+    home: Home, name: str, directory: Path, *, remarks: Remarks | None = None
+) -> Registration:
+    """Register a model or an adapter that lies anywhere.
+
+    Raises:
+        InvalidInputError: The directory holds neither.
+        ConflictError: Another version has the label.
+    """
+    checked_name(name)
+    return _register(home, name, source_of_directory(directory), remarks)
+
+
+def checked_name(name: str) -> str:
+    """A name that a model may have, or an error before anything is read."""
+    try:
+        return _NAME.validate_python(name)
+    except ValidationError as error:
+        problems = explain_problems(error.errors(include_url=False), max_problems=1)
+        raise InvalidInputError(
+            f"A model cannot be called {name!r}: {problems}",
+            next_step="Use up to 128 letters, digits, '.', '_' and '-', beginning with a letter or digit.",
+        ) from error
+
+
+def model_store(settings: Settings) -> ModelStore:
+    """Where the weights are."""
+    return ModelStore(settings.models_dir)
+
+
+def remarks_of(label: str | None, notes: str, tags: Mapping[str, str]) -> Remarks:
+    """What was typed about a version, or an error that says what is wrong with it."""
+    try:
+        return Remarks(label=label, notes=notes, tags=dict(tags))
+    except ValidationError as error:
+        problems = explain_problems(error.errors(include_url=False), max_problems=3)
+        raise InvalidInputError(
+            f"The version cannot be described like this: {problems}",
+            next_step="Correct the label, the notes or the tags.",
+        ) from error
+
+
+def _register(home: Home, name: str, source: Source, remarks: Remarks | None) -> Registration:
+    files = model_store(home.settings)
+    parent = parent_of(home, source.lineage)
+    with files.adding():
+        tree = files.add(source.directory)
+        source.require_unchanged(tree)
+        new = NewVersion(
+            kind=source.kind,
+            content_hash=tree.content_hash,
+            size_bytes=tree.size_bytes,
+            num_files=len(tree.files),
+            markup=source.markup,
+            lineage=source.lineage.model_copy(update={"parent": parent}),
+            **(remarks or Remarks()).model_dump(),
+        )
+        version, is_new = ModelRepository(home.database).add_version(name, new)
+    return Registration(version, is_new)

@@ -1,26 +1,144 @@
-"""A registered version for other programs: merged, as an adapter, or as one zip; proved to be the same."""
+"""Merged, adapter or zip, with proof that it writes the same tokens."""
 
+import hashlib
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 from tunix_rt import __version__
-from tunix_rt.base.errors import ConflictError, InvalidInputError
-from tunix_rt.base.files.atomic import write_atomically, write_directory_atomically, write_json_atomically
-from tunix_rt.base.files.copies import copy_file, file_digest
+from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, TunixRTError
+from tunix_rt.base.files.atomic import (
+    storage_errors,
+    write_atomically,
+    write_directory_atomically,
+    write_json_atomically,
+)
+from tunix_rt.base.files.copies import PIECE_BYTES, copy_file, file_digest, stream_digest, zip_pieces
 from tunix_rt.base.home import Home
-from tunix_rt.core.models.export import ExportForm, ExportReport, TokenParity
-from tunix_rt.core.models.tree import ModelFile, ModelTree, tree_of
-from tunix_rt.core.models.version import ModelVersion
 from tunix_rt.engines.export import AskedFormat, ExportingEngine
-from tunix_rt.engines.generation.base import GeneratorRequest
-from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt
+from tunix_rt.engines.types import Decoding, DeviceRequest
+from tunix_rt.models.card import card_of
+from tunix_rt.models.files import ModelStore
+from tunix_rt.models.find import ModelToEvaluate, find_model
+from tunix_rt.models.register import model_store
+from tunix_rt.models.types import (
+    NUM_PARITY_TOKENS,
+    PARITY_PROMPTS,
+    ExportForm,
+    ExportReport,
+    ModelFile,
+    ModelTree,
+    ModelVersion,
+    PromptParity,
+    TokenParity,
+    tree_of,
+)
 from tunix_rt.recipes.types import ModelSection
-from tunix_rt.services.evaluation_models import ModelToEvaluate, find_model
-from tunix_rt.services.registry.cards import card_of
-from tunix_rt.services.registry.parity import OnStage, compare_tokens
-from tunix_rt.services.registry.registering import model_store
-from tunix_rt.services.registry.zipping import archived_tree, card_name, zip_chunks
+
+OnStage = Callable[[str], None]
+"""Told what is being done."""
+
+
+def compare_tokens(
+    engine: GeneratingEngine, registered: GeneratorRequest, exported: GeneratorRequest, on_stage: OnStage
+) -> TokenParity:
+    """Ask both models the same; one of them is in memory at a time.
+
+    Raises:
+        TunixRTError: One of them cannot be loaded, or cannot write.
+    """
+    on_stage("asking the registered model")
+    generator = engine.open_generator(registered)
+    # Both in the same format, whatever would be chosen for each.
+    same = replace(exported, precision=generator.precision)
+    device, precision = generator.device, generator.precision
+    before = _written(generator)
+    del generator
+    on_stage("asking the exported model")
+    after = _written(engine.open_generator(same))
+    return TokenParity(
+        engine=engine.name,
+        device=device,
+        precision=precision,
+        max_new_tokens=NUM_PARITY_TOKENS,
+        prompts=tuple(
+            PromptParity(prompt=prompt, registered=one, exported=other)
+            for prompt, one, other in zip(PARITY_PROMPTS, before, after, strict=True)
+        ),
+    )
+
+
+def _written(generator: Generator) -> Sequence[tuple[int, ...]]:
+    encode = generator.encoder.encode_prompt
+    prompts = [Prompt(text, encode(text)) for text in PARITY_PROMPTS]
+    tokens: dict[str, tuple[int, ...]] = {}
+    for finished in generator.write(prompts, Decoding(max_new_tokens=NUM_PARITY_TOKENS)):
+        for written in finished:
+            if written.failure is not None:
+                raise TunixRTError(
+                    f"The model cannot answer {written.prompt.key!r}: {written.detail or written.failure}",
+                    next_step="Without an answer there is no parity: try another --device or --dtype.",
+                )
+            tokens[written.prompt.key] = written.token_ids
+    return [tokens[text] for text in PARITY_PROMPTS]
+
+
+CARD_FILE = "README.md"
+OTHER_CARD_FILE = "TUNIX_RT_CARD.md"
+"""Where a model brings a card of its own."""
+
+
+def zip_chunks(home: Home, version: ModelVersion) -> Iterator[bytes]:
+    """The pieces of the archive: every file of the version, and its card.
+
+    Raises:
+        DataError: At once when a file is missing or has another size; before the end of the archive when one
+            has other bytes. An archive that has an end is whole.
+    """
+    files = model_store(home.settings)
+    tree = files.tree(version.content_hash)
+    files.require_blobs(tree)
+    return _pieces(files, tree, card_of(home, version))
+
+
+def card_name(tree: ModelTree) -> str:
+    """The name of the card beside the model's own files."""
+    return OTHER_CARD_FILE if any(file.path == CARD_FILE for file in tree.files) else CARD_FILE
+
+
+def archived_tree(path: Path, tree: ModelTree) -> ModelTree:
+    """What an archive of `tree` really holds besides the card, read back from the disk."""
+    found = []
+    with storage_errors("reading the archive"), zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if entry.filename != card_name(tree):
+                with archive.open(entry) as file:
+                    digest = stream_digest(file)
+                found.append(ModelFile(path=entry.filename, size_bytes=entry.file_size, sha256=digest))
+    return tree_of(found)
+
+
+def _pieces(files: ModelStore, tree: ModelTree, card: str) -> Iterator[bytes]:
+    entries = ((file.path, _checked_chunks(files, file)) for file in tree.files)
+    return zip_pieces(chain([(card_name(tree), [card.encode()])], entries))
+
+
+def _checked_chunks(files: ModelStore, file: ModelFile) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    with files.blob(file.sha256).open("rb") as blob:
+        while chunk := blob.read(PIECE_BYTES):
+            digest.update(chunk)
+            yield chunk
+    if digest.hexdigest() != file.sha256:
+        raise DataError(
+            f"The model store is damaged: {file.path} is not what was registered.",
+            next_step="Register the same model again, or restore the store from a backup.",
+        )
+
 
 REPORT_FILE = "tunix_rt_export.json"
 

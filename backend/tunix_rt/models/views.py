@@ -1,11 +1,9 @@
-"""How registered models are shown."""
+"""Models in the terminal."""
 
 from collections.abc import Sequence
 
 from tunix_rt.base.terminal.output import counted, print_table, say
-from tunix_rt.core.evaluation.record import EvaluationSummary
-from tunix_rt.core.models.export import ExportReport
-from tunix_rt.core.models.version import ModelDetail, ModelVersion, RegisteredModel
+from tunix_rt.models.types import EvaluationSummary, ExportReport, ModelDetail, ModelVersion, RegisteredModel
 
 _KIB = 1024
 

@@ -1,0 +1,1 @@
+"""The model registry: names, versions, content store, lookup by any name, export, cards."""

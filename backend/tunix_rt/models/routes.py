@@ -1,0 +1,232 @@
+"""/api/models."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Response, status
+from fastapi.responses import PlainTextResponse, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
+from tunix_rt.base.http.transfers import text_answer
+from tunix_rt.base.records import StorableText
+from tunix_rt.engines.training.types import RUN_ID_PATTERN
+from tunix_rt.models.card import card_of
+from tunix_rt.models.export import zip_chunks
+from tunix_rt.models.find import find_model_by, model_detail, pinned
+from tunix_rt.models.register import register_run
+from tunix_rt.models.service import (
+    ModelList,
+    VersionDetail,
+    VersionVerdict,
+    files_of,
+    list_models,
+    remove_model,
+    remove_version,
+    verify_versions,
+    version_detail,
+)
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import (
+    WORD_PATTERN,
+    Label,
+    ModelDetail,
+    ModelReference,
+    ModelTree,
+    ModelVersion,
+    NewModel,
+    Note,
+    RegisteredModel,
+    Remarks,
+    Tags,
+    TagValue,
+    VersionNumber,
+)
+
+# Before the routes of the models: no model is called "versions".
+router = APIRouter(
+    prefix="/api/models/versions", tags=["models"], responses=error_responses(404), route_class=CheckedRoute
+)
+
+
+class NewNotes(BaseModel):
+    """What people should know about a version."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    notes: Note
+
+
+class NewTag(BaseModel):
+    """What a tag says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    value: TagValue
+
+
+def _found(version_id: UUID, home: OpenHome) -> ModelVersion:
+    return ModelRepository(home.database).version(version_id)
+
+
+Found = Annotated[ModelVersion, Depends(_found)]
+TagName = Annotated[str, Path(pattern=WORD_PATTERN)]
+
+
+@router.get("/{version_id}", response_model_exclude_none=True)
+def get_version(version_id: UUID, home: OpenHome) -> VersionDetail:
+    """A version: content, lineage, and every evaluation of its weights. 404 if unknown."""
+    return version_detail(home, version_id)
+
+
+@router.get("/{version_id}/files")
+def get_files(version_id: UUID, home: OpenHome) -> ModelTree:
+    """Its files with sizes and hashes. 404 if unknown, 422 if the store is damaged."""
+    return files_of(home, version_id)
+
+
+@router.get("/{version_id}/card", response_class=Response, responses=text_answer("text/markdown"))
+def get_card(version: Found, home: OpenHome) -> PlainTextResponse:
+    """The model card as Markdown, ready for the Hugging Face hub. 404 if unknown."""
+    return PlainTextResponse(card_of(home, version), media_type="text/markdown")
+
+
+@router.get(
+    "/{version_id}/download",
+    responses={200: {"content": {"application/zip": {}}}},
+    response_class=StreamingResponse,
+)
+def download_version(version: Found, home: OpenHome) -> StreamingResponse:
+    """Its files and the card as a zip, made while it is sent. 404 if unknown, 422 if a file is missing.
+
+    Every byte is checked on its way: an archive that has an end is whole.
+    """
+    headers = {"Content-Disposition": f'attachment; filename="{version.model}-{version.version}.zip"'}
+    return StreamingResponse(zip_chunks(home, version), media_type="application/zip", headers=headers)
+
+
+@router.post("/{version_id}/verify")
+def verify(version: Found, home: OpenHome) -> VersionVerdict:
+    """Read every byte again and compare with what was registered. 404 if unknown."""
+    (verdict,) = verify_versions(home, [version])
+    return verdict
+
+
+@router.put("/{version_id}/notes", responses=error_responses(400), response_model_exclude_none=True)
+def put_notes(version: Found, body: NewNotes, home: OpenHome) -> ModelVersion:
+    """Write a note, in place of the one that is there. 404 if unknown."""
+    return ModelRepository(home.database).set_notes(pinned(version), body.notes)
+
+
+@router.put("/{version_id}/tags/{name}", responses=error_responses(400), response_model_exclude_none=True)
+def put_tag(version: Found, name: TagName, body: NewTag, home: OpenHome) -> ModelVersion:
+    """Set a tag. 404 if the version is unknown."""
+    return ModelRepository(home.database).set_tag(pinned(version), name, body.value)
+
+
+@router.delete("/{version_id}/tags/{name}", status_code=status.HTTP_204_NO_CONTENT)
+def delete_tag(version: Found, name: TagName, home: OpenHome) -> None:
+    """Take a tag off. 404 if version or tag is unknown."""
+    ModelRepository(home.database).remove_tag(pinned(version), name)
+
+
+@router.delete("/{version_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(409))
+def delete_version(version: Found, home: OpenHome) -> None:
+    """Forget a version. 404 if unknown, 409 while an alias, a baseline or a training needs it."""
+    remove_version(home, pinned(version))
+
+
+models_router = APIRouter(
+    prefix="/api/models", tags=["models"], responses=error_responses(), route_class=CheckedRoute
+)
+
+
+class Promotion(BaseModel):
+    """Which weights become a version, and what is said about them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    source_run_id: Annotated[str, Field(pattern=RUN_ID_PATTERN)]
+    step: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    """A checkpoint of the run. Default: what the run exported at its end."""
+    version_label: Label | None = None
+    description: Note = ""
+    tags: Tags = Field(default_factory=dict)
+
+
+class AliasTarget(BaseModel):
+    """The version that an alias means."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    version: VersionNumber
+
+
+def _found_model(
+    model: Annotated[StorableText, Path(description="name or id", max_length=128)], home: OpenHome
+) -> RegisteredModel:
+    return find_model_by(home, model)
+
+
+FoundModel = Annotated[RegisteredModel, Depends(_found_model)]
+AliasName = Annotated[str, Path(pattern=WORD_PATTERN)]
+
+
+@models_router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(400, 409),
+    response_model_exclude_none=True,
+)
+def create_model(model: NewModel, home: OpenHome) -> RegisteredModel:
+    """Make a model without versions. 409 if the name is taken."""
+    return ModelRepository(home.database).create(model)
+
+
+@models_router.get("", response_model_exclude_none=True)
+def get_models(home: OpenHome, limit: Limit = 20, offset: Offset = 0) -> ModelList:
+    """A page of models by name, with the total."""
+    return list_models(home, limit=limit, offset=offset)
+
+
+@models_router.get("/{model}", responses=error_responses(404), response_model_exclude_none=True)
+def get_model(found: FoundModel, home: OpenHome) -> ModelDetail:
+    """A model with its versions, newest first. 404 if unknown."""
+    return model_detail(home, found.name)
+
+
+@models_router.post(
+    "/{model}/versions/promote",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(400, 404, 409) | {200: {"model": ModelVersion}},
+    response_model_exclude_none=True,
+)
+def promote(found: FoundModel, promotion: Promotion, home: OpenHome, response: Response) -> ModelVersion:
+    """Register the weights of a run. 201 when they are new, 200 when the same content is registered.
+
+    404 if model, run or checkpoint is unknown, 409 if the run did not succeed or the label is taken, 422 if
+    the run's files are not what it wrote.
+    """
+    remarks = Remarks(label=promotion.version_label, notes=promotion.description, tags=promotion.tags)
+    done = register_run(home, found.name, promotion.source_run_id, step=promotion.step, remarks=remarks)
+    response.status_code = status.HTTP_201_CREATED if done.is_new else status.HTTP_200_OK
+    return done.version
+
+
+@models_router.put(
+    "/{model}/aliases/{alias}", responses=error_responses(400, 404), response_model_exclude_none=True
+)
+def put_alias(found: FoundModel, alias: AliasName, target: AliasTarget, home: OpenHome) -> ModelVersion:
+    """Let an alias mean a version, in one step from the one that had it. 404 if either is unknown."""
+    return ModelRepository(home.database).set_alias(ModelReference(found.name, version=target.version), alias)
+
+
+@models_router.delete(
+    "/{model}/aliases/{alias}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404)
+)
+def delete_alias(found: FoundModel, alias: AliasName, home: OpenHome) -> None:
+    """Forget an alias; the version stays. 404 if unknown."""
+    ModelRepository(home.database).remove_alias(found.name, alias)
+
+
+@models_router.delete("/{model}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
+def delete_model(found: FoundModel, home: OpenHome) -> None:
+    """Remove a model that has no versions. 404 if unknown, 409 while it has any."""
+    remove_model(home, found.name)

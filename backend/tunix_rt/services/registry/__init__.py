@@ -1,1 +1,0 @@
-"""The model registry: one function a use case."""
