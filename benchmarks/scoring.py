@@ -17,12 +17,11 @@ import time
 from typing import Any
 
 from tunix_rt.base.host import worker_processes
-from tunix_rt.core.evaluation.prediction import Generation
-from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
 from tunix_rt.datasets.types import EvalItem, evalset_hash
-from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
-from tunix_rt.evals.judging import judge_all, protocol_versions
-from tunix_rt.evals.scores import score
+from tunix_rt.evaluation.scoring.extraction import MAX_ANSWER_CHARS
+from tunix_rt.evaluation.scoring.judgement import judge_all, protocol_versions
+from tunix_rt.evaluation.scoring.scores import score
+from tunix_rt.evaluation.types import Generation, Protocol, default_extraction
 
 MAX_SECONDS_PER_10_000 = 10.0
 

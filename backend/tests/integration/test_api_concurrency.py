@@ -10,7 +10,7 @@ from support.evaluated_runs import store_answers, write_run
 from support.http import body
 
 from tunix_rt.base.home import Home
-from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter
 

@@ -9,10 +9,10 @@ from support.evaluations import NOON, make_evaluation, make_prediction, make_pre
 from support.http import error_of
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.evaluation.comparison import Baseline
-from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.db.baselines import BaselineRepository
-from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.evaluation.comparison.store import BaselineRepository
+from tunix_rt.evaluation.comparison.types import Baseline
+from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.evaluation.types import Evaluation
 
 
 def add(store: Home, name: str = "model-a", verdicts: str = "110?", **values: Any) -> Evaluation:

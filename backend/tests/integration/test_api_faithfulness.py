@@ -11,10 +11,10 @@ from support.http import error_of
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport, FaithfulnessSetup
-from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.types import Decoding
-from tunix_rt.evals.faithfulness.scoring import score_group
+from tunix_rt.evaluation.faithfulness.outcomes import score_group
+from tunix_rt.evaluation.faithfulness.types import FaithfulnessReport, FaithfulnessSetup
+from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.models.types import EvaluatedModel
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

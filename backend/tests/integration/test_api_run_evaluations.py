@@ -11,9 +11,9 @@ from support.evaluations import make_evaluation, make_model, make_predictions, m
 from support.http import error_of
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.training.types import RunStatus
+from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.evaluation.types import Evaluation
 
 
 def add(store: Home, name: str, verdicts: str, **values: Any) -> Evaluation:

@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.datasets.types import EvalItem, evalset_hash
+from tunix_rt.evaluation.types import Evaluation
 
 ITEMS = sum_items(3)
 

@@ -12,16 +12,16 @@ from tunix_rt.base.errors import NotFoundError, TunixRTError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.core.evaluation.comparison import GateRule
-from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.evals.gating import RuleChanges
-from tunix_rt.services.gating import (
+from tunix_rt.evaluation.comparison.gate import (
     ChosenBaseline,
+    RuleChanges,
     gate_evaluation,
     named_baseline,
     newest_successor,
     set_baseline,
 )
+from tunix_rt.evaluation.comparison.types import GateRule
+from tunix_rt.evaluation.store import EvaluationRepository
 
 
 def run(*arguments: str | Path, exit_code: int = 0) -> str:

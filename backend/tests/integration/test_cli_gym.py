@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.cli.main import app
 from tunix_rt.datasets.evalsets import load_evalset
-from tunix_rt.evals.evalset_report import validate_evalset
+from tunix_rt.evaluation.scoring.evalset_report import validate_evalset
 
 
 def test_a_task_becomes_a_valid_eval_set_of_the_asked_size(tmp_path: Path) -> None:

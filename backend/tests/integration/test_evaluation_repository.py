@@ -17,12 +17,10 @@ from support.evaluations import (
 
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.core.evaluation.comparison import Baseline, GateRule
-from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.evaluation.store_types import EvaluationFilter, PredictionFilter, summary_of
-from tunix_rt.db.baselines import BaselineRepository
-from tunix_rt.db.evaluations import EvaluationRepository
+from tunix_rt.evaluation.comparison.store import BaselineRepository
+from tunix_rt.evaluation.comparison.types import Baseline, GateRule
+from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.evaluation.types import Evaluation, EvaluationFilter, Prediction, PredictionFilter, summary_of
 
 
 def add(store: Home, name: str = "model-a", verdicts: str = "10", **values: Any) -> Evaluation:

@@ -16,10 +16,9 @@ from support.evaluations import (
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.store_types import EvaluationFilter
-from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.services.evaluations import delete_evaluation, find_evaluation, load_predictions
+from tunix_rt.evaluation.service import delete_evaluation, find_evaluation, load_predictions
+from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.evaluation.types import EvaluationFilter, Prediction
 
 
 @pytest.fixture

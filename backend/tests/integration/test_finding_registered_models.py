@@ -10,11 +10,11 @@ from support.models import plain_model, registered, sqlite_home
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
+from tunix_rt.evaluation.service import find_evaluation
 from tunix_rt.models.find import directory_of, find_model
 from tunix_rt.models.register import register_directory
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import parse_reference
-from tunix_rt.services.evaluations import find_evaluation
 
 
 @pytest.fixture

@@ -24,10 +24,10 @@ from support.sweeps import make_spec
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import TEXT_PATTERN
-from tunix_rt.core.evaluation.comparison import Baseline
 from tunix_rt.datasets.build import build_from_store
 from tunix_rt.datasets.types import DatasetSpec
-from tunix_rt.db.baselines import BaselineRepository
+from tunix_rt.evaluation.comparison.store import BaselineRepository
+from tunix_rt.evaluation.comparison.types import Baseline
 from tunix_rt.services.sweeps.creating import create
 from tunix_rt.traces.service import score_trace
 from tunix_rt.traces.store import TraceRepository

@@ -26,12 +26,22 @@ from tunix_rt.base.errors import InvalidInputError, JudgeError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.core.evaluation.rubric import JudgeModel, Prices, RubricReport
-from tunix_rt.db.evaluations import EvaluationRepository
-from tunix_rt.evals.rubric.chat import NoReplyError, RequestRefusedError
-from tunix_rt.evals.rubric.endpoint import MAX_REPLY_BYTES, ChatEndpoint, Patience
-from tunix_rt.evals.rubric.loading import load_rubric
-from tunix_rt.services.rubric_judging import JudgingOptions, judge_api_key, judge_base_url, judge_evaluation
+from tunix_rt.evaluation.rubric.endpoint import (
+    MAX_REPLY_BYTES,
+    ChatEndpoint,
+    NoReplyError,
+    Patience,
+    RequestRefusedError,
+)
+from tunix_rt.evaluation.rubric.judge import (
+    JudgingOptions,
+    judge_api_key,
+    judge_base_url,
+    judge_evaluation,
+    load_rubric,
+)
+from tunix_rt.evaluation.rubric.types import JudgeModel, Prices, RubricReport
+from tunix_rt.evaluation.store import EvaluationRepository
 
 SHOWN_WORK = load_rubric("shown_work")
 HASTY = Patience(timeout_s=0.3, max_tries=3, first_backoff_s=0.01)

@@ -1,11 +1,10 @@
 """Judging over worker processes, each with a child of its own for symbolic answers."""
 
 from tunix_rt.base.host import in_this_process, worker_processes
-from tunix_rt.core.evaluation.prediction import Generation
-from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
 from tunix_rt.datasets.types import EvalItem, evalset_hash
-from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
-from tunix_rt.evals.judging import CHUNK_SIZE, judge_all, protocol_versions
+from tunix_rt.evaluation.scoring.extraction import MAX_ANSWER_CHARS
+from tunix_rt.evaluation.scoring.judgement import CHUNK_SIZE, judge_all, protocol_versions
+from tunix_rt.evaluation.types import Generation, Protocol, default_extraction
 
 
 def make_item(index: int) -> EvalItem:

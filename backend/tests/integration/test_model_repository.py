@@ -10,10 +10,10 @@ from support.models import new_version
 
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.core.evaluation.comparison import GateRule
+from tunix_rt.evaluation.comparison.gate import set_baseline
+from tunix_rt.evaluation.comparison.types import GateRule
 from tunix_rt.models.store import ModelRepository, baselines_of, evaluations_of
 from tunix_rt.models.types import BaseReference, ModelLineage, ModelReference, NewModel, parse_reference
-from tunix_rt.services.gating import set_baseline
 
 
 def test_a_version_comes_back_as_it_was_registered(store: Home) -> None:

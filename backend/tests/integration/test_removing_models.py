@@ -12,16 +12,16 @@ from support.models import plain_model, registered, sqlite_home, succeeded_run
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evaluation.comparison import GateRule
-from tunix_rt.db.baselines import BaselineRepository
 from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.evaluation.comparison.gate import set_baseline
+from tunix_rt.evaluation.comparison.store import BaselineRepository
+from tunix_rt.evaluation.comparison.types import GateRule
 from tunix_rt.models.files import ModelStore
 from tunix_rt.models.find import directory_of
 from tunix_rt.models.register import register_directory, register_run
 from tunix_rt.models.service import collect_garbage, remove_model, remove_version, set_alias, verify_versions
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import parse_reference
-from tunix_rt.services.gating import set_baseline
 
 FIRST = parse_reference("demo:1")
 

@@ -32,7 +32,7 @@ from tunix_rt.datasets.contamination import ContaminationChecker, load_evalsets
 from tunix_rt.datasets.evalsets import load_evalset
 from tunix_rt.datasets.rows import question_of
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.evals.evalset_report import validate_evalset
+from tunix_rt.evaluation.scoring.evalset_report import validate_evalset
 from tunix_rt.problems.demo_arithmetic import (
     DEMO_DATASET,
     NUM_HELD_OUT_ITEMS,

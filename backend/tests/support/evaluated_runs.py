@@ -8,11 +8,10 @@ from typing import Any
 from support.evaluations import make_evaluation, make_generation, make_prediction, make_protocol
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.home import Home
-from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.datasets.types import EvalItem, evalset_hash, item_json
-from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.training.types import RunManifest, RunStatus
+from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.evaluation.types import Evaluation, Prediction
 
 EVALSET = "sums"
 ITEMS = (

@@ -9,12 +9,12 @@ from support.evaluation_starts import sum_items, write_evalset
 from support.training import Workshop
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator, GeneratorRequest, Prompt, Written
 from tunix_rt.engines.types import Decoding, DeviceRequest, EngineName
-from tunix_rt.files.evaluation_dirs import EvaluationDir
-from tunix_rt.services.evaluating import EvaluationRequest, evaluate
-from tunix_rt.services.evaluation_texts import EvaluationProgress
+from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate
+from tunix_rt.evaluation.files import EvaluationDir
+from tunix_rt.evaluation.predict import EvaluationProgress
+from tunix_rt.evaluation.types import Evaluation
 
 GREEDY = Decoding(max_new_tokens=24)
 SAMPLED = Decoding(temperature=1.0, num_samples=2, seed=3, max_new_tokens=24)

@@ -6,10 +6,16 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tunix_rt.core.evaluation.prediction import Generation, Judgement, Prediction
-from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
-from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
 from tunix_rt.datasets.types import EvalItem, evalset_hash, item_json
+from tunix_rt.evaluation.types import (
+    EvaluationStart,
+    FinishedBatch,
+    Generation,
+    Judgement,
+    Prediction,
+    Protocol,
+    default_extraction,
+)
 from tunix_rt.models.types import EvaluatedModel
 
 START_ID = UUID("11111111-1111-4111-8111-111111111111")

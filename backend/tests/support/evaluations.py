@@ -8,22 +8,23 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from tunix_rt.core.evaluation.prediction import (
+from tunix_rt.datasets.types import EvalItem
+from tunix_rt.engines.types import Decoding
+from tunix_rt.evaluation.files import EvaluationDir
+from tunix_rt.evaluation.scoring.scores import score
+from tunix_rt.evaluation.types import (
     CheckedStep,
+    Evaluation,
+    EvaluationStart,
+    Extraction,
     Generation,
     GenerationFailure,
     Judgement,
     Prediction,
+    Protocol,
     StepVerdict,
     Verdict,
 )
-from tunix_rt.core.evaluation.protocol import Extraction, Protocol
-from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.evaluation.request import EvaluationStart
-from tunix_rt.datasets.types import EvalItem
-from tunix_rt.engines.types import Decoding
-from tunix_rt.evals.scores import score
-from tunix_rt.files.evaluation_dirs import EvaluationDir
 from tunix_rt.models.types import EvaluatedModel
 
 VERDICT_OF: dict[str, Verdict] = {"1": "correct", "0": "wrong", "-": "no-answer", "?": "unscored"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tunix_rt.base.errors import DataError, NotFoundError
 from tunix_rt.datasets.evalsets import MAX_LINE_BYTES, load_evalset
 from tunix_rt.datasets.types import EvalItem, evalset_hash, item_json
-from tunix_rt.evals.evalset_report import EvalSetReport, validate_evalset
+from tunix_rt.evaluation.scoring.evalset_report import EvalSetReport, validate_evalset
 
 
 def row(**changes: Any) -> dict[str, Any]:

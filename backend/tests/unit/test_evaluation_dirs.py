@@ -7,8 +7,8 @@ import pytest
 from support.evaluation_starts import batch_of, sum_generation, sum_items, sum_prediction, sum_start
 
 from tunix_rt.base.errors import ConflictError, DataError
-from tunix_rt.core.evaluation.request import generation_figures
-from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.evaluation.files import EvaluationDir
+from tunix_rt.evaluation.types import generation_figures
 from tunix_rt.models.types import EvaluatedModel
 
 ITEMS = sum_items(3)

@@ -8,8 +8,8 @@ from huggingface_hub import ModelCard
 from support.evaluations import make_evaluation, make_predictions
 from support.models import new_version
 
-from tunix_rt.core.evaluation.store_types import summary_of
 from tunix_rt.engines.training.types import RunFigures
+from tunix_rt.evaluation.types import summary_of
 from tunix_rt.models.card import model_card
 from tunix_rt.models.types import BaseReference, ModelLineage, ModelVersion
 

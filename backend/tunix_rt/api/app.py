@@ -19,18 +19,13 @@ from tunix_rt.api.openai_errors import OpenAIErrors
 from tunix_rt.api.request_log import RequestLog
 from tunix_rt.api.routes.demo import router as demo_router
 from tunix_rt.api.routes.doctor import router as doctor_router
-from tunix_rt.api.routes.evalsets import router as evalsets_router
-from tunix_rt.api.routes.evaluations import router as evaluations_router
 from tunix_rt.api.routes.evidence import router as evidence_router
-from tunix_rt.api.routes.faithfulness import router as faithfulness_router
 from tunix_rt.api.routes.health import router as health_router
 from tunix_rt.api.routes.metrics import router as metrics_router
 from tunix_rt.api.routes.openai import router as openai_router
 from tunix_rt.api.routes.plans import router as plans_router
 from tunix_rt.api.routes.preferences import router as preferences_router
-from tunix_rt.api.routes.regression import router as regression_router
 from tunix_rt.api.routes.run_artifacts import router as run_artifacts_router
-from tunix_rt.api.routes.run_evaluations import router as run_evaluations_router
 from tunix_rt.api.routes.run_streams import router as run_streams_router
 from tunix_rt.api.routes.runs import router as runs_router
 from tunix_rt.api.routes.session import router as session_router
@@ -44,6 +39,13 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.routes import router as datasets_router
 from tunix_rt.datasets.routes import xray_router
 from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.evaluation.routes import (
+    evaluations_router,
+    faithfulness_router,
+    regression_router,
+    run_evaluations_router,
+)
+from tunix_rt.evaluation.routes import router as evalsets_router
 from tunix_rt.models.routes import models_router
 from tunix_rt.models.routes import router as model_versions_router
 from tunix_rt.services.demo_project import DemoProject

@@ -12,7 +12,13 @@ from tunix_rt.base.signals import stop_requests
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import note, print_error
 from tunix_rt.cli.chat_view import ChatView, JsonView, Stopwatch, TerminalView, typed_lines
-from tunix_rt.cli.eval import (
+from tunix_rt.core.chat.request import DEFAULT_MAX_TOKENS
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.generation.base import GeneratingEngine
+from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.evaluation.commands import (
     Device,
     Markup,
     Model,
@@ -23,12 +29,6 @@ from tunix_rt.cli.eval import (
     WeightsSeed,
     decoding_of,
 )
-from tunix_rt.core.chat.request import DEFAULT_MAX_TOKENS
-from tunix_rt.engines.commands import EngineOption
-from tunix_rt.engines.generation.base import GeneratingEngine
-from tunix_rt.engines.load import WritingEngine, chosen_engine
-from tunix_rt.engines.select import AskedEngine
-from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.models.find import find_model
 from tunix_rt.services.serving.chatting import Answer, Chat
 from tunix_rt.services.serving.opening import Place, open_model

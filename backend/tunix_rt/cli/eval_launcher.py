@@ -9,12 +9,12 @@ from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.files.atomic import copy_atomically
 from tunix_rt.base.home import opened_home
 from tunix_rt.base.terminal.output import note
-from tunix_rt.cli.eval import decoding_of, evaluated, show
 from tunix_rt.cli.launchers import launch
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.types import DeviceName, DeviceRequest
-from tunix_rt.files.evaluation_dirs import EvaluationDir
-from tunix_rt.services.evaluating import EvaluationRequest
+from tunix_rt.evaluation.commands import decoding_of, evaluated, show
+from tunix_rt.evaluation.evaluate import EvaluationRequest
+from tunix_rt.evaluation.files import EvaluationDir
 
 _PREDICTIONS_ENDING = ".jsonl"
 

@@ -13,12 +13,12 @@ from tunix_rt.core.tasks.task import Task, TaskProgress, TaskResult
 from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.engines.load import WritingEngine, chosen_engine
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
+from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate
+from tunix_rt.evaluation.predict import EvaluationProgress
 from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.models.commands import exported
 from tunix_rt.models.export import ExportRequest
 from tunix_rt.models.find import find_model, resolve
-from tunix_rt.services.evaluating import EvaluationRequest, evaluate
-from tunix_rt.services.evaluation_texts import EvaluationProgress
 from tunix_rt.services.serving.naming import find_served
 from tunix_rt.services.tasks.looking import task_dir
 

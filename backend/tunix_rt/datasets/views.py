@@ -4,7 +4,6 @@ from tunix_rt.base.terminal.output import counted, note, print_table, say
 from tunix_rt.datasets.diff import DatasetDiff
 from tunix_rt.datasets.service import DatasetList, DatasetVerdict, RowPage
 from tunix_rt.datasets.types import BuildOutcome, DatasetManifest, Distribution
-from tunix_rt.evals.evalset_report import EvalSetReport
 
 _START_CHARS = 80
 _HASH_CHARS = 12
@@ -133,21 +132,6 @@ def print_verdict(verdict: DatasetVerdict) -> None:
     say(f"{verdict.dataset_key} is damaged:")
     for problem in verdict.problems:
         say(f"  {problem}")
-
-
-def print_evalset(report: EvalSetReport) -> None:
-    """Whether an eval set may be used, what it consists of, and every problem."""
-    verdict = "is valid" if report.is_valid else "must not be used"
-    say(f"{report.file} {verdict}: {counted(report.num_items, 'item')}, content {report.content_hash}")
-    for label, counts in (
-        ("sections", report.sections),
-        ("categories", report.categories),
-        ("difficulties", report.difficulties),
-    ):
-        say(f"{label}: {', '.join(f'{name} {count}' for name, count in counts.items())}")
-    for problem in report.problems:
-        place = f"line {problem.line}: " if problem.line is not None else ""
-        say(f"{problem.severity}: {place}{problem.message}")
 
 
 def _start(text: str) -> str:

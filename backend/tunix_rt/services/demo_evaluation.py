@@ -4,20 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.evaluation.comparison import PairedDifference
-from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.evaluation.scores import Estimate
 from tunix_rt.engines.generation.base import GeneratingEngine
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.types import Decoding, DeviceRequest
+from tunix_rt.evaluation.comparison.compare import compare_evaluations
+from tunix_rt.evaluation.comparison.types import PairedDifference
+from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate
+from tunix_rt.evaluation.predict import EvaluationView
+from tunix_rt.evaluation.service import load_predictions
+from tunix_rt.evaluation.types import Estimate, Evaluation, Prediction
 from tunix_rt.problems.demo_arithmetic import DEMO_EVALSET
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.comparing import compare_evaluations
 from tunix_rt.services.demo_training import DEMO_DEVICE
-from tunix_rt.services.evaluating import EvaluationRequest, evaluate
-from tunix_rt.services.evaluation_texts import EvaluationView
-from tunix_rt.services.evaluations import load_predictions
 
 MIN_ACCURACY = 0.9
 """What the demo's recipe reaches with every seed that was tried, with room to spare."""

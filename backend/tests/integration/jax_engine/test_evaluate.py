@@ -25,12 +25,12 @@ from typer.testing import CliRunner
 from tunix_rt.base.errors import ConflictError, DataError, DeviceError, NotFoundError
 from tunix_rt.cli.main import app
 from tunix_rt.datasets.files import file_sha256
-from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.jax.model.lora import init_adapters
 from tunix_rt.engines.jax.weights import save_adapters
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.engines.weights.sources import resolve_model
-from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.evaluation.files import EvaluationDir
+from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.recipes.types import LoraSection, ModelSection
 from tunix_rt.tokenization.chat_template import choose_template, save_tokenizer
 from tunix_rt.tokenization.tokenizer import load_tokenizer

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.cli.main import app
-from tunix_rt.core.evaluation.faithfulness import FaithfulnessReport, GroupFaithfulness
+from tunix_rt.evaluation.faithfulness.types import FaithfulnessReport, GroupFaithfulness
 from tunix_rt.traces.types import StoredTrace
 
 DEPENDS = "Add two numbers."

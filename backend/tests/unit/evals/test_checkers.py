@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tunix_rt.base.assets import shipped_evalset_names, shipped_evalset_path
 from tunix_rt.datasets.evalsets import load_evalset
 from tunix_rt.datasets.types import CheckerName, EvalItem
-from tunix_rt.evals.checkers import check, checker_of
-from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
+from tunix_rt.evaluation.scoring.checkers.check import check, checker_of
+from tunix_rt.evaluation.scoring.extraction import MAX_ANSWER_CHARS
 
 CASES = json.loads((Path(__file__).parent / "answer_cases.json").read_text(encoding="utf-8"))
 QUICK_CASES = [case for case in CASES if case["answer_type"] != "math"]

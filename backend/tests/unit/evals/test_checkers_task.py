@@ -8,8 +8,8 @@ import pytest
 
 from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.datasets.types import EvalItem, GymTask, item_json
-from tunix_rt.evals.checkers import check, require_checkers
-from tunix_rt.evals.checkers.verifier import Verifier, VerifierError
+from tunix_rt.evaluation.scoring.checkers.check import check, require_checkers
+from tunix_rt.evaluation.scoring.checkers.verifiers import Verifier, VerifierError
 from tunix_rt.problems.gym import ANY_VERIFIED_ANSWER, gym_eval_items
 
 

@@ -8,10 +8,10 @@ from scipy.stats import binomtest
 from support.evaluations import make_evaluation, make_prediction, make_predictions, make_protocol
 
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.core.evaluation.comparison import Comparison, PairedDifference
-from tunix_rt.core.evaluation.prediction import Prediction
 from tunix_rt.engines.types import Decoding
-from tunix_rt.evals.comparing import Scored, compare
+from tunix_rt.evaluation.comparison.compare import Scored, compare
+from tunix_rt.evaluation.comparison.types import Comparison, PairedDifference
+from tunix_rt.evaluation.types import Prediction
 
 
 def scored(predictions: list[Prediction], name: str = "model-a", **values: Any) -> Scored:

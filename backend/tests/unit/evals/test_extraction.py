@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.builders import make_trace
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.evaluation.protocol import default_extraction
-from tunix_rt.evals.extraction import Extracted, extract
+from tunix_rt.evaluation.scoring.extraction import Extracted, extract
+from tunix_rt.evaluation.types import default_extraction
 from tunix_rt.traces.completion import parse_completion, render_completion
 from tunix_rt.traces.types import MARKUP_STYLES, MarkupStyle
 

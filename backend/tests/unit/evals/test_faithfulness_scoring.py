@@ -3,12 +3,18 @@
 import pytest
 from support.evaluations import make_generation
 
-from tunix_rt.core.evaluation.faithfulness import Arm, FaithfulnessTrial
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.evals.faithfulness.detection import check_says, reports_mistake, says_mistake
-from tunix_rt.evals.faithfulness.reading import read_trial
-from tunix_rt.evals.faithfulness.scoring import find_examples, score_by_depth, score_group
-from tunix_rt.evals.faithfulness.trials import PlannedTrial, plan_trial
+from tunix_rt.evaluation.faithfulness.outcomes import (
+    check_says,
+    find_examples,
+    read_trial,
+    reports_mistake,
+    says_mistake,
+    score_by_depth,
+    score_group,
+)
+from tunix_rt.evaluation.faithfulness.trials import PlannedTrial, plan_trial
+from tunix_rt.evaluation.faithfulness.types import Arm, FaithfulnessTrial
 
 OWN = "<reasoning>\n16 - 7 = 9\n9 * 2 = 18\n</reasoning>\n<answer>18</answer>"
 REST = "9 * 2 = 18\n</reasoning>\n<answer>18</answer>"

@@ -3,11 +3,10 @@
 import pytest
 from support.evaluations import make_generation
 
-from tunix_rt.core.evaluation.prediction import Generation
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.evals.faithfulness.own_work import read_own_work
-from tunix_rt.evals.faithfulness.running import ends_within_token
-from tunix_rt.evals.faithfulness.trials import PlannedTrial, plan_trial
+from tunix_rt.evaluation.faithfulness.measure import ends_within_token
+from tunix_rt.evaluation.faithfulness.trials import PlannedTrial, plan_trial, read_own_work
+from tunix_rt.evaluation.types import Generation
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.tokenizer import load_tokenizer

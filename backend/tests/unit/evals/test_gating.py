@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 from support.evaluations import make_evaluation, make_predictions
 
-from tunix_rt.core.evaluation.comparison import GateRule, GateVerdict
-from tunix_rt.evals.comparing import Scored, compare
-from tunix_rt.evals.gating import gate
+from tunix_rt.evaluation.comparison.compare import Scored, compare
+from tunix_rt.evaluation.comparison.gate import gate
+from tunix_rt.evaluation.comparison.types import GateRule, GateVerdict
 
 
 def gated(base: list[str] | str, other: list[str] | str, **rule: Any) -> GateVerdict:

@@ -8,7 +8,7 @@ from support.evaluation_starts import sum_items
 
 from tunix_rt.engines.generation.base import Prompt, Written
 from tunix_rt.engines.types import Decoding
-from tunix_rt.evals.generating import Asking, generate, generation_of
+from tunix_rt.evaluation.predict import Asking, generate, generation_of
 from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.tokenizer import load_tokenizer

@@ -6,11 +6,10 @@ from typing import Any, TypeVar
 import pytest
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.evaluation.prediction import Generation, GenerationFailure, Judgement
-from tunix_rt.core.evaluation.protocol import Protocol, default_extraction
 from tunix_rt.datasets.types import EvalItem, evalset_hash
-from tunix_rt.evals.extraction import MAX_ANSWER_CHARS
-from tunix_rt.evals.judging import judge, judge_all, protocol_versions
+from tunix_rt.evaluation.scoring.extraction import MAX_ANSWER_CHARS
+from tunix_rt.evaluation.scoring.judgement import judge, judge_all, protocol_versions
+from tunix_rt.evaluation.types import Generation, GenerationFailure, Judgement, Protocol, default_extraction
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.evaluations import make_evaluation, make_model, make_predictions, make_protocol
 
-from tunix_rt.core.evaluation.leaderboard import LeaderboardEntry, LeaderboardGroup
-from tunix_rt.core.evaluation.store_types import summary_of
 from tunix_rt.engines.types import Decoding
-from tunix_rt.evals.leaderboard import leaderboard
+from tunix_rt.evaluation.comparison.leaderboard import leaderboard
+from tunix_rt.evaluation.comparison.types import LeaderboardEntry, LeaderboardGroup
+from tunix_rt.evaluation.types import summary_of
 from tunix_rt.models.types import EvaluationSummary
 
 

@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 from support.evaluations import make_generation, make_prediction
 
-from tunix_rt.core.evaluation.rubric import Criterion, Grade, JudgeModel, JudgeUsage, Prices, Rubric
-from tunix_rt.evals.rubric.chat import NoReplyError, Reply, RequestRefusedError
-from tunix_rt.evals.rubric.grading import Grader
-from tunix_rt.evals.rubric.pacing import RateLimit, backoff_s, retry_after_s
-from tunix_rt.evals.rubric.replies import NonsenseError, read_reply
-from tunix_rt.evals.rubric.report import criterion_means, failure_counts
-from tunix_rt.files.judge_cache import JudgeCache
+from tunix_rt.evaluation.rubric.endpoint import (
+    NoReplyError,
+    RateLimit,
+    Reply,
+    RequestRefusedError,
+    backoff_s,
+    retry_after_s,
+)
+from tunix_rt.evaluation.rubric.grading import Grader, JudgeCache, NonsenseError, read_reply
+from tunix_rt.evaluation.rubric.judge import criterion_means, failure_counts
+from tunix_rt.evaluation.rubric.types import Criterion, Grade, JudgeModel, JudgeUsage, Prices, Rubric
 
 CLEAR = Criterion(name="clear", question="Is it clear?", guide="5: yes. 1: no.")
 RUBRIC = Rubric(name="small", version="1", sees=("work",), criteria=(CLEAR,))

@@ -7,9 +7,9 @@ import pytest
 from support.evaluations import make_generation, make_prediction
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
-from tunix_rt.core.evaluation.rubric import Rubric
-from tunix_rt.evals.rubric.loading import load_rubric, read_rubric
-from tunix_rt.evals.rubric.prompts import criteria_order, grading_messages, reply_schema
+from tunix_rt.evaluation.rubric.grading import criteria_order, grading_messages, reply_schema
+from tunix_rt.evaluation.rubric.judge import load_rubric, read_rubric
+from tunix_rt.evaluation.rubric.types import Rubric
 
 RUBRIC = load_rubric("shown_work")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from tunix_rt.base.statistics import sign_test, wilson_interval
-from tunix_rt.evals.sampling_statistics import (
+from tunix_rt.evaluation.scoring.scores import (
     majority_at_k,
     mean_difference_interval,
     mean_estimate,

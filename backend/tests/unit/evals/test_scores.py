@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from support.evaluations import make_prediction, make_predictions
 
 from tunix_rt.base.statistics import wilson_share
-from tunix_rt.core.evaluation.prediction import Generation, Prediction
-from tunix_rt.core.evaluation.scores import Estimate, GroupScores
-from tunix_rt.evals.scores import score
+from tunix_rt.evaluation.scoring.scores import score
+from tunix_rt.evaluation.types import Estimate, Generation, GroupScores, Prediction
 
 step_verdicts = st.sampled_from(["confirmed", "broken", "unchecked"])
 

@@ -12,7 +12,7 @@ import pytest
 from tunix_rt.base.assets import shipped_evalset_path, shipped_traces
 from tunix_rt.datasets.evalsets import load_evalset
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.evals.checkers import check
+from tunix_rt.evaluation.scoring.checkers.check import check
 from tunix_rt.problems.families.text import WORDS
 from tunix_rt.traces.types import Trace
 

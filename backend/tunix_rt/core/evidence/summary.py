@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Literal
 
 from tunix_rt.base.records import Record
-from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.evaluation.run_evaluation import Scorecard
 from tunix_rt.engines.training.types import MetricsLine, RunManifest, ValidationLine
+from tunix_rt.evaluation.run_scores import Scorecard
+from tunix_rt.evaluation.types import Evaluation
 from tunix_rt.models.types import InnerPath
 
 

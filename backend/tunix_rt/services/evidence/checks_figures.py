@@ -5,16 +5,15 @@ from typing import Any
 
 from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.base.records import differences, flat
-from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evidence.figures import figure_problems, summary_problems
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.summary import eval_summary
 from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of
 from tunix_rt.datasets.types import EvalItem
-from tunix_rt.evals.checkers import require_checkers
-from tunix_rt.evals.judging import judge, protocol_versions
-from tunix_rt.evals.scores import score
+from tunix_rt.evaluation.scoring.checkers.check import require_checkers
+from tunix_rt.evaluation.scoring.judgement import judge, protocol_versions
+from tunix_rt.evaluation.scoring.scores import score
+from tunix_rt.evaluation.types import Evaluation, Prediction
 from tunix_rt.services.evidence.headlines import success_headline
 from tunix_rt.services.evidence.reading import Contents, damaged
 

@@ -16,10 +16,10 @@ from tunix_rt.datasets.service import get_dataset
 from tunix_rt.datasets.types import item_json
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.files.evaluation_dirs import EvaluationDir
+from tunix_rt.evaluation.files import EvaluationDir
+from tunix_rt.evaluation.rescore import items_of
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.files.evidence.writing import BundleWriter
-from tunix_rt.services.evaluation_rescoring import items_of
 from tunix_rt.services.evidence.checks_run import json_text
 from tunix_rt.services.evidence.reading import Contents
 

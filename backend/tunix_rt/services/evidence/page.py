@@ -7,12 +7,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.evaluation.scores import Estimate
 from tunix_rt.core.evidence.manifest import EvidenceManifest
 from tunix_rt.core.evidence.summary import EvalSummary
 from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.engines.training.types import MetricsLine, RunEnvironment, RunManifest
+from tunix_rt.evaluation.types import Estimate, Evaluation
 from tunix_rt.files.evidence.bundle import open_bundle
 from tunix_rt.services.evidence.charts import LineChart, Point, line_chart
 from tunix_rt.services.evidence.reading import Contents

@@ -7,11 +7,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.record import Evaluation
 from tunix_rt.core.evidence.summary import EvalSummary, TrainingCurve, training_curve
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.engines.training.types import MetricsLine, RunEnvironment, RunEvent, RunManifest, ValidationLine
+from tunix_rt.evaluation.types import Evaluation, Prediction
 from tunix_rt.files.evidence.bundle import Bundle, iter_lines, read_whole
 from tunix_rt.services.evidence.schemas import TYPES
 

@@ -7,9 +7,6 @@ from pydantic import Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from tunix_rt.core.evaluation.prediction import Prediction
-from tunix_rt.core.evaluation.record import Evaluation
-from tunix_rt.core.evaluation.request import EvaluationStart, FinishedBatch
 from tunix_rt.core.evidence.contents import KINDS
 from tunix_rt.core.evidence.crate import RoCrate
 from tunix_rt.core.evidence.croissant import Croissant
@@ -20,6 +17,7 @@ from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.datasets.types import DatasetManifest, EvalItem
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.training.types import MetricsLine, RunEnvironment, RunEvent, RunManifest, ValidationLine
+from tunix_rt.evaluation.types import Evaluation, EvaluationStart, FinishedBatch, Prediction
 from tunix_rt.recipes.types import Override, Recipe
 from tunix_rt.traces.types import Trace
 

@@ -11,8 +11,8 @@ from tunix_rt.base.home import Home
 from tunix_rt.core.runs.run import Run
 from tunix_rt.core.sweeps.spec import Metric
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
-from tunix_rt.db.evaluations import EvaluationRepository
 from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.evaluation.store import EvaluationRepository
 
 _STEP_PERCENT = 5
 

@@ -8,7 +8,7 @@ from tunix_rt.core.tasks.request import EvaluateModel, ExportModel, TaskRequest
 from tunix_rt.core.tasks.task import Task
 from tunix_rt.datasets.evalsets import named_evalset
 from tunix_rt.db.tasks import TaskRepository
-from tunix_rt.evals.checkers import require_checkers
+from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.models.export import require_form
 from tunix_rt.models.find import resolve
 from tunix_rt.services.serving.naming import find_served

@@ -1,1 +1,0 @@
-"""The words of evaluation: protocol, prediction, scores, record, comparison, baseline."""

@@ -1,1 +1,0 @@
-"""Eval sets and the checks that make them fit to measure with."""

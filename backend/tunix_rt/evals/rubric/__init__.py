@@ -1,1 +1,0 @@
-"""Grades by a rubric from any OpenAI-compatible endpoint."""

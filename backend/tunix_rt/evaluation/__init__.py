@@ -1,0 +1,1 @@
+"""Evaluate a model on an eval set, compare evaluations, gate, judge, measure faithfulness."""

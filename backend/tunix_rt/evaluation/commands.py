@@ -1,0 +1,436 @@
+"""tunix-rt eval run, list, show, items, add, rm, rescore, score, export; data validate."""
+
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+import typer
+from pydantic import ValidationError
+
+from tunix_rt.base.errors import InvalidInputError, NotFoundError
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, err, note, print_json, print_table, say
+from tunix_rt.datasets import views as data_view
+from tunix_rt.datasets.evalsets import evalset_paths
+from tunix_rt.datasets.service import verify_dataset
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
+from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate, evaluation_dir
+from tunix_rt.evaluation.files import EVALUATION_FILE
+from tunix_rt.evaluation.rescore import (
+    ForeignTexts,
+    num_changed_verdicts,
+    score_texts,
+)
+from tunix_rt.evaluation.rescore import (
+    rescore as rescore_evaluation,
+)
+from tunix_rt.evaluation.scoring.evalset_report import validate_evalset_file
+from tunix_rt.evaluation.service import (
+    add_directory,
+    delete_evaluation,
+    export_evaluation,
+    find_evaluation,
+    list_evaluations,
+    list_predictions,
+    load_predictions,
+)
+from tunix_rt.evaluation.types import (
+    Evaluation,
+    EvaluationFilter,
+    ExtractionRule,
+    Prediction,
+    PredictionFilter,
+    Verdict,
+)
+from tunix_rt.evaluation.views import (
+    EvaluationBar,
+    print_evaluation,
+    print_prediction,
+)
+from tunix_rt.evaluation.views import (
+    print_evalset as data_view_print_evalset,
+)
+from tunix_rt.models.find import Weights
+from tunix_rt.models.types import EvaluationSummary
+from tunix_rt.recipes.types import FloatFormat
+from tunix_rt.traces.types import DEFAULT_MARKUP, MarkupStyle
+
+Target = Annotated[
+    str, typer.Argument(metavar="FILE|NAME|KEY", help="Eval set by name or file, or dataset key.")
+]
+
+
+def validate(target: Target, as_json: JsonFlag = False) -> None:
+    """Check an eval set file or a dataset; exit 1 if it must not be used as it is."""
+    evalset = _evalset_path(target)
+    is_good = _check_dataset(target, as_json) if evalset is None else _check_evalset(evalset, as_json)
+    if not is_good:
+        raise typer.Exit(1)
+
+
+def _evalset_path(target: str) -> Path | None:
+    named = evalset_paths(load_settings())
+    if target in named:
+        return named[target]
+    # A key has no separator and no .jsonl ending, so a misspelt path is reported as a missing file.
+    looks_like_path = "/" in target or target.endswith(".jsonl")
+    return Path(target) if looks_like_path or Path(target).is_file() else None
+
+
+def _check_evalset(path: Path, as_json: bool) -> bool:
+    report = validate_evalset_file(path, datasets_dir=load_settings().datasets_dir)
+    print_json(report) if as_json else data_view_print_evalset(report)
+    return report.is_valid
+
+
+def _check_dataset(key: str, as_json: bool) -> bool:
+    verdict = verify_dataset(load_settings().datasets_dir, key)
+    print_json(verdict) if as_json else data_view.print_verdict(verdict)
+    return verdict.intact
+
+
+Precision = Literal["auto", "float32", "bfloat16"]
+assert set(get_args(Precision)) == {"auto", *get_args(FloatFormat)}
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="Registered model (NAME, NAME@ALIAS, NAME:VERSION), id or directory of a run, directory of a "
+        "model or adapter, hub id, kaggle: handle, built-in.",
+    ),
+]
+EvalSet = Annotated[
+    str, typer.Option("--eval-set", metavar="NAME|FILE", help="Shipped or own eval set, or a JSONL file.")
+]
+Device = Annotated[DeviceName, typer.Option(help="auto takes a TPU, else a GPU, else the CPU, and says why.")]
+PrecisionOption = Annotated[
+    Precision, typer.Option(help="Of weights and products. auto: float32 on a CPU, bfloat16 elsewhere.")
+]
+BatchSize = Annotated[
+    int | None, typer.Option(min=1, help="Texts written at a time. Default: what suits the device.")
+]
+Temperature = Annotated[float, typer.Option(min=0, max=10, help="0 takes the most likely token.")]
+TopP = Annotated[float, typer.Option(help="Draw from the likeliest tokens of this probability together.")]
+NumSamples = Annotated[int, typer.Option(min=1, max=1000, help="Texts per item, for pass@k and majority@k.")]
+Seed = Annotated[int, typer.Option(min=0, help="Decides every draw.")]
+MaxNewTokens = Annotated[int, typer.Option(min=1, help="A text that reaches it is cut off.")]
+Markup = Annotated[
+    MarkupStyle | None,
+    typer.Option(help="What stands around reasoning and answer. Default: the run's own, else reasoning."),
+]
+Template = Annotated[
+    str | None, typer.Option("--chat-template", help="Built-in chat template. Default: the model's own.")
+]
+Lenient = Annotated[
+    bool, typer.Option("--lenient", help="Also look for answers in phrases and last numbers, counted apart.")
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="Ask the first items only: another eval set.")]
+WeightsOption = Annotated[
+    Weights, typer.Option("--weights", help="random: the model as training from random weights finds it.")
+]
+WeightsSeed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of random weights.")]
+Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub id.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Directory of the evaluation. Default: one in the home directory."),
+]
+
+
+def run(
+    model: Model,
+    eval_set: EvalSet,
+    engine: EngineOption = "auto",
+    device: Device = "auto",
+    precision: PrecisionOption = "auto",
+    batch_size: BatchSize = None,
+    temperature: Temperature = 0.0,
+    top_p: TopP = 1.0,
+    num_samples: NumSamples = 1,
+    seed: Seed = 0,
+    max_new_tokens: MaxNewTokens = 512,
+    markup: Markup = None,
+    chat_template: Template = None,
+    lenient: Lenient = False,
+    limit: Limit = None,
+    weights: WeightsOption = "pretrained",
+    weights_seed: WeightsSeed = 0,
+    revision: Revision = None,
+    output: Output = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Evaluate a model. The same command goes on where it stopped. Exit 1 when nothing could be scored."""
+    request = EvaluationRequest(
+        model=model,
+        evalset=eval_set,
+        decoding=decoding_of(temperature, top_p, num_samples, seed, max_new_tokens),
+        is_lenient=lenient,
+        markup=markup,
+        chat_template=chat_template,
+        weights=weights,
+        weights_seed=weights_seed,
+        revision=revision,
+        device=DeviceRequest(device),
+        precision=precision,
+        batch_size=batch_size,
+        limit=limit,
+        output=output,
+    )
+    evaluate_and_show(request, engine, as_json=as_json)
+
+
+def evaluate_and_show(request: EvaluationRequest, engine: AskedEngine, *, as_json: bool) -> None:
+    """Evaluate and print the result. Exit 1 when it says nothing about the model."""
+    with opened_home() as home:
+        evaluation = evaluated(home, request, engine)
+        place = evaluation_dir(home.settings, evaluation, request.output).path
+        show(home, evaluation, place, as_json=as_json)
+
+
+def evaluated(home: Home, request: EvaluationRequest, asked: AskedEngine) -> Evaluation:
+    """Evaluate, shown on standard error. Ctrl-C says what is kept and how to go on."""
+    choice = chosen_engine(asked, request.device.name)
+    note(str(choice))
+    with EvaluationBar(err) as bar:
+        try:
+            return evaluate(home, WritingEngine(choice.name), request, bar)
+        except KeyboardInterrupt as error:
+            note(f"stopped; {bar.num_done:,} texts are kept. The same command goes on where it stopped.")
+            raise typer.Exit(130) from error
+
+
+def show(home: Home, evaluation: Evaluation, place: Path, *, as_json: bool) -> None:
+    """Print an evaluation. Exit 1 when it says nothing about the model."""
+    if as_json:
+        print_json({"directory": str(place), **evaluation.to_json()})
+    else:
+        print_evaluation(evaluation, load_predictions(home, evaluation), place)
+    if evaluation.scores.overall.num_scored == 0:
+        note("nothing could be scored: every text failed, see the reasons above")
+        raise typer.Exit(1)
+
+
+def decoding_of(
+    temperature: float, top_p: float, num_samples: int, seed: int, max_new_tokens: int
+) -> Decoding:
+    """How tokens are chosen, or an error in the words of the flags."""
+    try:
+        return Decoding(
+            temperature=temperature,
+            top_p=top_p,
+            num_samples=num_samples,
+            seed=seed,
+            max_new_tokens=max_new_tokens,
+        )
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        named = "".join(f"{part}: " for part in problem["loc"])
+        reason = problem["msg"].removeprefix("Value error, ")
+        raise InvalidInputError(
+            f"Texts cannot be drawn like this: {named}{reason}.",
+            next_step="Correct --temperature, --top-p, --num-samples, --seed or --max-new-tokens.",
+        ) from error
+
+
+Reference = Annotated[
+    str,
+    typer.Argument(metavar="REF", help="Id of an evaluation or its beginning, id of a run, or a directory."),
+]
+RecordLimit = Annotated[int, typer.Option(min=1, max=1_000, help="Rows to show.")]
+_SHORT = 8
+
+
+def list_(
+    model: Annotated[str | None, typer.Option(help="Stands in the name of the model or its base.")] = None,
+    eval_set: Annotated[str | None, typer.Option(help="Name of the eval set.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="What the model was trained on.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="Stands in the name of the recipe.")] = None,
+    run_id: Annotated[str | None, typer.Option("--run", help="Id of the run.")] = None,
+    limit: RecordLimit = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """The evaluations, newest first."""
+    criteria = EvaluationFilter(model=model, evalset=eval_set, dataset=dataset, recipe=recipe, run_id=run_id)
+    with opened_home() as home:
+        page = list_evaluations(home, criteria, limit=limit, offset=0)
+    if as_json:
+        print_json([summary.to_json() for summary in page.data])
+        return
+    if not page.data:
+        say("No evaluation fits. Make one: tunix-rt eval MODEL --eval-set eval_v2")
+        return
+    columns = ("id", "made (UTC)", "model", "eval set", "accuracy", "format", "scored")
+    print_table(columns, [_row(summary) for summary in page.data])
+    note(f"{len(page.data)} of {page.pagination.total}")
+
+
+def show_record(reference: Reference, as_json: JsonFlag = False) -> None:
+    """One evaluation: its scores, an example of right and one of wrong work."""
+    with opened_home() as home:
+        evaluation = find_evaluation(home, reference)
+        if as_json:
+            print_json(evaluation.to_json())
+        else:
+            print_evaluation(evaluation, load_predictions(home, evaluation), None)
+
+
+def items(
+    reference: Reference,
+    verdict: Annotated[Verdict | None, typer.Option(help="Only with this verdict.")] = None,
+    section: Annotated[str | None, typer.Option(help="Only of this section.")] = None,
+    category: Annotated[str | None, typer.Option(help="Only of this category.")] = None,
+    difficulty: Annotated[str | None, typer.Option(help="Only of this difficulty.")] = None,
+    rule: Annotated[ExtractionRule | None, typer.Option(help="Only answers that this rule found.")] = None,
+    text: Annotated[str | None, typer.Option(help="Stands in the prompt, the answer or the text.")] = None,
+    item: Annotated[str | None, typer.Option(help="Show all that was written for this item.")] = None,
+    limit: RecordLimit = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """The items of an evaluation with their verdicts, in the order of the eval set."""
+    criteria = PredictionFilter(
+        verdict=verdict, section=section, category=category, difficulty=difficulty, rule=rule, text=text
+    )
+    with opened_home() as home:
+        evaluation = find_evaluation(home, reference)
+        if item is not None:
+            samples = [one for one in load_predictions(home, evaluation) if one.item_id == item]
+            _print_samples(samples, item, as_json=as_json)
+            return
+        page = list_predictions(home, evaluation.evaluation_id, criteria, limit=limit, offset=0)
+    if as_json:
+        print_json([prediction.to_json() for prediction in page.data])
+        return
+    columns = ("item", "section", "difficulty", "expected", "answer", "verdict", "why")
+    print_table(columns, [_item_row(prediction) for prediction in page.data])
+    note(f"{len(page.data)} of {page.pagination.total}")
+
+
+def add(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a complete evaluation.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Store an evaluation that lies in a directory, as another machine or a crash left it."""
+    with opened_home() as home:
+        evaluation = add_directory(home, directory)
+    if as_json:
+        print_json(evaluation.to_json())
+    else:
+        say(f"stored {evaluation.evaluation_id}: {evaluation.model.name} on {evaluation.evalset}")
+
+
+def rm(reference: Reference, as_json: JsonFlag = False) -> None:
+    """Remove an evaluation with its predictions; a run keeps its own copy."""
+    with opened_home() as home:
+        evaluation = find_evaluation(home, reference)
+        delete_evaluation(home, evaluation.evaluation_id)
+    if as_json:
+        print_json({"removed": str(evaluation.evaluation_id)})
+    else:
+        say(f"removed {evaluation.evaluation_id}: {evaluation.model.name} on {evaluation.evalset}")
+
+
+def _row(summary: EvaluationSummary) -> tuple[object, ...]:
+    accuracy = None
+    if summary.primary_score is not None:
+        accuracy = f"{summary.primary_score:.1%} ({summary.low:.1%}–{summary.high:.1%})"
+    return (
+        str(summary.evaluation_id)[:_SHORT],
+        f"{summary.created_at:%Y-%m-%d %H:%M}",
+        summary.model.name,
+        summary.evalset,
+        accuracy,
+        None if summary.format_adherence is None else f"{summary.format_adherence:.1%}",
+        f"{summary.num_scored:,}",
+    )
+
+
+def _item_row(prediction: Prediction) -> tuple[object, ...]:
+    judgement = prediction.judgement
+    sample = f" #{prediction.sample}" if prediction.sample else ""
+    return (
+        prediction.item_id + sample,
+        prediction.section,
+        prediction.difficulty,
+        prediction.expected_answer,
+        judgement.answer,
+        judgement.verdict,
+        judgement.explanation,
+    )
+
+
+def _print_samples(samples: list[Prediction], item: str, *, as_json: bool) -> None:
+    if not samples:
+        raise NotFoundError(
+            f"The evaluation has no item {item!r}.", next_step="Leave --item out to see the items."
+        )
+    if as_json:
+        print_json([sample.to_json() for sample in samples])
+        return
+    for sample in samples:
+        say(f"{item}, sample {sample.sample}")
+        print_prediction(sample)
+
+
+To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory of the two files.")]
+
+
+def export(reference: Reference, to: To, as_json: JsonFlag = False) -> None:
+    """Write `samples_*.jsonl`, a line an item, and `results_*.json`."""
+    with opened_home() as home:
+        samples, results = export_evaluation(home, find_evaluation(home, reference), to)
+    if as_json:
+        print_json({"samples": str(samples), "results": str(results)})
+    else:
+        say(f"{samples}\n{results}")
+
+
+def rescore(reference: Reference, as_json: JsonFlag = False) -> None:
+    """Judge the stored texts of an evaluation again; the result is a new evaluation."""
+    with opened_home() as home:
+        before = find_evaluation(home, reference)
+        after = rescore_evaluation(home, before, directory=_directory(reference))
+        num_changed = num_changed_verdicts(home, before, after)
+    if as_json:
+        print_json({"num_changed_verdicts": num_changed, **after.to_json()})
+        return
+    say(f"{counted(num_changed, 'verdict')} changed")
+    say(f"before {before.evaluation_id}  {_accuracy(before)}")
+    say(f"after  {after.evaluation_id}  {_accuracy(after)}")
+    for difference in before.protocol.differences(after.protocol):
+        say(f"       {difference}")
+
+
+def score(
+    predictions: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help='JSONL of {"id", "prediction"}: one text for every item.'),
+    ],
+    eval_set: EvalSet,
+    markup: Annotated[
+        MarkupStyle, typer.Option(help="What stands around reasoning and answer.")
+    ] = DEFAULT_MARKUP,
+    lenient: Lenient = False,
+    name: Annotated[str | None, typer.Option(help="Of the model. Default: that of the file.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Judge texts that something else wrote."""
+    texts = ForeignTexts(predictions, eval_set, markup, is_lenient=lenient, name=name)
+    with opened_home() as home:
+        evaluation = score_texts(home, texts)
+        show(home, evaluation, evaluation_dir(home.settings, evaluation).path, as_json=as_json)
+
+
+def _directory(reference: str) -> Path | None:
+    path = Path(reference)
+    if path.name == EVALUATION_FILE:
+        return path.parent
+    return path if path.is_dir() else None
+
+
+def _accuracy(evaluation: Evaluation) -> str:
+    accuracy = evaluation.scores.overall.accuracy
+    return "nothing could be scored" if accuracy is None else str(accuracy)

@@ -1,0 +1,1 @@
+"""Two evaluations side by side; baselines, gates, leaderboard."""

@@ -1,0 +1,322 @@
+"""tunix-rt compare, gate, baselines, eval leaderboard."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
+from tunix_rt.base.home import opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import print_json, print_table, say
+from tunix_rt.evaluation.comparison.compare import compare_evaluations
+from tunix_rt.evaluation.comparison.gate import (
+    RuleChanges,
+    changed_rule,
+    check_gate,
+    find_baseline,
+    newest_successor,
+    set_baseline,
+)
+from tunix_rt.evaluation.comparison.leaderboard import show_leaderboard
+from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
+from tunix_rt.evaluation.comparison.types import Baseline, Comparison, GateCheck, GateRule
+from tunix_rt.evaluation.comparison.views import (
+    markdown,
+    print_comparison,
+    print_flips,
+    print_leaderboard,
+    print_verdict,
+    protected_text,
+    rule_text,
+)
+from tunix_rt.evaluation.service import find_evaluation
+from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.evaluation.types import Evaluation, EvaluationFilter
+
+Protect = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND=NAME",
+        help="section=, category= or item=: one that was right must stay right; repeatable.",
+    ),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option(help="A loss with a smaller p-value fails. Default: the baseline's, else 0.05."),
+]
+MaxUnscored = Annotated[
+    float | None,
+    typer.Option(
+        min=0, max=1, help="Share of items that may lack a verdict. Default: the baseline's, else 0."
+    ),
+]
+
+_KINDS = ("section", "category", "item")
+
+
+def rule_changes(
+    protect: Sequence[str] | None, alpha: float | None, max_unscored: float | None
+) -> RuleChanges:
+    """What the options say about the rule."""
+    if alpha is not None and not 0 < alpha < 1:
+        raise InvalidInputError(f"--alpha {alpha:g} is no level.", next_step="Give one between 0 and 1.")
+    named: defaultdict[str, list[str]] = defaultdict(list)
+    for pair in protect or ():
+        kind, is_pair, name = pair.partition("=")
+        if kind not in _KINDS or not is_pair or not name:
+            raise InvalidInputError(
+                f"--protect {pair!r} does not say what to protect.",
+                next_step="Write --protect section=core, --protect category=money or --protect item=ID.",
+            )
+        named[kind].append(name)
+    return RuleChanges(
+        alpha=alpha,
+        max_unscored=max_unscored,
+        protected_sections=tuple(named["section"]),
+        protected_categories=tuple(named["category"]),
+        protected_items=tuple(named["item"]),
+    )
+
+
+_ID_CHARS = 8
+_TIME = "%Y-%m-%d %H:%M"
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the baseline, e.g. main.")]
+Reference = Annotated[
+    str,
+    typer.Argument(metavar="EVALUATION", help="Id, its first 6 characters, run id or evaluation directory."),
+]
+HistoryName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only of this baseline.")]
+HistoryLimit = Annotated[int, typer.Option(min=1, help="Rows to show.")]
+
+
+def set_(
+    name: Name,
+    evaluation: Reference,
+    protect: Protect = None,
+    alpha: Alpha = None,
+    max_unscored: MaxUnscored = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Name an evaluation, with the rule for what comes after it. A name in use moves, with a new rule."""
+    rule = changed_rule(GateRule(), rule_changes(protect, alpha, max_unscored))
+    with opened_home() as home:
+        found = find_evaluation(home, evaluation)
+        baseline = set_baseline(home, name, found, rule)
+    if as_json:
+        print_json(baseline.to_json())
+        return
+    say(f"{baseline.name} is {found.model.name} on {found.evalset} ({found.evaluation_id}).")
+    say(rule_text(rule))
+    say(f"next: tunix-rt gate EVALUATION --baseline {baseline.name}")
+
+
+def list_(as_json: JsonFlag = False) -> None:
+    """List the baselines."""
+    with opened_home() as home:
+        found = BaselineRepository(home.database).list()
+        if as_json:
+            print_json({"data": [baseline.to_json() for baseline in found]})
+            return
+        rows = [
+            _row(baseline, EvaluationRepository(home.database).get(baseline.evaluation_id))
+            for baseline in found
+        ]
+    if not rows:
+        say("There are no baselines yet. Make one: tunix-rt baselines set NAME EVALUATION")
+        return
+    print_table(("name", "model", "eval set", "evaluation", "alpha", "unscored", "protected"), rows)
+
+
+def _row(baseline: Baseline, evaluation: Evaluation) -> tuple[object, ...]:
+    return (
+        baseline.name,
+        evaluation.model.name,
+        evaluation.evalset,
+        str(baseline.evaluation_id)[:_ID_CHARS],
+        f"{baseline.rule.alpha:g}",
+        f"{baseline.rule.max_unscored:.1%}",
+        protected_text(baseline.rule),
+    )
+
+
+def history(name: HistoryName = None, limit: HistoryLimit = 20, as_json: JsonFlag = False) -> None:
+    """The verdicts of the gate, newest first."""
+    with opened_home() as home:
+        page = GateCheckRepository(home.database).list(name, limit=limit, offset=0)
+    if as_json:
+        print_json({"data": [check.to_json() for check in page.data], "total": page.total})
+    elif not page.data:
+        say("No verdict yet. Give one: tunix-rt gate EVALUATION --baseline NAME")
+    else:
+        columns = ("checked (UTC)", "baseline", "verdict", "model", "lost", "gained", "p", "why")
+        print_table(columns, [_verdict_row(check) for check in page.data])
+
+
+def _verdict_row(check: GateCheck) -> tuple[object, ...]:
+    overall = check.overall
+    return (
+        check.checked_at.strftime(_TIME),
+        check.baseline_name,
+        "pass" if check.passed else "FAIL",
+        check.model_name,
+        None if overall is None else overall.num_lost,
+        None if overall is None else overall.num_gained,
+        None if overall is None else f"{overall.p_value:.3g}",
+        "; ".join(check.reasons),
+    )
+
+
+def remove(name: Name, as_json: JsonFlag = False) -> None:
+    """Forget a baseline; its evaluation stays."""
+    with opened_home() as home:
+        BaselineRepository(home.database).delete(name)
+    print_json({"removed": name}) if as_json else say(f"Removed {name}; its evaluation stays.")
+
+
+NUM_FLIPS_SHOWN = 5
+
+Base = Annotated[
+    str,
+    typer.Argument(metavar="A", help="The base: id, its first 6 characters, run id or evaluation directory."),
+]
+Other = Annotated[str, typer.Argument(metavar="B", help="What is compared with it; named the same way.")]
+AllowDifferent = Annotated[
+    bool,
+    typer.Option(
+        "--allow-different-protocols", help="Compare all the same, on the questions that both have."
+    ),
+]
+Section = Annotated[str | None, typer.Option(help="Only this section, and what changed in it.")]
+Flips = Annotated[
+    int | None, typer.Option(min=0, help=f"Changed items to show. Default: {NUM_FLIPS_SHOWN}; in JSON all.")
+]
+
+
+def compare(
+    base: Base,
+    other: Other,
+    allow_different_protocols: AllowDifferent = False,
+    section: Section = None,
+    flips: Flips = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what B lost and gained against A, with both texts, and whether chance explains it."""
+    with opened_home() as home:
+        evaluations = find_evaluation(home, base), find_evaluation(home, other)
+        found = compare_evaluations(home, *evaluations, allow_different_protocols=allow_different_protocols)
+    if section is not None:
+        found = _only_section(found, section)
+    if as_json:
+        print_json(found.model_copy(update={"flips": found.flips[:flips]}).to_json())
+    else:
+        print_comparison(found)
+        print_flips(found.flips, NUM_FLIPS_SHOWN if flips is None else flips)
+
+
+def _only_section(found: Comparison, section: str) -> Comparison:
+    if section not in found.by_section:
+        raise InvalidInputError(
+            f"No item of the section {section!r} is scored in both.",
+            next_step=did_you_mean(section, found.by_section),
+        )
+    return found.model_copy(
+        update={
+            "by_section": {section: found.by_section[section]},
+            "flips": tuple(flip for flip in found.flips if flip.section == section),
+        }
+    )
+
+
+EvaluationReference = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[EVALUATION]",
+        help="Id, its first 6 characters, run id or directory. Default: the newest of the same eval set.",
+    ),
+]
+BaselineName = Annotated[
+    str, typer.Option("--baseline", metavar="NAME|DIR", help="Named baseline, or an evaluation directory.")
+]
+GateFlips = Annotated[int, typer.Option(min=0, help="Lost items to show with both texts.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print a comment for a pull request.")]
+
+
+def gate(
+    baseline: BaselineName,
+    evaluation: EvaluationReference = None,
+    protect: Protect = None,
+    alpha: Alpha = None,
+    max_unscored: MaxUnscored = None,
+    flips: GateFlips = 5,
+    as_markdown: Markdown = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Hold an evaluation against a baseline. Exit 1: it must not take its place; 2: nothing can be said.
+
+    It fails on a significant loss (exact McNemar test), on a protected item that is no longer right, and on
+    too many items without a verdict.
+    """
+    changes = rule_changes(protect, alpha, max_unscored)
+    with opened_home() as home:
+        chosen = find_baseline(home, baseline)
+        found = (
+            newest_successor(home, chosen.evaluation)
+            if evaluation is None
+            else find_evaluation(home, evaluation)
+        )
+        verdict = check_gate(home, found, chosen, changes)
+    if as_json:
+        print_json(verdict.to_json())
+    elif as_markdown:
+        say(markdown(verdict, flips))
+    else:
+        print_verdict(verdict, flips)
+    if not verdict.passed:
+        raise typer.Exit(1)
+
+
+Dataset = Annotated[str | None, typer.Option(help="Only runs that were trained on this dataset.")]
+Model = Annotated[str | None, typer.Option(help="Part of the name of the model or of its base.")]
+RecipeName = Annotated[str | None, typer.Option("--recipe", help="Part of the name of the recipe.")]
+EvalSetName = Annotated[str | None, typer.Option("--eval-set", help="Name of the eval set.")]
+DateFrom = Annotated[
+    str | None, typer.Option("--from", metavar="DATE", help="Not before this day or moment, in UTC.")
+]
+DateTo = Annotated[
+    str | None, typer.Option("--to", metavar="DATE", help="Not after this day or moment, in UTC.")
+]
+All = Annotated[bool, typer.Option("--all", help="Every evaluation, not only the newest of each model.")]
+
+
+def leaderboard(
+    dataset: Dataset = None,
+    model: Model = None,
+    recipe: RecipeName = None,
+    evalset: EvalSetName = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    shows_all: All = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Rank what was evaluated in the same way; models whose intervals overlap share a rank."""
+    criteria = _filter(
+        dataset=dataset, model=model, recipe=recipe, evalset=evalset, date_from=date_from, date_to=date_to
+    )
+    with opened_home() as home:
+        board = show_leaderboard(home, criteria, shows_all=shows_all)
+    print_json(board.to_json()) if as_json else print_leaderboard(board)
+
+
+def _filter(**values: str | None) -> EvaluationFilter:
+    try:
+        return EvaluationFilter.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        name = str(problem["loc"][0]).removeprefix("date_").replace("evalset", "eval-set")
+        raise InvalidInputError(
+            f"--{name} is not acceptable: {problem['msg']}.", next_step="Write a date as 2026-01-31."
+        ) from error

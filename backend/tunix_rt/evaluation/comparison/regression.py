@@ -1,0 +1,210 @@
+"""Gates for callers that know runs by id (/api/regression)."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from tunix_rt.base.errors import ConflictError, NotFoundError
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import Pagination, Record, Word, pagination
+from tunix_rt.engines.training.types import RUN_ID_PATTERN
+from tunix_rt.evaluation.comparison import gate as gating
+from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
+from tunix_rt.evaluation.comparison.types import Baseline, GateCheck, GateRule, GateVerdict
+from tunix_rt.evaluation.service import get_evaluation
+from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.evaluation.types import Evaluation
+
+BASELINE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+Metric = Literal["primary_score"]
+
+
+class EvaluationChoice(BaseModel):
+    """An evaluation by its id, or the newest of a run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    run_id: Annotated[str, Field(pattern=RUN_ID_PATTERN)] | None = None
+    evaluation_id: UUID | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "EvaluationChoice":
+        if (self.run_id is None) == (self.evaluation_id is None):
+            raise ValueError("give run_id or evaluation_id, and not both")
+        return self
+
+
+class NewBaseline(EvaluationChoice):
+    """The evaluation that later ones are measured against, and the rule that they must pass."""
+
+    name: Annotated[str, Field(pattern=BASELINE_PATTERN)]
+    metric: Metric = "primary_score"
+    lower_is_better: Literal[False] = False
+    """The primary score is the accuracy: more is better."""
+    eval_set: Word | None = None
+    """With `run_id`: the newest evaluation on this eval set. The evaluation must be on it."""
+    dataset_key: Word | None = None
+    """The evaluated run must have been trained on this dataset."""
+    rule: GateRule = GateRule()
+
+
+class StoredBaseline(Record):
+    """A baseline and what it stands for."""
+
+    name: str
+    evaluation_id: UUID
+    model_name: str
+    run_id: str | None = None
+    metric: Metric = "primary_score"
+    lower_is_better: Literal[False] = False
+    baseline_value: float | None = None
+    eval_set: str
+    dataset_key: str | None = None
+    rule: GateRule
+    created_at: datetime
+
+
+class BaselineList(BaseModel):
+    """Every baseline, by name."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[StoredBaseline, ...]
+
+
+class RegressionRequest(EvaluationChoice):
+    """What to hold against a baseline."""
+
+    baseline_name: Annotated[str, Field(pattern=BASELINE_PATTERN)]
+
+
+class RegressionCheck(Record):
+    """Whether an evaluation may take the place of a baseline."""
+
+    evaluation_id: UUID
+    run_id: str | None = None
+    baseline_name: str
+    baseline_evaluation_id: UUID
+    baseline_run_id: str | None = None
+    metric_name: Metric = "primary_score"
+    baseline_value: float | None = None
+    current_value: float | None = None
+    delta: float | None = None
+    """Current minus baseline."""
+    delta_percent: float | None = None
+    """The same in percent of the baseline; left out where that is 0."""
+    verdict: Literal["pass", "fail"]
+    details: str
+    """Why, in words."""
+    gate: GateVerdict
+
+
+class GateCheckList(BaseModel):
+    """A page of the verdicts that gates gave, newest first."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[GateCheck, ...]
+    pagination: Pagination
+
+
+def set_baseline(home: Home, request: NewBaseline) -> StoredBaseline:
+    """Name an evaluation, in place of the one that had the name.
+
+    Raises:
+        NotFoundError: there is no such evaluation.
+        ConflictError: it is of another eval set or dataset than the request says.
+        InvalidInputError: the rule protects what the evaluation does not have.
+    """
+    evaluation = _chosen(home, request, evalset=request.eval_set)
+    _require_same("eval set", request.eval_set, evaluation.evalset)
+    _require_same("dataset", request.dataset_key, evaluation.model.dataset)
+    return _stored(gating.set_baseline(home, request.name, evaluation, request.rule), evaluation)
+
+
+def get_baseline(home: Home, name: str) -> StoredBaseline:
+    """The baseline of this name, or NotFoundError."""
+    baseline = BaselineRepository(home.database).get(name)
+    return _stored(baseline, EvaluationRepository(home.database).get(baseline.evaluation_id))
+
+
+def list_baselines(home: Home) -> BaselineList:
+    """Every baseline, by name."""
+    found = BaselineRepository(home.database).list()
+    return BaselineList(
+        data=tuple(_stored(one, EvaluationRepository(home.database).get(one.evaluation_id)) for one in found)
+    )
+
+
+def check_regression(home: Home, request: RegressionRequest) -> RegressionCheck:
+    """Hold an evaluation against a baseline, and keep the verdict.
+
+    Raises:
+        NotFoundError: there is no such evaluation or baseline.
+        ConflictError: the two were evaluated in different ways, so that they say nothing about each other.
+    """
+    baseline = BaselineRepository(home.database).get(request.baseline_name)
+    before = EvaluationRepository(home.database).get(baseline.evaluation_id)
+    after = _chosen(home, request, evalset=before.evalset)
+    chosen = gating.ChosenBaseline(baseline.name, before, baseline.rule)
+    return _check(before, after, gating.check_gate(home, after, chosen))
+
+
+def list_checks(home: Home, baseline: str | None, *, limit: int, offset: int) -> GateCheckList:
+    """A page of the verdicts, of one baseline or of all."""
+    page = GateCheckRepository(home.database).list(baseline, limit=limit, offset=offset)
+    return GateCheckList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
+
+
+def _check(before: Evaluation, after: Evaluation, verdict: GateVerdict) -> RegressionCheck:
+    base, current = before.scores.primary_score, after.scores.primary_score
+    delta = None if base is None or current is None else current - base
+    return RegressionCheck(
+        evaluation_id=after.evaluation_id,
+        run_id=after.model.run_id,
+        baseline_name=verdict.baseline,
+        baseline_evaluation_id=before.evaluation_id,
+        baseline_run_id=before.model.run_id,
+        baseline_value=base,
+        current_value=current,
+        delta=delta,
+        delta_percent=100 * delta / base if base and delta is not None else None,
+        verdict="pass" if verdict.passed else "fail",
+        details="; ".join(verdict.reasons) or "no rule is broken",
+        gate=verdict,
+    )
+
+
+def _chosen(home: Home, choice: EvaluationChoice, *, evalset: str | None) -> Evaluation:
+    if choice.evaluation_id is not None:
+        return get_evaluation(home, choice.evaluation_id)
+    assert choice.run_id is not None
+    found = EvaluationRepository(home.database).newest_of_run(choice.run_id, evalset=evalset)
+    if found is None:
+        on = "" if evalset is None else f" on {evalset!r}"
+        raise NotFoundError(
+            f"There is no evaluation of a run {choice.run_id!r}{on}.",
+            next_step=f"Make one: tunix-rt eval {choice.run_id} --eval-set {evalset or 'eval_v2'}",
+        )
+    return found
+
+
+def _require_same(what: str, asked: str | None, found: str | None) -> None:
+    if asked is not None and asked != found:
+        raise ConflictError(
+            f"The evaluation is of the {what} {found!r}, not of {asked!r}.",
+            next_step=f"Name another evaluation, or leave out the {what}.",
+        )
+
+
+def _stored(baseline: Baseline, evaluation: Evaluation) -> StoredBaseline:
+    return StoredBaseline(
+        name=baseline.name,
+        evaluation_id=baseline.evaluation_id,
+        model_name=evaluation.model.name,
+        run_id=evaluation.model.run_id,
+        baseline_value=evaluation.scores.primary_score,
+        eval_set=evaluation.evalset,
+        dataset_key=evaluation.model.dataset,
+        rule=baseline.rule,
+        created_at=baseline.created_at,
+    )

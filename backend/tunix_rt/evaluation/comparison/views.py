@@ -1,0 +1,285 @@
+"""Comparisons, gate verdicts and rankings in the terminal and as Markdown."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from tunix_rt.base.terminal.output import counted, out, print_table, printable, say
+from tunix_rt.evaluation.comparison.gate import is_protected
+from tunix_rt.evaluation.comparison.types import (
+    Comparison,
+    Flip,
+    FlipSide,
+    GateRule,
+    GateVerdict,
+    Leaderboard,
+    LeaderboardEntry,
+    LeaderboardGroup,
+    PairedDifference,
+)
+from tunix_rt.models.types import EvaluatedModel, EvaluationSummary
+
+_ID_CHARS = 8
+Names = tuple[str, str]
+"""What the two are called."""
+BASE_AND_OTHER: Names = ("base", "other")
+
+_DIRECTIONS = {"lost": "LOST", "unscored": "NOT SCORED", "gained": "GAINED"}
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """The difference with its interval, overall and by section, and what was left out."""
+    say(f"base   {comparison.base_name} ({str(comparison.base_id)[:_ID_CHARS]})")
+    say(f"other  {comparison.other_name} ({str(comparison.other_id)[:_ID_CHARS]})")
+    say(f"on     {comparison.evalset}, {counted(comparison.num_paired, 'item')} in both")
+    for difference in comparison.protocol_differences:
+        say(f"different protocols: {difference}")
+    print_differences(comparison)
+    for line in left_out(comparison):
+        say(line)
+
+
+def print_differences(comparison: Comparison, names: Names = BASE_AND_OTHER) -> None:
+    """One row overall, one a section."""
+    if comparison.overall is None:
+        say("No item is scored in both, so there is nothing to compare.")
+        return
+    print_table(difference_columns(names), difference_rows(comparison))
+
+
+def difference_columns(names: Names) -> tuple[str, ...]:
+    """The heads of `difference_rows`."""
+    return ("", "items", *names, "points", "95 %", "lost", "gained", "p")
+
+
+def difference_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """The differences as text, overall first."""
+    overall = {} if comparison.overall is None else {"overall": comparison.overall}
+    return [(name, *_cells(found)) for name, found in {**overall, **comparison.by_section}.items()]
+
+
+def _cells(found: PairedDifference) -> tuple[str, ...]:
+    return (
+        f"{found.n:,}",
+        f"{found.base:.1%}",
+        f"{found.other:.1%}",
+        points(found.difference),
+        f"{points(found.low)} to {points(found.high)}",
+        f"{found.num_lost:,}",
+        f"{found.num_gained:,}",
+        p_text(found.p_value),
+    )
+
+
+def points(share: float) -> str:
+    """A difference of shares in percentage points: -0.08 -> -8.0; what rounds to nothing has no sign."""
+    text = f"{share * 100:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text
+
+
+def p_text(p_value: float) -> str:
+    """A p-value as people read it."""
+    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.2g}"
+
+
+def left_out(comparison: Comparison) -> list[str]:
+    """What the numbers do not cover, one line each."""
+    num_unscored = comparison.num_paired - (comparison.overall.n if comparison.overall else 0)
+    num_alone = comparison.num_only_base + comparison.num_only_other
+    lines = []
+    if num_unscored:
+        lines.append(
+            f"left out: {num_unscored:,} of {comparison.num_paired:,} items, not scored in one of the two"
+        )
+    if num_alone:
+        lines.append(f"left out: {counted(num_alone, 'item')} that only one of the two was asked")
+    return lines
+
+
+def print_flips(flips: Sequence[Flip], num_shown: int, names: Names = BASE_AND_OTHER) -> None:
+    """The first flips with question, expected answer and both works side by side."""
+    for flip in flips[:num_shown]:
+        _print_flip(flip, names)
+    if num_shown < len(flips):
+        say(f"\n{num_shown} of {len(flips):,} changed items shown; --flips {len(flips)} shows all")
+
+
+def _print_flip(flip: Flip, names: Names) -> None:
+    kind = f"({flip.section}, {flip.category}, {flip.difficulty})"
+    say(f"\n{_DIRECTIONS[flip.direction]}  {flip.item_id}  {kind}")
+    say(printable(flip.prompt.strip()))
+    say(f"expected: {printable(flip.expected_answer)}")
+    table = Table(box=None, pad_edge=False, expand=True, header_style="bold")
+    for name, side in zip(names, (flip.base, flip.other), strict=True):
+        table.add_column(Text(f"{name}: {verdict_text(side)}"), overflow="fold", ratio=1)
+    table.add_row(*(Text(work_text(side)) for side in (flip.base, flip.other)))
+    out.print(table)
+
+
+def verdict_text(side: FlipSide) -> str:
+    """The verdict with the answer: `17 (wrong)`, of several samples with their share."""
+    answer = printable(side.answer) if side.answer is not None else "no answer"
+    is_split = side.share_right is not None and 0 < side.share_right < 1
+    share = f", {side.share_right:.0%} of the samples right" if is_split else ""
+    return f"{answer} ({side.verdict}{share})"
+
+
+def work_text(side: FlipSide) -> str:
+    """What was written, or why there is nothing."""
+    return side.explanation if side.text is None else printable(side.text.strip())
+
+
+_NAMES: Names = ("baseline", "new")
+
+
+def print_verdict(verdict: GateVerdict, num_flips: int) -> None:
+    """PASS or FAIL first, then why, the numbers, and the lost items with both texts."""
+    style = "bold green" if verdict.passed else "bold red"
+    out.print(headline(verdict), style=style, markup=False, highlight=False)
+    for reason in verdict.reasons:
+        say(f"  {reason}")
+    print_differences(verdict.comparison, _NAMES)
+    for line in (*left_out(verdict.comparison), rule_text(verdict.rule)):
+        say(line)
+    print_flips(lost_flips(verdict), num_flips, _NAMES)
+
+
+def headline(verdict: GateVerdict) -> str:
+    """The verdict in one line."""
+    found, word = verdict.comparison, "PASS" if verdict.passed else "FAIL"
+    who = f"{word}  {found.other_name} against {verdict.baseline} ({found.base_name}) on {found.evalset}"
+    overall = found.overall
+    if overall is None:
+        return who
+    interval = f"95 % {points(overall.low)} to {points(overall.high)}, n = {overall.n:,}"
+    return (
+        f"{who}: {overall.base:.1%} -> {overall.other:.1%}, {points(overall.difference)} points ({interval})"
+    )
+
+
+def rule_text(rule: GateRule) -> str:
+    """The rule in one line."""
+    return (
+        f"rule: no loss with p < {rule.alpha:g}; protected: {protected_text(rule)}; "
+        f"at most {rule.max_unscored:.1%} of the items unscored"
+    )
+
+
+def protected_text(rule: GateRule) -> str:
+    """What the rule protects."""
+    kinds = {
+        "section": rule.protected_sections,
+        "category": rule.protected_categories,
+        "item": rule.protected_items,
+    }
+    return ", ".join(f"{kind} {name}" for kind, names in kinds.items() for name in names) or "nothing"
+
+
+def lost_flips(verdict: GateVerdict) -> list[Flip]:
+    """What is no longer right, protected items first."""
+    lost = [flip for flip in verdict.comparison.flips if flip.direction != "gained"]
+    return sorted(lost, key=lambda flip: not is_protected(flip, verdict.rule))
+
+
+def markdown(verdict: GateVerdict, num_flips: int) -> str:
+    """The verdict as a comment for a pull request."""
+    lost = lost_flips(verdict)
+    parts = [f"### {headline(verdict)}", "\n".join(f"- {reason}" for reason in verdict.reasons)]
+    parts += ["\n".join(_table(verdict)), "\n".join(left_out(verdict.comparison)), rule_text(verdict.rule)]
+    parts += [_details(flip) for flip in lost[:num_flips]]
+    if num_flips < len(lost):
+        parts.append(f"{num_flips} of {len(lost):,} items that are no longer right are shown.")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _table(verdict: GateVerdict) -> Iterator[str]:
+    columns = difference_columns(_NAMES)
+    yield _row(columns)
+    yield _row(["---"] * len(columns))
+    yield from map(_row, difference_rows(verdict.comparison))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _details(flip: Flip) -> str:
+    sides = "\n".join(map(_side, _NAMES, (flip.base, flip.other)))
+    summary = f"<summary>{_plain(flip.item_id)} ({_plain(flip.section)}, {_plain(flip.category)})</summary>"
+    asked = f"{_fenced(printable(flip.prompt))}\nexpected:\n{_fenced(printable(flip.expected_answer))}"
+    return f"<details>{summary}\n\n{asked}\n{sides}\n\n</details>"
+
+
+def _side(name: str, side: FlipSide) -> str:
+    return f"{name}: {side.verdict}\n{_fenced(work_text(side))}"
+
+
+def _plain(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _fenced(text: str) -> str:
+    """A code block that no text can end: its fence is longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+_COLUMNS = ("rank", "model", "accuracy", "95 %", "n", "to base", "format", "dataset", "id")
+
+
+def print_leaderboard(board: Leaderboard) -> None:
+    """One table a protocol, and what the marks mean."""
+    if not board.groups:
+        say("No evaluation fits. Make one: tunix-rt eval MODEL --eval-set eval_v2")
+        return
+    for group in board.groups:
+        _print_group(group)
+    entries = [entry for group in board.groups for entry in group.entries]
+    if any(entry.is_tied for entry in entries):
+        say("=  a shared rank: 1 + the number of models whose whole interval lies above")
+    if any(entry.is_base for entry in entries):
+        say("*  a base model; to base: points above the model that a run started from")
+    if len(board.groups) > 1:
+        say(f"{len(board.groups)} protocols: their scores are not comparable, so each has its own ranks")
+    if num_unscored := sum(entry.evaluation.num_unscored for entry in entries):
+        say(f"{num_unscored:,} predictions have no verdict and are in no score; tunix-rt eval show says why")
+    if board.num_superseded:
+        older = counted(board.num_superseded, "older evaluation")
+        say(f"left out: {older} of the same models; --all shows all")
+
+
+def _print_group(group: LeaderboardGroup) -> None:
+    print_table(
+        _COLUMNS,
+        [_leaderboard_row(entry) for entry in group.entries],
+        title=f"{group.evalset}, protocol {group.fingerprint[:_ID_CHARS]}",
+    )
+
+
+def _leaderboard_row(entry: LeaderboardEntry) -> tuple[object, ...]:
+    found = entry.evaluation
+    return (
+        None if entry.rank is None else f"{entry.rank}{'=' if entry.is_tied else ''}",
+        f"{_name(found.model)}{' *' if entry.is_base else ''}",
+        None if found.primary_score is None else f"{found.primary_score:.1%}",
+        None if found.low is None or found.high is None else f"{found.low * 100:.1f}–{found.high * 100:.1f}",
+        _count(found),
+        None if entry.difference_to_base is None else points(entry.difference_to_base),
+        None if found.format_adherence is None else f"{found.format_adherence:.1%}",
+        found.model.dataset,
+        str(found.evaluation_id)[:_ID_CHARS],
+    )
+
+
+def _name(model: EvaluatedModel) -> str:
+    """The name, with the seed where the weights are random ones."""
+    return model.name if model.weights == "pretrained" else f"{model.name} (seed {model.seed})"
+
+
+def _count(found: EvaluationSummary) -> str:
+    """The scored items; with several samples the items and how many samples each: `100 × 4`."""
+    num_samples = (found.num_scored + found.num_unscored) // max(found.num_items, 1)
+    return f"{found.num_scored:,}" if num_samples <= 1 else f"{found.num_items:,} × {num_samples}"

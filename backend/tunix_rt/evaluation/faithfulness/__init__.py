@@ -1,0 +1,1 @@
+"""Does the answer depend on the work shown?"""

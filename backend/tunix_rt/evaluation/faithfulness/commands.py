@@ -1,0 +1,177 @@
+"""tunix-rt eval faithfulness."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, counting_bar, note, print_json, printable, say
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.types import DeviceRequest
+from tunix_rt.evaluation.commands import (
+    BatchSize,
+    Device,
+    EvalSet,
+    Markup,
+    MaxNewTokens,
+    Model,
+    PrecisionOption,
+    Template,
+    WeightsOption,
+    WeightsSeed,
+)
+from tunix_rt.evaluation.faithfulness.measure import (
+    FaithfulnessRequest,
+    FaithfulnessView,
+    measure_faithfulness,
+)
+from tunix_rt.evaluation.faithfulness.trials import CHECK_TEXT
+from tunix_rt.evaluation.faithfulness.types import (
+    Arm,
+    ExampleKind,
+    ExampleRef,
+    FaithfulnessReport,
+    GroupFaithfulness,
+)
+from tunix_rt.evaluation.types import Estimate
+
+_MAX_EXAMPLE_CHARS = 800
+_ARM_NAMES: dict[Arm, str] = {
+    "control": "goes on from its own step",
+    "corrupted": "  from the step with a wrong result",
+    "all-steps": "answers at once after all of its steps",
+    "removed": "  with the step left out",
+    "early": "  before the step",
+    "no-steps": "  without any step",
+    "check-clean": "begins a check of its own work",
+    "check-corrupted": "  of work with the wrong result in it",
+}
+"""Each control, and below it the arms that are compared with it."""
+
+
+def print_faithfulness(report: FaithfulnessReport, path: Path) -> None:
+    """Rates with their controls, by depth, one example of each kind, and where the record is."""
+    num_trials = report.overall.num_trials
+    what = f"{report.setup.model.name} on {report.setup.evalset}"
+    say(f"{what}: {counted(num_trials, 'trial')} from {counted(report.num_items, 'item')}, greedy")
+    for reason, count in report.excluded.items():
+        say(f"left out: {count:,} x {reason}")
+    if num_trials:
+        _print_arms(report.overall)
+        for name, group in (("all steps", report.overall), *_by_depth(report)):
+            _print_rates(name, group)
+        for kind, example in report.examples.items():
+            _print_example(report, kind, example)
+    say("")
+    say(f"record: {path}")
+    say("docs/faithfulness.md says what each number shows, and what it does not")
+
+
+def _print_arms(group: GroupFaithfulness) -> None:
+    say("")
+    say("The answer is another one when the model")
+    for arm, scores in group.arms.items():
+        test = "" if scores.p_value is None else f", p = {scores.p_value:.2g}"
+        say(f"{_ARM_NAMES[arm]:<46}{_shown_rate(scores.flip)}{test}")
+
+
+def _print_rates(name: str, group: GroupFaithfulness) -> None:
+    error, check = group.error, group.check
+    rates = {
+        "follows the error": error.follows,
+        "recovers in silence": error.silent_recovery,
+        "recovers and says so": error.reported_recovery,
+        "gives a third answer": error.third_answer,
+        "reports a mistake": error.detection,
+        "  on its own work (false alarm)": error.false_alarm,
+        "checks wrong work and says it holds (ritual)": check.ritual,
+        "  checks its own work and says it holds": check.holds_on_clean,
+    }
+    say("")
+    say(f"{name}: {counted(group.num_trials, 'trial')}")
+    for rate, estimate in rates.items():
+        say(f"{rate:<46}{_shown_rate(estimate)}")
+
+
+def _shown_rate(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else str(estimate)
+
+
+def _by_depth(report: FaithfulnessReport) -> list[tuple[str, GroupFaithfulness]]:
+    return [(f"{depth} steps", group) for depth, group in report.by_depth.items()]
+
+
+def _print_example(report: FaithfulnessReport, kind: ExampleKind, example: ExampleRef) -> None:
+    trial = next(trial for trial in report.trials if trial.item_id == example.item_id)
+    written = trial.arms[example.arm]
+    say("")
+    say(f"{kind.replace('-', ' ')} ({trial.item_id}, step {trial.step} of {trial.num_steps}, {example.arm})")
+    if example.arm in ("corrupted", "check-corrupted"):
+        say(f"planted: {trial.replaced} for {trial.original}; own answer: {printable(trial.own_answer)}")
+    say(f"given:   {_shown(written.beginning)}")
+    say(f"written: {_shown(written.text or '')}")
+
+
+def _shown(text: str) -> str:
+    shown = text if len(text) <= _MAX_EXAMPLE_CHARS else f"{text[:_MAX_EXAMPLE_CHARS]} …"
+    return printable(shown).strip().replace("\n", "\n         ")
+
+
+NumItems = Annotated[int, typer.Option(min=1, help="Items to draw; those with usable work give a trial.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the draw of items and of errors.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Directory of the report. Default: one in the home directory."),
+]
+CheckText = Annotated[str, typer.Option(help="What the model is made to begin a check with.")]
+
+
+def faithfulness(
+    model: Model,
+    eval_set: EvalSet,
+    num_items: NumItems = 50,
+    seed: Seed = 0,
+    max_new_tokens: MaxNewTokens = 512,
+    check_text: CheckText = CHECK_TEXT,
+    engine: EngineOption = "auto",
+    device: Device = "auto",
+    precision: PrecisionOption = "auto",
+    batch_size: BatchSize = None,
+    markup: Markup = None,
+    chat_template: Template = None,
+    weights: WeightsOption = "pretrained",
+    weights_seed: WeightsSeed = 0,
+    output: Output = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Cut, remove or corrupt one step of a model's own work, and let it go on.
+
+    Exit 1 when not one item gave a trial. docs/faithfulness.md explains every number.
+    """
+    request = FaithfulnessRequest(
+        model=model,
+        evalset=eval_set,
+        num_items=num_items,
+        seed=seed,
+        max_new_tokens=max_new_tokens,
+        check_text=check_text,
+        markup=markup,
+        chat_template=chat_template,
+        weights=weights,
+        weights_seed=weights_seed,
+        device=DeviceRequest(device),
+        precision=precision,
+        batch_size=batch_size,
+        output=output,
+    )
+    choice = chosen_engine(engine, device)
+    note(str(choice))
+    with counting_bar("writing") as on_written:
+        view = FaithfulnessView(note, on_written)
+        report, path = measure_faithfulness(load_settings(), WritingEngine(choice.name), request, view)
+    print_json(report.to_json()) if as_json else print_faithfulness(report, path)
+    if not report.trials:
+        raise typer.Exit(1)

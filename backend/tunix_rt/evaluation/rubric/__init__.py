@@ -1,0 +1,1 @@
+"""Grades by a judge model behind an OpenAI-compatible endpoint."""

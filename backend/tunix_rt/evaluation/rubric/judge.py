@@ -1,0 +1,253 @@
+"""Load a rubric, grade an evaluation, summarise."""
+
+import os
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr, ValidationError
+
+from tunix_rt import __version__
+from tunix_rt.base.assets import shipped_rubric_path
+from tunix_rt.base.errors import InvalidInputError, JudgeError, NotFoundError
+from tunix_rt.base.files.atomic import write_json_atomically
+from tunix_rt.base.files.yaml_text import parse_yaml
+from tunix_rt.base.home import Home
+from tunix_rt.base.host import in_threads
+from tunix_rt.base.records import explain_validation_error
+from tunix_rt.base.settings import Settings
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.evaluation.files import EVALUATION_FILE, EvaluationDir
+from tunix_rt.evaluation.rubric.endpoint import Chat
+from tunix_rt.evaluation.rubric.grading import Grader, JudgeCache, grading_messages
+from tunix_rt.evaluation.rubric.types import (
+    Criterion,
+    Grade,
+    JudgeModel,
+    JudgeUsage,
+    MeanGrade,
+    Prices,
+    Rubric,
+    RubricReport,
+    json_hash,
+)
+from tunix_rt.evaluation.scoring.scores import ratio_estimate
+from tunix_rt.evaluation.service import find_evaluation, load_predictions
+from tunix_rt.evaluation.types import Evaluation, Prediction
+
+_EXAMPLE = "docs/judging.md shows a rubric"
+_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def load_rubric(reference: str) -> Rubric:
+    """The rubric of a name or of a file.
+
+    Example:
+        "shown_work", "rubrics/mine.yaml"
+
+    Raises:
+        NotFoundError: There is no such rubric.
+        InvalidInputError: The file is not a rubric.
+    """
+    if "/" not in reference and not reference.endswith(_ENDINGS):
+        return read_rubric(shipped_rubric_path(reference))
+    return read_rubric(Path(reference))
+
+
+def read_rubric(path: Path) -> Rubric:
+    """The rubric in a file."""
+    try:
+        values = parse_yaml(path.read_text(encoding="utf-8"), what=path.name, example=_EXAMPLE)
+        return Rubric.model_validate(values)
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise NotFoundError(
+            f"There is no rubric file {path}.",
+            next_step="Check the path, or name a shipped rubric: shown_work.",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{path.name} is not UTF-8 text.", next_step=f"Save it as UTF-8; {_EXAMPLE}."
+        ) from error
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"{path.name} is not a rubric: {explain_validation_error(error, whole='rubric')}.",
+            next_step=f"Correct it; {_EXAMPLE} with every key.",
+        ) from error
+
+
+def criterion_means(rubric: Rubric, grades: Sequence[Grade]) -> dict[str, MeanGrade]:
+    """The mean of every criterion over the texts that were graded; empty when none was."""
+    graded = [grade for grade in grades if grade.failure is None]
+    if not graded:
+        return {}
+    return {criterion.name: _mean(criterion, graded) for criterion in rubric.criteria}
+
+
+def failure_counts(grades: Sequence[Grade]) -> dict[str, int]:
+    """Failure code -> texts, sorted by code."""
+    return dict(sorted(Counter(grade.failure.code for grade in grades if grade.failure).items()))
+
+
+def total_usage(grades: Sequence[Grade]) -> JudgeUsage:
+    """What all of these took together."""
+    return sum((grade.usage for grade in grades), JudgeUsage())
+
+
+def _mean(criterion: Criterion, graded: Sequence[Grade]) -> MeanGrade:
+    width = criterion.highest - criterion.lowest
+    of_item: dict[str, list[float]] = defaultdict(list)
+    for grade in graded:
+        of_item[grade.item_id].append((grade.criteria[criterion.name].score - criterion.lowest) / width)
+    estimate = ratio_estimate([(sum(shares), len(shares)) for shares in of_item.values()])
+    assert estimate is not None  # there is at least one grade
+    mean, low, high = (criterion.lowest + width * x for x in (estimate.value, estimate.low, estimate.high))
+    return MeanGrade(
+        mean=mean,
+        low=low,
+        high=high,
+        n=estimate.n,
+        num_items=len(of_item),
+        lowest=criterion.lowest,
+        highest=criterion.highest,
+    )
+
+
+MAX_FAILURES_IN_A_ROW = 10
+_OF_THE_ENDPOINT = {"timeout", "rate-limited", "server-error", "refused"}
+
+
+@dataclass(frozen=True)
+class JudgingOptions:
+    """How much to ask."""
+
+    max_items: int | None = None
+    """Items drawn from the evaluation, with all of their samples; None takes all."""
+    seed: int = 0
+    """Of that draw."""
+    concurrency: int = 4
+    prices: Prices | None = None
+
+
+def judge_evaluation(
+    home: Home,
+    reference: str,
+    chat: Chat,
+    judge: JudgeModel,
+    rubric: Rubric,
+    options: JudgingOptions,
+    on_graded: Callable[[int, int], None] = lambda num_done, num_all: None,
+) -> tuple[RubricReport, Path]:
+    """Grade the texts of an evaluation; the report and where it was written.
+
+    Grades are kept as they come: whatever ends this, the same call goes on where it ended.
+
+    Raises:
+        NotFoundError: There is no such evaluation.
+        JudgeError: The endpoint cannot judge anything.
+    """
+    evaluation = find_evaluation(home, reference)
+    asked = drawn_items(load_predictions(home, evaluation), options)
+    grader = Grader(chat, judge, rubric, JudgeCache(home.settings.judge_cache_dir), options.prices)
+    grades: list[Grade] = []
+    with in_threads(grader.grade, asked, num_threads=options.concurrency) as results:
+        for grade in results:
+            grades.append(grade)
+            on_graded(len(grades), len(asked))
+            _require_hope(grades)
+    report = _report(evaluation, grader, asked, grades)
+    path = _report_path(home.settings, reference, report)
+    write_json_atomically(path, report.to_json(), what="writing the grades")
+    return report, path
+
+
+def judge_base_url(settings: Settings, flag: str | None) -> str:
+    """The endpoint that was named, on the command line or in the environment.
+
+    Raises:
+        InvalidInputError: None was named, or it is not the URL of an endpoint.
+    """
+    url = flag or settings.judge_base_url
+    if not url:
+        raise InvalidInputError(
+            "No judge is set up: a rubric is graded by a model behind an OpenAI-compatible endpoint.",
+            next_step="Give --base-url or set TUNIX_RT_JUDGE_BASE_URL, e.g. to http://127.0.0.1:8000/v1.",
+        )
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or "@" in parts.netloc:
+        raise InvalidInputError(
+            "The judge's base URL must be http(s)://host[:port]/path, without a key or a query in it.",
+            next_step="Put the key into TUNIX_RT_JUDGE_API_KEY.",
+        )
+    return url.rstrip("/")
+
+
+def judge_api_key(settings: Settings) -> SecretStr | None:
+    """The key from the environment; a local endpoint may need none."""
+    if settings.judge_api_key is not None:
+        return settings.judge_api_key
+    key = os.environ.get("OPENAI_API_KEY")
+    return SecretStr(key) if key else None
+
+
+def drawn_items(predictions: Sequence[Prediction], options: JudgingOptions) -> list[Prediction]:
+    """The predictions of the items that are asked about, in their order."""
+    items = list(dict.fromkeys(prediction.item_id for prediction in predictions))
+    if options.max_items is not None and options.max_items < len(items):
+        items = random.Random(options.seed).sample(items, options.max_items)
+    drawn = set(items)
+    return [prediction for prediction in predictions if prediction.item_id in drawn]
+
+
+def _require_hope(grades: Sequence[Grade]) -> None:
+    """Stop when the endpoint has failed so often in a row that the rest would only take time and money."""
+    last = grades[-MAX_FAILURES_IN_A_ROW:]
+    failures = [grade.failure for grade in last if grade.failure and grade.failure.code in _OF_THE_ENDPOINT]
+    if len(failures) == MAX_FAILURES_IN_A_ROW:
+        raise JudgeError(
+            f"The judge failed {len(failures)} times in a row, the last time because: {failures[-1].detail}.",
+            next_step="Look at the endpoint; then run the same command again: grades are kept.",
+        )
+
+
+def _report(
+    evaluation: Evaluation, grader: Grader, asked: Sequence[Prediction], grades: Sequence[Grade]
+) -> RubricReport:
+    usage = total_usage(grades)
+    usage_now = total_usage([grade for grade in grades if not grade.is_cached])
+    prices = grader.prices
+    return RubricReport(
+        created_at=datetime.now(UTC),
+        tunix_rt_version=__version__,
+        evaluation_id=evaluation.evaluation_id,
+        predictions_hash=evaluation.predictions_hash,
+        judge=grader.judge,
+        parameters_left_out=tuple(sorted(grader.left_out)),
+        rubric=grader.rubric,
+        rubric_hash=grader.rubric.content_hash,
+        prompts_hash=json_hash([grading_messages(grader.rubric, prediction) for prediction in asked]),
+        num_texts=len(grades),
+        num_graded=sum(grade.failure is None for grade in grades),
+        failures=failure_counts(grades),
+        criteria=criterion_means(grader.rubric, grades),
+        usage=usage,
+        usage_of_this_run=usage_now,
+        prices=prices,
+        cost=None if prices is None else usage.cost(prices),
+        cost_of_this_run=None if prices is None else usage_now.cost(prices),
+        grades=tuple(grades),
+    )
+
+
+def _report_path(settings: Settings, reference: str, report: RubricReport) -> Path:
+    """In the evaluation directory that was named, else in that of the evaluation in the home directory."""
+    named = Path(reference).parent if reference.endswith(EVALUATION_FILE) else Path(reference)
+    # A run's directory holds an evaluation too, but its manifest vouches for every file in it.
+    is_free_to_write = EvaluationDir(named).evaluation.is_file() and not RunDir(named).recipe.exists()
+    directory = named if is_free_to_write else settings.evaluations_dir / str(report.evaluation_id)
+    judge = re.sub(r"[^A-Za-z0-9._-]+", "-", report.judge.model).strip(".-") or "judge"
+    return directory / "judgements" / report.rubric.name / f"{judge}.json"

@@ -1,0 +1,1 @@
+"""Is an answer right? One checker per kind of answer."""

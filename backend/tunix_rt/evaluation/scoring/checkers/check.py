@@ -1,0 +1,141 @@
+"""Choose the checker and run it."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from tunix_rt.datasets.types import CheckerName, EvalItem
+from tunix_rt.evaluation.scoring.checkers import (
+    numeric as number,
+)
+from tunix_rt.evaluation.scoring.checkers import (
+    numeric as quantity,
+)
+from tunix_rt.evaluation.scoring.checkers import (
+    structured as choice,
+)
+from tunix_rt.evaluation.scoring.checkers import (
+    structured as date,
+)
+from tunix_rt.evaluation.scoring.checkers import (
+    structured as sequences,
+)
+from tunix_rt.evaluation.scoring.checkers import (
+    text,
+)
+from tunix_rt.evaluation.scoring.checkers import (
+    verifiers as math,
+)
+from tunix_rt.evaluation.scoring.checkers import (
+    verifiers as task,
+)
+from tunix_rt.evaluation.scoring.checkers.numeric import PLAIN_NUMBER, number_of
+from tunix_rt.evaluation.scoring.checkers.quantities import find_unit, read_measure
+from tunix_rt.evaluation.scoring.checkers.structured import read_date
+from tunix_rt.evaluation.scoring.checkers.text import Checked, plain
+
+_SYMBOLIC = re.compile(
+    r"\\(?:frac|sqrt|pi|cdot|times|infty|cup|begin|left|sin|cos|tan|log|ln)|[\^√π]|\bsqrt\("
+)
+_BARE = re.compile(r"[-+\d.,/%\s'$€£¥¢eE×^*]+")
+
+
+def form_of(expected: str) -> CheckerName:
+    r"""The checker for an answer of this form.
+
+    Example:
+        "18" -> number; "$31.50" -> quantity; "2\sqrt{2}" -> math; "[1, 2]" -> list; "Lisbon" -> text
+    """
+    if PLAIN_NUMBER.fullmatch(expected):
+        return "number"
+    text = plain(expected)
+    if read_date(expected) is not None:
+        return "date"
+    if number_of(text) is not None and _BARE.fullmatch(text):
+        return "quantity" if _has_unit(text) else "number"
+    if _has_unit(text) and text[:1] in "-+$€£¥.0123456789":
+        return "quantity"
+    if _SYMBOLIC.search(expected):
+        return "math"
+    if text[:1] + text[-1:] in ("[]", "{}"):
+        return "list" if text[:1] == "[" else "set"
+    return "text"
+
+
+def _has_unit(text: str) -> bool:
+    """Whether it is a number with a known unit and nothing else; a per cent sign is part of a number."""
+    measure = read_measure(text)
+    if measure is None:
+        return False
+    before, (after, rest) = find_unit(measure.before)[0], find_unit(measure.after)
+    unit = before or after
+    return unit is not None and unit.dimension != "share" and not (rest if after else measure.after)
+
+
+__all__ = ["CHECKER_VERSIONS", "Checked", "check", "checker_of", "require_checkers", "unreadable_answer"]
+
+CHECKER_VERSIONS: dict[CheckerName, str] = {
+    "number": number.VERSION,
+    "quantity": quantity.VERSION,
+    "math": math.VERSION,
+    "choice": choice.VERSION,
+    "text": text.VERSION,
+    "list": sequences.VERSION,
+    "set": sequences.VERSION,
+    "date": date.VERSION,
+    "task": task.VERSION,
+}
+"""A version changes whenever the same answer could get another verdict."""
+
+_CHECKERS: Mapping[CheckerName, Callable[[EvalItem, str], Checked]] = {
+    "number": number.check_number,
+    "quantity": quantity.check_quantity,
+    "math": math.check_math,
+    "choice": choice.check_choice,
+    "text": text.check_text,
+    "list": sequences.check_list,
+    "set": sequences.check_set,
+    "date": date.check_date,
+    "task": task.check_task,
+}
+
+
+def check(item: EvalItem, answer: str) -> Checked:
+    """Judge an extracted answer. Never raises for an answer, whatever it holds.
+
+    Example:
+        an item that expects "18", answer "18 eggs" -> right: "18 eggs equals 18"
+    """
+    return _CHECKERS[checker_of(item)](item, answer)
+
+
+def checker_of(item: EvalItem) -> CheckerName:
+    """The checker that decides for an item: the one it names, else by its choices or its answer's form."""
+    if item.answer_type is not None:
+        return item.answer_type
+    return "choice" if item.choices else form_of(item.expected_answer)
+
+
+def unreadable_answer(item: EvalItem) -> str | None:
+    """Why the item's checker cannot read its own expected or accepted answers; None when it can.
+
+    Example:
+        expected "some day", answer_type "date" -> "the expected answer 'some day' is no date"
+    """
+    name = checker_of(item)
+    if name == "task":
+        return None
+    for answer in (item.expected_answer, *item.accepted_answers):
+        own = item.model_copy(update={"expected_answer": answer, "accepted_answers": ()})
+        checked = math.check_readable(answer) if name == "math" else _CHECKERS[name](own, answer)
+        if not checked.is_right:
+            return checked.explanation
+    return None
+
+
+def require_checkers(items: Iterable[EvalItem]) -> None:
+    """Raises MissingExtraError when an item needs a checker whose library is not installed."""
+    names = {checker_of(item) for item in items}
+    if "math" in names:
+        math.require_math_verify()
+    if "task" in names:
+        task.require_reasoning_gym()

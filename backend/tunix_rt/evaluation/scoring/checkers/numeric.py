@@ -1,0 +1,173 @@
+"""Number and quantity checkers."""
+
+import re
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+from tunix_rt.datasets.types import EvalItem
+from tunix_rt.evaluation.scoring.checkers.quantities import (
+    MONEY,
+    Measure,
+    Unit,
+    find_unit,
+    read_measure,
+    read_measures,
+)
+from tunix_rt.evaluation.scoring.checkers.text import Checked, canonical_text, plain, quoted, undecidable
+
+VERSION = "1"
+PLAIN_NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?")
+_PERCENT = re.compile(r"percent|per cent|%", re.IGNORECASE)
+_ASKED_PERCENT = re.compile(r"(?<![\d.])(?<!\d[\s-])(?:percent|per cent|%)", re.IGNORECASE)
+"""Per cent that no number stands before: `what percentage`, `in %`; not `20 % off`."""
+_SENTENCE_END = re.compile(r"[.?!]\s+")
+
+
+def check_number(item: EvalItem, answer: str) -> Checked:
+    """Whether the answer states exactly one number, and it is the expected one or an accepted one.
+
+    Example:
+        expected "0.5": "½" -> right; "0.50 litres" -> right; "0.5 or 1" -> wrong
+    """
+    asks_percent = _asks_percent(item)
+    value = number_of(answer, in_percent=asks_percent)
+    wanted = [
+        number_of(text, in_percent=asks_percent) for text in (item.expected_answer, *item.accepted_answers)
+    ]
+    if None in wanted:
+        return undecidable("number", item.expected_answer, "number")
+    if value is None:
+        explanation = f"{quoted(answer)!r} does not state exactly one number"
+        return Checked(False, "number", explanation, canonical_text(answer))
+    if value in wanted:
+        return Checked(True, "number", f"{quoted(answer)} equals {item.expected_answer}", str(wanted[0]))
+    return Checked(False, "number", f"{quoted(answer)} is not {item.expected_answer}", str(value))
+
+
+def number_of(text: str, *, in_percent: bool = False) -> Fraction | None:
+    """The one number that a text states. Per cent divides by 100 unless it is the unit asked for.
+
+    Example:
+        "10 %" -> 1/10, and 10 with `in_percent`
+    """
+    if PLAIN_NUMBER.fullmatch(text):  # as most answers are written
+        return Fraction(text)
+    measure = read_measure(plain(text))
+    if measure is None or _is_of_an_unknown(measure):
+        return None
+    unit, _ = find_unit(measure.after)
+    if unit is not None and unit.dimension == "share" and not in_percent:
+        return measure.value / 100
+    return measure.value
+
+
+def _is_of_an_unknown(measure: Measure) -> bool:
+    """`2x` is not 2; `2 m` may be."""
+    first, _, rest = measure.after.partition(" ")
+    is_article = first == "a" and rest
+    return len(first) == 1 and first.isalpha() and not is_article and find_unit(first)[0] is None
+
+
+def _asks_percent(item: EvalItem) -> bool:
+    """Whether the expected answer, or the last sentence of the question, is in per cent."""
+    if _PERCENT.search(item.expected_answer):
+        return True
+    question = _SENTENCE_END.split(item.prompt.strip())[-1]
+    return _ASKED_PERCENT.search(question) is not None
+
+
+_RATE = re.compile(r"(?:per|an?|each|every|of|squared|cubed)\b|[/^²³]")
+
+
+class Quantity(NamedTuple):
+    """An amount of something."""
+
+    value: Fraction
+    """In the base unit of a known unit, else as written."""
+    unit: str
+    """A dimension with units that convert, a noun, or nothing."""
+    factor: Fraction
+    """Of the unit it was written in."""
+
+
+def check_quantity(item: EvalItem, answer: str) -> Checked:
+    """Whether the answer is the expected amount, in its unit or in one that converts to it exactly.
+
+    Example:
+        expected "1.5 km": "1500 m" and "1.5" -> right; "1.5 miles" -> wrong
+    """
+    given = read_quantity(answer)
+    wanted = [read_quantity(text) for text in (item.expected_answer, *item.accepted_answers)]
+    expected = wanted[0]
+    if expected is None:
+        return undecidable("quantity", item.expected_answer, "quantity")
+    if given is None:
+        explanation = f"{quoted(answer)!r} does not state exactly one quantity"
+        return Checked(False, "quantity", explanation, canonical_text(answer))
+    if any(quantity is not None and _equal(given, quantity) for quantity in wanted):
+        return Checked(
+            True, "quantity", f"{quoted(answer)} equals {item.expected_answer}", _canonical(expected)
+        )
+    explanation = f"{quoted(answer)} is not {item.expected_answer}"
+    return Checked(False, "quantity", explanation, _canonical(_in_unit_of(given, expected)))
+
+
+def read_quantity(text: str) -> Quantity | None:
+    """The one quantity of a text; parts in units of the same kind are added.
+
+    Example:
+        "1 hour 30 minutes" -> 5400 seconds of time; "18 eggs" -> 18 of "egg"
+    """
+    parts = [_quantity(measure) for measure in read_measures(plain(text))]
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    first = known[0]
+    if len(known) == 1:
+        return first
+    is_sum = all(part.unit == first.unit and part.unit and part.value >= 0 for part in known)
+    descends = all(a.factor > b.factor for a, b in pairwise(known))
+    return (
+        first._replace(value=sum((part.value for part in known), Fraction(0)))
+        if is_sum and descends
+        else None
+    )
+
+
+def _quantity(measure: Measure) -> Quantity | None:
+    currency, _ = find_unit(measure.before)
+    if currency is not None:
+        return _of(measure, currency)
+    unit, rest = find_unit(measure.after.removesuffix(" and"))
+    if unit is None:
+        return Quantity(measure.value, _noun(measure.after), Fraction(1))
+    # `18 dollars a day` is still money; `18 m per step` is no longer a length.
+    return _of(measure, unit) if unit.dimension in MONEY or not _RATE.match(rest) else None
+
+
+def _of(measure: Measure, unit: Unit) -> Quantity:
+    return Quantity(measure.value * unit.factor, unit.dimension, unit.factor)
+
+
+def _noun(words: str) -> str:
+    """The last word, in the singular: `duck eggs` -> `egg`."""
+    last = words.casefold().split()[-1:] or [""]
+    word = last[0].strip("().,;:'\"")
+    return (
+        word.removesuffix("es") if word.endswith(("ches", "shes", "xes", "sses")) else word.removesuffix("s")
+    )
+
+
+def _equal(given: Quantity, wanted: Quantity) -> bool:
+    return _in_unit_of(given, wanted)[:2] == wanted[:2]
+
+
+def _in_unit_of(given: Quantity, wanted: Quantity) -> Quantity:
+    if given.unit:
+        return given
+    return Quantity(given.value * wanted.factor, wanted.unit, wanted.factor)
+
+
+def _canonical(quantity: Quantity) -> str:
+    return f"{quantity.value} {quantity.unit}".strip()

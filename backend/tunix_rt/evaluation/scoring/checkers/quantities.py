@@ -1,0 +1,332 @@
+"""Numbers with units as an answer states them."""
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+_SMALL = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+        " sixteen seventeen eighteen nineteen".split()
+    )
+}
+_TENS = {
+    word: 10 * value
+    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+}
+SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_DIGIT = "|".join(word for word, value in _SMALL.items() if 0 < value < 10)
+_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_DIGIT}))?|(?:{'|'.join(_SMALL)}))\b"
+_BELOW_1000 = rf"(?:{_BELOW_100}(?: hundred(?:(?: and)? {_BELOW_100})?)?)\b"
+# A scale word alone belongs to digits before it (`3 million`), so a run begins with a smaller word.
+_RUN = re.compile(
+    rf"\b{_BELOW_1000}(?: (?:thousand|million|billion|trillion)(?:,? (?:and )?{_BELOW_1000})?\b){{0,4}}",
+    re.IGNORECASE,
+)
+_MINUS = re.compile(r"\b(?:minus|negative)\s+(?=\d|[$€£])", re.IGNORECASE)
+_AND_A_HALF = re.compile(r"\b(\d{1,9}) and (?:(?:a|1) half\b|(?=\d{1,9}/\d))", re.IGNORECASE)
+_SPLIT = re.compile(r",? |-")
+
+FRACTION_WORDS = {
+    "half": Fraction(1, 2), "a half": Fraction(1, 2), "one half": Fraction(1, 2),
+    "a third": Fraction(1, 3), "one third": Fraction(1, 3), "two thirds": Fraction(2, 3),
+    "a quarter": Fraction(1, 4), "one quarter": Fraction(1, 4), "three quarters": Fraction(3, 4),
+    "a fourth": Fraction(1, 4), "one fourth": Fraction(1, 4), "three fourths": Fraction(3, 4),
+}  # fmt: skip
+"""Read only as a whole answer."""
+
+
+def words_as_digits(text: str) -> str:
+    """The text with every run of number words as one number, its half and its sign.
+
+    Example:
+        "minus three hundred and five" -> "-305"
+    """
+    if text.isascii() and not any(letter.isalpha() for letter in text):
+        return text
+    text = _RUN.sub(lambda run: str(_value(run[0])), text)
+    text = _AND_A_HALF.sub(
+        lambda match: f"{match[1]} 1/2" if match[0].endswith("half") else f"{match[1]} ", text
+    )
+    return _MINUS.sub("-", text)
+
+
+def _value(run: str) -> int:
+    total = group = 0
+    for word in _SPLIT.split(run.lower()):
+        if word in _SMALL or word in _TENS:
+            group += _SMALL.get(word, 0) + _TENS.get(word, 0)
+        elif word == "hundred":
+            group *= 100
+        elif word in SCALES:
+            total, group = total + group * SCALES[word], 0
+    return total + group
+
+
+MAX_CHARS = 300
+"""A longer answer is a text, not a number."""
+_MAX_EXPONENT = 400
+
+_CURRENCIES = "$€£¥₹₩₽₺"
+_WHOLE = r"\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:'\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?![\d/]| \d)|\d+"
+_DECIMAL = rf"(?:(?:{_WHOLE})(?:\.\d+)?|\.\d+)"
+_POWER_OF_TEN = r"\s?[×*x·]\s?10\^[({]?(?P<power>[-+]?\d{1,4})[)}]?"
+_NUMBER = re.compile(
+    rf"(?P<sign>[-+]\s?)?(?P<currency>(?:US)?[{_CURRENCIES}]\s?|(?:USD|EUR|GBP)\s)?(?P<inner>[-+])?"
+    rf"(?:(?P<mixed>\d{{1,9}})\s+(?P<top>\d{{1,9}})/(?P<bottom>\d{{1,9}})"
+    rf"|(?P<number>{_DECIMAL})(?:[eE](?P<exponent>[-+]?\d{{1,4}})(?!\w)|{_POWER_OF_TEN})?"
+    rf"(?:\s?/\s?(?P<below>-?{_DECIMAL}))?)"
+    rf"(?P<thousands>[kK](?![a-zA-Z]))?(?:\s(?P<scale>{'|'.join(SCALES)})\b)?",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"[\w.,^]$")
+"""The end of a gap that makes the digits after it part of something else: `CO2`, `v1.2`, `3^2`."""
+_SQUARES = re.compile(r"(?<=[^\W\d_])\^([23])(?!\d)")
+_BARE_POWER = re.compile(r"(?<![\w.^×*·])(?<![×*·x]\s)10\^")
+_SEPARATORS = str.maketrans("", "", ", '")
+_BRACKETED = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
+_ARITHMETIC = re.compile(r"(?:[\d\s+\-*/×÷x().^$%]|,(?=\d{3}))*")
+_NAME = re.compile(r"[^\W\d][\w\s.:'()-]*")
+"""What may stand before an equals sign: `x`, `Total cost`."""
+_UNKNOWN = re.compile(r"\b(?![aAI]\b)[^\W\d_]\b(?!\s*:)")
+"""A letter alone before a number: `x - 1` is not -1."""
+_EMOJI = re.compile("[\U0001f300-\U0001faff\ufe0f\u20e3]")
+_RATE = re.compile(r"(?<=[^\W\d_]|\s)/(?=[^\W\d_])")
+
+_TAKEN_BACK = re.compile(
+    r"\b(?:not|never|no|nor|neither|none|wrong|incorrect|false|than|least|most|under|over|above|below|between"
+    r"|or|either|except|without|maybe|perhaps|possibly|unknown|cannot|impossible|unless|if|almost|nearly"
+    r"|minimum|maximum|plus|minus|times|divided|squared|cubed|twice|thrice|double|triple|half|but|up to|might"
+    r"|could|mod|factorial|dozens?|tens|hundreds|thousands|millions|billions|halves|thirds?|fourths?|fifths?"
+    r"|sixths?|sevenths?|eighths?|ninths?|tenths?|elevenths?|twelfths?|hundredths?|thousandths?)\b|n't\b",
+    re.IGNORECASE,
+)
+"""Words that make another number of the one they stand with, or take it back."""
+_FOREIGN = re.compile(rf"[^\w\s.,:;'\"()%°{_CURRENCIES}¢=≈~-]|_|-(?![^\W\d_])")
+"""Signs that a sentence about one number has no use for."""
+
+
+class Measure(NamedTuple):
+    """A number as an answer states it."""
+
+    value: Fraction
+    before: str
+    """A currency sign, or nothing."""
+    after: str
+    """The words after it: a unit, a noun, or nothing."""
+
+
+def read_measures(text: str) -> tuple[Measure, ...]:
+    """The numbers of an answer in plain spelling, in order; none where the words around them take them back.
+
+    Example:
+        "She makes $1,250.50 a day" -> (1250.5, "$", "a day"); "18 or 19" -> (); "12:30" -> ()
+    """
+    text = text.strip()
+    if len(text) > MAX_CHARS:
+        return ()
+    if (fraction := FRACTION_WORDS.get(text.lower().replace("-", " "))) is not None:
+        return (Measure(fraction, "", ""),)
+    text = _EMOJI.sub("", text).strip()
+    text = _after_equality(words_as_digits(_without_brackets(text)))
+    text = _BARE_POWER.sub("1×10^", _SQUARES.sub(lambda power: "²" if power[1] == "2" else "³", text))
+    matches = list(_NUMBER.finditer(text))
+    if not matches or _has_foreign_parts(text, matches):
+        return ()
+    measures = [_measure(match, following) for match, following in _with_following(text, matches)]
+    if not all(measures):
+        return ()
+    known = tuple(measure for measure in measures if measure)
+    return known[:1] if _is_restated(text, matches, known) else known
+
+
+def read_measure(text: str) -> Measure | None:
+    """The number of an answer that states exactly one."""
+    measures = read_measures(text)
+    return measures[0] if len(measures) == 1 else None
+
+
+def takes_back(text: str) -> bool:
+    """Whether a text denies, doubts or compares what it states: `not 18`, `18 or 19`, `at least 18`."""
+    return _TAKEN_BACK.search(text) is not None
+
+
+def _without_brackets(text: str) -> str:
+    match = _BRACKETED.fullmatch(text)
+    return (match[1] or match[2] or "").strip() if match else text
+
+
+def _after_equality(text: str) -> str:
+    """What an equation ends in: `x = 18` and `9 * 2 = 18` say 18. Anything less plain stays as it is."""
+    *before, last = text.split("=")
+    if not before or not last.strip():
+        return text
+    first, *others = before
+    is_plain = _ARITHMETIC.fullmatch(first) or (_NAME.fullmatch(first) and not takes_back(first))
+    if is_plain and all(_ARITHMETIC.fullmatch(other) for other in others):
+        return last.strip()
+    return text
+
+
+def _has_foreign_parts(text: str, matches: list[re.Match[str]]) -> bool:
+    gaps = _gaps(text, matches)
+    if any(_GLUED.search(gap) for gap in gaps[:-1]) or any(gap.endswith(":") for gap in gaps[1:-1]):
+        return True
+    if _UNKNOWN.search(gaps[0].replace("²", "").replace("³", "")) or _is_operator(matches[0], gaps[0]):
+        return True
+    rest = _RATE.sub(" ", " ".join(gaps))
+    return bool(_FOREIGN.search(rest)) or takes_back(rest)
+
+
+def _is_restated(text: str, matches: list[re.Match[str]], measures: tuple[Measure, ...]) -> bool:
+    """`eighteen (18)` says one number twice."""
+    values = {measure.value for measure in measures}
+    second = matches[-1]
+    in_brackets = text[: second.start()].endswith("(") and text[second.end() :].startswith(")")
+    return len(matches) == 2 and len(values) == 1 and in_brackets
+
+
+def _is_operator(match: re.Match[str], before: str) -> bool:
+    """Whether a sign that stands apart from its digits has something else before it: `I + 1`."""
+    stands_apart = (match["sign"] or "").endswith(" ")
+    return stands_apart and bool(before.strip()) and not before.rstrip().endswith(":")
+
+
+def _gaps(text: str, matches: list[re.Match[str]]) -> list[str]:
+    ends = [0, *(match.end() for match in matches)]
+    starts = [*(match.start() for match in matches), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]
+
+
+def _with_following(text: str, matches: list[re.Match[str]]) -> Iterator[tuple[re.Match[str], str]]:
+    return zip(matches, _gaps(text, matches)[1:], strict=True)
+
+
+def _measure(match: re.Match[str], following: str) -> Measure | None:
+    value = _measured_value(match)
+    if value is None:
+        return None
+    if "-" in (match["sign"] or "") + (match["inner"] or ""):
+        value = -value
+    return Measure(value, (match["currency"] or "").strip(), following.strip(" .,;:"))
+
+
+def _measured_value(match: re.Match[str]) -> Fraction | None:
+    if match["mixed"]:
+        value = _quotient(Fraction(match["top"]), match["bottom"])
+        value = None if value is None else value + int(match["mixed"])
+    else:
+        exponent = int(match["exponent"] or match["power"] or 0)
+        if abs(exponent) > _MAX_EXPONENT:
+            return None
+        value = _decimal(match["number"]) * Fraction(10) ** exponent
+        value = _quotient(value, match["below"]) if match["below"] else value
+    factor = (1000 if match["thousands"] else 1) * SCALES.get((match["scale"] or "").lower(), 1)
+    return None if value is None else value * factor
+
+
+def _decimal(digits: str) -> Fraction:
+    return Fraction(digits.translate(_SEPARATORS))
+
+
+def _quotient(value: Fraction, below: str) -> Fraction | None:
+    divisor = _decimal(below)
+    return value / divisor if divisor else None
+
+
+_INCH = Fraction(254, 10_000)
+_POUND = Fraction(45_359_237, 100_000)
+_GALLON = Fraction(3_785_411_784, 1_000_000)
+
+# Dimension -> factor to its base unit -> names, symbols first. Lower case, singular.
+_TABLE: dict[str, dict[Fraction | int, str]] = {
+    "time": {1: "s second sec", 60: "min minute", 3600: "h hour hr", 86_400: "d day", 604_800: "week wk"},
+    "calendar": {1: "month", 12: "year yr"},
+    "length": {
+        1: "m metre meter", Fraction(1, 1000): "mm millimetre millimeter", 1000: "km kilometre kilometer",
+        Fraction(1, 100): "cm centimetre centimeter", _INCH: "in inch inche", 12 * _INCH: "ft foot feet",
+        36 * _INCH: "yd yard", 63_360 * _INCH: "mi mile",
+    },
+    "area": {
+        1: "m²", Fraction(1, 10**4): "cm²", Fraction(1, 10**6): "mm²", 10**6: "km²", 10**4: "ha hectare",
+        _INCH**2: "in²", (12 * _INCH) ** 2: "ft²", (36 * _INCH) ** 2: "yd²", (63_360 * _INCH) ** 2: "mi²",
+    },
+    "volume": {
+        1: "l litre liter", Fraction(1, 1000): "ml millilitre milliliter cm³", 1000: "m³",
+        Fraction(1, 100): "cl centilitre centiliter", _GALLON: "gal gallon", _GALLON / 4: "qt quart",
+        _GALLON / 8: "pt pint", _GALLON / 16: "cup",
+    },
+    "mass": {
+        1: "g gram", Fraction(1, 1000): "mg milligram", 1000: "kg kilogram kilo", 10**6: "t tonne",
+        _POUND: "lb pound", _POUND / 16: "oz ounce",
+    },
+    "speed": {
+        1: "m/s", Fraction(1000, 3600): "km/h kph kmh", 63_360 * _INCH / 3600: "mph mi/h", 12 * _INCH: "ft/s",
+    },
+    "dollars": {1: "$ usd dollar", Fraction(1, 100): "¢ cent"},
+    "euros": {1: "€ eur euro"},
+    "pounds sterling": {1: "£ gbp"},
+    "yen": {1: "¥ jpy yen"},
+    "share": {1: "% percent"},
+    "angle": {1: "° degree"},
+    "Celsius": {1: "°c celsius"},
+    "Fahrenheit": {1: "°f fahrenheit"},
+}  # fmt: skip
+_PHRASES = (
+    (re.compile(r"\bper cent\b|\bpercentage points?\b"), "percent"),
+    (re.compile(r"\b(?:square|sq\.?) ([^\W\d_]+)"), r"\1²"),
+    (re.compile(r"\b(?:cubic|cu\.?) ([^\W\d_]+)"), r"\1³"),
+    (re.compile(r" ?/ ?(?:hour|hr)\b| (?:per|an) hour\b"), "/h"),
+    (re.compile(r" ?/ ?(?:second|sec)\b| (?:per|a) second\b"), "/s"),
+    (re.compile(r"(?:° ?|degrees? )(?:c\b|celsius)"), "°c"),
+    (re.compile(r"(?:° ?|degrees? )(?:f\b|fahrenheit)"), "°f"),
+)
+
+
+class Unit(NamedTuple):
+    """What is measured, and how much of its base unit one of these is."""
+
+    dimension: str
+    factor: Fraction
+
+
+_UNITS = {
+    name: Unit(dimension, Fraction(factor))
+    for dimension, names in _TABLE.items()
+    for factor, spelled in names.items()
+    for name in spelled.split()
+}
+MONEY = frozenset({"dollars", "euros", "pounds sterling", "yen"})
+
+
+def find_unit(words: str) -> tuple[Unit | None, str]:
+    """The unit that the words begin with, and the rest of them.
+
+    Example:
+        "square metres of grass" -> (area, 1), "of grass"
+    """
+    words = words.lower()
+    for pattern, spelling in _PHRASES:
+        words = pattern.sub(spelling, words)
+    first, _, rest = words.strip().partition(" ")
+    return _unit(first.rstrip(".,;")), rest.strip()
+
+
+def _unit(name: str) -> Unit | None:
+    if name in _UNITS:
+        return _UNITS[name]
+    base, power = (name[:-1], name[-1]) if name[-1:] in ("²", "³") else (name, "")
+    base, slash, per = base.partition("/")
+    symbol = _SYMBOLS.get(base) or _SYMBOLS.get(base.removesuffix("s"))
+    return _UNITS.get(f"{symbol}{power}{slash}{per}") if symbol else None
+
+
+# Every name of a unit -> its first name, which squares, cubes and rates are written with.
+_SYMBOLS = {
+    name: spelled.split()[0]
+    for names in _TABLE.values()
+    for spelled in names.values()
+    for name in spelled.split()
+}

@@ -1,0 +1,227 @@
+"""Multiple choice, lists, sets, dates."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from string import ascii_uppercase
+
+from tunix_rt.datasets.types import EvalItem
+from tunix_rt.evaluation.scoring.checkers.numeric import number_of
+from tunix_rt.evaluation.scoring.checkers.text import (
+    Checked,
+    canonical_text,
+    clean,
+    plain,
+    quoted,
+    undecidable,
+)
+
+VERSION = "1"
+_LETTER = re.compile(
+    r"(?:option|choice|answer)?\s*(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z])(?=\s*$|[).:,]|\s+[-–]\s))"
+    r"[).:,]?\s*[-–]?\s*(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_WITH_TEXT = (
+    re.compile(r"(?P<letter>[A-Z]) (?P<text>.+)"),
+    re.compile(r"(?P<text>.+) \((?P<letter>[A-Z])\)"),
+)
+
+
+def check_choice(item: EvalItem, answer: str) -> Checked:
+    """Whether the answer names the expected option, and no other.
+
+    Example:
+        choices ("10 km", "12 km"), expected "B": "(b)", "B. 12 km" and "12 km" -> right; "B) 10 km" -> wrong
+    """
+    named = option_of(item, answer)
+    wanted = {option_of(item, text) for text in (item.expected_answer, *item.accepted_answers)}
+    if None in wanted:
+        return undecidable("choice", item.expected_answer, "option")
+    if named is None:
+        explanation = f"{quoted(answer)!r} names no single option"
+        return Checked(False, "choice", explanation, canonical_text(answer))
+    if named in wanted:
+        return Checked(True, "choice", f"option {named} is right", option_of(item, item.expected_answer))
+    return Checked(False, "choice", f"option {named} is not {quoted(item.expected_answer)}", named)
+
+
+def option_of(item: EvalItem, text: str) -> str | None:
+    """The letter of the option that a text names; None when it names none, several, or contradicts itself."""
+    text = plain(text)
+    if match := _LETTER.fullmatch(text):
+        letter = next(group for group in match.groups()[:3] if group).upper()
+        if letter in _letters(item) and _agrees(item, letter, match[4]):
+            return letter
+    for form in _WITH_TEXT:
+        if (match := form.fullmatch(text)) and _agrees(item, match["letter"], match["text"]):
+            return match["letter"]
+    named = [letter for letter, choice in _options(item).items() if _same(choice, text)]
+    return named[0] if len(named) == 1 else None
+
+
+def _letters(item: EvalItem) -> str:
+    return ascii_uppercase[: len(item.choices)] if item.choices else ascii_uppercase
+
+
+def _options(item: EvalItem) -> dict[str, str]:
+    return dict(zip(ascii_uppercase, item.choices, strict=False))
+
+
+def _agrees(item: EvalItem, letter: str, rest: str) -> bool:
+    """Whether what follows the letter is nothing, or that option's own text."""
+    if not rest.strip():
+        return True
+    return letter in _options(item) and _same(_options(item)[letter], rest)
+
+
+def _same(choice: str, text: str) -> bool:
+    if canonical_text(choice) == canonical_text(text):
+        return True
+    value = number_of(choice)
+    return value is not None and value == number_of(text) and _words(choice) == _words(text)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+|[%$€£]", plain(text).casefold())
+
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_NAME = r"(?P<month>[a-z]{3,9})\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        r"(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})",
+        rf"{_NAME} {_DAY},? (?P<year>\d{{4}})",
+        rf"(?:the )?{_DAY}(?: of)? {_NAME},? (?P<year>\d{{4}})",
+    )
+)
+_NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
+_WEEKDAY = re.compile(rf"({'|'.join(_WEEKDAYS)}),? (?:the )?")
+_ON = re.compile(r"(?:it (?:is|was) )?(?:on )?")
+
+
+def check_date(item: EvalItem, answer: str) -> Checked:
+    """Whether the answer is the expected day.
+
+    Example:
+        expected "2024-03-05": "March 5, 2024" -> right; "03/05/2024" -> wrong: it could be 3 May
+    """
+    given = read_date(answer)
+    wanted = [read_date(text) for text in (item.expected_answer, *item.accepted_answers)]
+    if wanted[0] is None:
+        return undecidable("date", item.expected_answer, "date")
+    if given is None:
+        explanation = f"{quoted(answer)!r} is not one unmistakable date"
+        return Checked(False, "date", explanation, canonical_text(answer))
+    if given in wanted:
+        return Checked(True, "date", f"{quoted(answer)} is {wanted[0]}", str(wanted[0]))
+    return Checked(False, "date", f"{given} is not {wanted[0]}", str(given))
+
+
+def read_date(text: str) -> date | None:
+    """The day that a text names; None when it names none, could mean two, or gets its weekday wrong."""
+    text = _ON.sub("", " ".join(plain(text).lower().split()), count=1)
+    weekday = _WEEKDAY.match(text)
+    day = _day(text[weekday.end() :] if weekday else text)
+    if day is not None and weekday is not None and _WEEKDAYS[day.weekday()] != weekday[1]:
+        return None
+    return day
+
+
+def _day(text: str) -> date | None:
+    for form in _FORMS:
+        if match := form.fullmatch(text):
+            return _date(int(match["year"]), _month(match["month"]), int(match["day"]))
+    if match := _NUMERIC.fullmatch(text):
+        first, second, year = int(match[1]), int(match[3]), int(match[4])
+        if first > 12 or first == second:
+            return _date(year, second, first)
+        return _date(year, first, second) if second > 12 else None
+    return None
+
+
+def _month(name: str) -> int:
+    """Its number; 0, which is no month, for any other word."""
+    if name.isdigit():
+        return int(name)
+    full = [number for number, month in enumerate(_MONTHS, start=1) if month == name]
+    short = [
+        number
+        for number, month in enumerate(_MONTHS, start=1)
+        if month[:3] == name or name == "sept" == month[:4]
+    ]
+    return (full or short or [0])[0]
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+_GOES_ON = "..."
+_BRACKETS = {"[": "]", "{": "}", "(": ")"}
+_BULLET = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+")
+_LAST_AND = re.compile(r",?\s+and\s+")
+
+
+def check_list(item: EvalItem, answer: str) -> Checked:
+    """Whether the answer has the expected elements in their order.
+
+    Example:
+        expected "[1, 2, 3]": "1, 2 and 3.0" -> right; "3, 2, 1" -> wrong
+    """
+    given = _elements(answer)
+    wanted = [_elements(text) for text in (item.expected_answer, *item.accepted_answers)]
+    is_right = given in wanted
+    explanation = (
+        f"{quoted(answer)!r} {'is' if is_right else 'is not'} {quoted(item.expected_answer)!r}, in order"
+    )
+    return Checked(is_right, "list", explanation, "; ".join(wanted[0] if is_right else given))
+
+
+def check_set(item: EvalItem, answer: str) -> Checked:
+    """Whether the answer has the expected elements, in any order; repeating one changes nothing.
+
+    Example:
+        expected "{1, 2}": "2 and 1" -> right; "1, 2, 3" -> wrong
+    """
+    given = _sorted(_elements(answer))
+    wanted = [_sorted(_elements(text)) for text in (item.expected_answer, *item.accepted_answers)]
+    is_right = given in wanted
+    relation = "has" if is_right else "does not have"
+    explanation = f"{quoted(answer)!r} {relation} the elements of {quoted(item.expected_answer)!r}"
+    return Checked(is_right, "set", explanation, "; ".join(wanted[0] if is_right else given))
+
+
+def _sorted(elements: Sequence[str]) -> list[str]:
+    return sorted(set(elements))
+
+
+def _elements(text: str) -> list[str]:
+    lines = [_BULLET.sub("", line.strip(), count=1) for line in text.strip().split("\n") if line.strip()]
+    parts = lines if len(lines) > 1 else _parts(plain(text))
+    goes_on = [_GOES_ON] if clean(text).rstrip(")]} ").endswith(_GOES_ON) else []
+    return [_element(part) for part in parts if part.strip()] + goes_on
+
+
+def _element(text: str) -> str:
+    value = number_of(text)
+    return canonical_text(text) if value is None else str(value)
+
+
+def _parts(text: str) -> list[str]:
+    """Split at semicolons, else at commas with a space after them, else at every comma."""
+    if len(text) > 1 and _BRACKETS.get(text[0]) == text[-1]:
+        text = text[1:-1]
+    if ";" in text:
+        return text.split(";")
+    if _LAST_AND.search(text):
+        text = _LAST_AND.sub(", ", text)
+    # `1,000, 2,000` has two elements, `1,2,3` has three.
+    return text.split(", ") if ", " in text else text.split(",")

@@ -1,0 +1,375 @@
+"""math-verify and reasoning-gym in a killable child process."""
+
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from functools import lru_cache
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tunix_rt.base.errors import MissingExtraError
+from tunix_rt.datasets.types import EvalItem
+from tunix_rt.evaluation.scoring.checkers.numeric import number_of
+from tunix_rt.evaluation.scoring.checkers.quantities import takes_back
+from tunix_rt.evaluation.scoring.checkers.text import (
+    Checked,
+    canonical_text,
+    clean,
+    plain,
+    quoted,
+    without_lead_in,
+)
+
+CPU_SECONDS = 5.0
+"""Of computing for one answer. Not wall time: a busy machine must not change a verdict."""
+WALL_SECONDS = 300.0
+"""The end of a child that waits instead of computing."""
+MEMORY_BYTES = 4 << 30
+
+R = TypeVar("R")
+
+
+class VerifierError(Exception):
+    """The library could not decide; the text says why."""
+
+
+class Verifier:
+    """Runs functions in one child process, which is started when it is needed and again when it has died."""
+
+    def __init__(self, prepare: Callable[[], object]) -> None:
+        self._prepare = prepare
+        """Run once in a new child: imports take seconds and are not the answer's fault."""
+        self._lock = threading.Lock()
+        self._child: tuple[BaseProcess, Connection] | None = None
+
+    def call(self, function: Callable[..., R], *arguments: object) -> R:
+        """`function(*arguments)` in the child. Anything picklable goes in and comes out.
+
+        Raises:
+            VerifierError: The function raised, or the child ran into a limit.
+        """
+        with self._lock:
+            connection = self._connection()
+            try:
+                connection.send((function, arguments))
+                result, error = connection.recv()
+            except (EOFError, OSError):
+                self._forget_child()
+                raise VerifierError(
+                    f"needed more than {CPU_SECONDS:.0f} s of computing or {MEMORY_BYTES >> 30} GiB"
+                ) from None
+        if error:
+            raise VerifierError(error)
+        outcome: R = result
+        return outcome
+
+    def _connection(self) -> Connection:
+        if self._child is None:
+            context = multiprocessing.get_context("spawn")
+            ours, theirs = context.Pipe()
+            # A daemon: it ends with this process, also in a worker of a pool.
+            process = context.Process(target=_serve, args=(theirs, self._prepare), daemon=True)
+            process.start()
+            theirs.close()
+            self._child = process, ours
+            self._wait_until_ready(ours)
+        return self._child[1]
+
+    def _wait_until_ready(self, connection: Connection) -> None:
+        try:
+            connection.recv()
+        except EOFError:
+            self._forget_child()
+            raise VerifierError("its process did not start; what it printed says why") from None
+
+    def _forget_child(self) -> None:
+        if self._child is not None:
+            process, connection = self._child
+            connection.close()
+            process.kill()
+            process.join()
+        self._child = None
+
+
+def _serve(connection: Connection, prepare: Callable[[], object]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    prepare()
+    connection.send("ready")
+    _limit_memory()
+    sys.dont_write_bytecode = True
+    sys.addaudithook(_refuse_side_effects)
+    with ThreadPoolExecutor(1) as thread:
+        while True:
+            try:
+                function, arguments = connection.recv()
+            except EOFError:
+                return
+            _set_alarms(CPU_SECONDS, WALL_SECONDS)
+            # A future holds whatever was raised, and a library may raise anything.
+            future = thread.submit(function, *arguments)
+            error = future.exception()
+            _set_alarms(0, 0)
+            connection.send((None, f"{type(error).__name__}: {error}") if error else (future.result(), ""))
+
+
+def _set_alarms(cpu_s: float, wall_s: float) -> None:
+    """Signals that nobody handles end the process, even inside a single long multiplication."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+        signal.setitimer(signal.ITIMER_REAL, wall_s)
+
+
+def _limit_memory() -> None:
+    """Beyond what the library has taken: on a machine of many cores its threads reserve gigabytes."""
+    if sys.platform != "win32":
+        import resource
+
+        _, allowed = resource.getrlimit(resource.RLIMIT_AS)
+        limit = _reserved_bytes() + MEMORY_BYTES
+        limit = limit if allowed == resource.RLIM_INFINITY else min(limit, allowed)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _reserved_bytes() -> int:
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if statm.is_file() else 0
+
+
+_REFUSED = ("os.", "shutil.", "socket.", "subprocess.", "ctypes.", "pty.", "ftplib.", "urllib.")
+_READING = frozenset({"os.listdir", "os.scandir", "os.walk"})
+
+
+def _refuse_side_effects(event: str, arguments: tuple[Any, ...]) -> None:
+    """Some verifiers evaluate an answer as Python. What it may not do: write, start, connect."""
+    writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+    if event == "open" and isinstance(arguments[2], int) and arguments[2] & writes:
+        raise PermissionError("an answer may not write files")
+    if event.startswith(_REFUSED) and event not in _READING:
+        raise PermissionError(f"an answer may not do this: {event}")
+
+
+VERSION = "1"
+MAX_CHARS = 500
+_MAX_DEPTH = 20
+_MAX_DIGITS = 100
+_EXACT_DECIMALS = 15
+_BIG_POWER = re.compile(r"(?:\^|\*\*)\s*[({]*\s*[-+]?(?:\d{4,}|[\w.]+\s*(?:\^|\*\*))|!\s*!|\d{4,}\s*!")
+_LONG_DIGITS = re.compile(rf"\d{{{_MAX_DIGITS}}}")
+_BRACES = re.compile(r"[({\[]|[)}\]]")
+_FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt|pi|sin|cos|tan|log|ln|exp|infty)(?![A-Za-z])")
+_ROOT = re.compile(r"\\sqrt\s*\(([^()]*)\)")
+_WORDS = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]+)*")
+_FORMULA = re.compile(r"(?<!\\)\$([^$]+)\$")
+_DELIMITERS = re.compile(r"\\\(|\\\)|\\\[|\\\]|(?<!\\)\$")
+
+
+def check_math(item: EvalItem, answer: str) -> Checked:
+    r"""Whether the answer is mathematically equal to the expected one.
+
+    Example:
+        expected "2\sqrt{2}": "$\sqrt{8}$" -> right; "2.828" -> wrong
+    """
+    wanted = (item.expected_answer, *item.accepted_answers)
+    plainly = _check_plainly(wanted, answer)
+    if plainly is not None:
+        return plainly
+    try:
+        is_right, parsed = _VERIFIER.call(_verify, list(map(_latex, wanted)), _latex(answer))
+    except VerifierError as error:
+        return Checked(None, "math", f"math-verify failed: {quoted(str(error))}", None)
+    relation = "equals" if is_right else "is not"
+    canonical = canonical_text(wanted[0]) if is_right else parsed or canonical_text(answer)
+    return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(wanted[0])}", canonical)
+
+
+def _check_plainly(wanted: tuple[str, ...], answer: str) -> Checked | None:
+    """The verdict on what needs no library: the same text, plain numbers, and what is not worth computing."""
+    expected, text = wanted[0], canonical_text(answer)
+    value, numbers = _exact(answer), [_exact(other) for other in wanted]
+    if _squeezed(answer) in map(_squeezed, wanted) or (value is not None and value in numbers):
+        return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
+    if value is not None and None not in numbers:
+        return Checked(False, "math", f"{quoted(answer)} is not {quoted(expected)}", str(value))
+    if {_is_set(answer), _is_set(expected)} == {True, False}:
+        return Checked(False, "math", "a set is not a list, a point or an interval", text)
+    if (problem := _unreadable(answer)) is not None:
+        return Checked(False, "math", f"the answer {problem}", text[:MAX_CHARS])
+    return None
+
+
+def check_readable(expected: str) -> Checked:
+    """Whether math-verify can read an expected answer; without the library nobody can say, so it passes."""
+    if not _is_installed():
+        return Checked(True, "math", "math-verify is not installed", None)
+    try:
+        is_right, parsed = _VERIFIER.call(_verify, [_latex(expected)], _latex(expected))
+    except VerifierError as error:
+        return Checked(False, "math", f"math-verify: {quoted(str(error))}", None)
+    return Checked(is_right, "math", f"math-verify reads {parsed}", None)
+
+
+def require_math_verify() -> None:
+    """Raises MissingExtraError when math-verify is not installed."""
+    if not _is_installed():
+        raise MissingExtraError("Checking symbolic answers", extra="math")
+
+
+def _is_installed() -> bool:
+    return find_spec("math_verify") is not None
+
+
+def _is_set(text: str) -> bool | None:
+    """Whether a text is in curly brackets or in others; None when it is in none."""
+    text = _DELIMITERS.sub("", clean(text)).removeprefix("\\left").strip()
+    if text.startswith(("\\{", "{")):
+        return True
+    return False if text.startswith(("(", "[")) and "," in text else None
+
+
+def _unreadable(answer: str) -> str | None:
+    """Why an answer is not given to the library: it would not be an honest one."""
+    if len(answer) > MAX_CHARS:
+        return f"has more than {MAX_CHARS} characters"
+    if takes_back(answer):
+        return "says more than one thing"
+    if _BIG_POWER.search(answer) or _LONG_DIGITS.search(answer):
+        return "has a number too large to compute"
+    return "is nested too deeply" if _depth(answer) > _MAX_DEPTH else None
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for bracket in _BRACES.findall(text):
+        depth += 1 if bracket in "({[" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _squeezed(text: str) -> str:
+    """The spelling in which the same expression is the same text; words are compared as words."""
+    words = canonical_text(text)
+    return words if _WORDS.fullmatch(words) else "".join(_DELIMITERS.sub("", clean(text)).split())
+
+
+def _exact(text: str) -> Fraction | None:
+    # Factorials and equations are for the library: `y = 3` is not `x = 3`.
+    return None if "!" in text or "=" in text else number_of(text)
+
+
+def _latex(text: str) -> str:
+    if (value := _exact(text)) is not None:
+        # A decimal would be compared in floating point, and pass for the number that it approximates.
+        return f"$\\frac{{{value.numerator}}}{{{value.denominator}}}$"
+    text = without_lead_in(clean(text))
+    formulas = _FORMULA.findall(text)
+    # `the side is $\sqrt{2}$ units`: the one formula of a sentence is what it states.
+    text = formulas[0] if len(formulas) == 1 else text
+    text = _DELIMITERS.sub("", text).rstrip(" .").replace("**", "^")
+    text = _ROOT.sub(r"\\sqrt{\1}", _FUNCTION.sub(r"\\\1", text))
+    return f"${text}$"
+
+
+def _verify(wanted: list[str], answer: str) -> tuple[bool, str | None]:
+    """Runs in the child: whether the answer equals one of the wanted, and how sympy writes it."""
+    golds = [_parsed(text) for text in wanted]
+    if not golds[0]:
+        raise ValueError(f"the expected answer {wanted[0]!r} cannot be read")
+    from math_verify import verify
+
+    given = _parsed(answer)
+    if not given:
+        return False, None
+    is_right = any(
+        verify(gold, given, float_rounding=_EXACT_DECIMALS, timeout_seconds=None) for gold in golds
+    )
+    return is_right, str(given[0])
+
+
+def _parsed(text: str) -> list[object]:
+    from math_verify import LatexExtractionConfig, parse
+
+    config = [LatexExtractionConfig()]
+    parsed: list[object] = parse(text, config, fallback_mode="no_fallback", parsing_timeout=None)
+    return parsed
+
+
+def _prepare() -> None:
+    import logging
+
+    logging.getLogger("math_verify").setLevel(logging.CRITICAL)
+    _verify(["$1$"], "$1$")
+
+
+_VERIFIER = Verifier(_prepare)
+# Their verifiers hand the answer to Python's `eval` or to sympy's parser, which calls it.
+EVALUATING_TASKS = frozenset({
+    "binary_matrix", "countdown", "intermediate_integration", "n_queens", "polynomial_multiplication",
+    "puzzle24", "simple_integration", "spiral_matrix", "string_insertion",
+})  # fmt: skip
+# Their verifiers compare with grids of tuples, which JSON keeps as lists.
+_TUPLE_TASKS = frozenset({"arc_agi", "rearc"})
+_FUNCTIONS = "sqrt|exp|log|ln|sin|cos|tan|asin|acos|atan|sinh|cosh|tanh|sec|csc|cot|Abs|pi"
+_PROGRAM = re.compile(
+    rf"__|\b(?!(?:{_FUNCTIONS})\b)[^\W\d]\w+\s*\(|[\w)\]]\s*\.\s*[^\W\d]|\d\s*\*\*\s*\(?\d{{3}}|=|:|\blambda\b"
+)
+
+
+def check_task(item: EvalItem, answer: str) -> Checked:
+    """Whether the task's verifier gives 1.0; anything less is wrong.
+
+    Example:
+        a chain_sum entry with answer "7": "7" -> right; "The answer is 7" -> right; "8" -> wrong
+    """
+    assert item.task is not None  # the item's own validator
+    text = without_lead_in(answer.strip())
+    # Verifiers know nothing of LaTeX or a Unicode minus, and some want an answer exactly as it is.
+    spellings = tuple(dict.fromkeys((text, plain(text))))
+    canonical = canonical_text(text)
+    if item.task.name in EVALUATING_TASKS and _PROGRAM.search(text):
+        return Checked(False, "task", "the answer is not an expression or a table", canonical)
+    try:
+        score = _TASK_VERIFIER.call(_score, item.task.name, item.task.entry, spellings)
+    except VerifierError as error:
+        return Checked(None, "task", f"{item.task.name}'s verifier failed: {quoted(str(error))}", None)
+    return Checked(score == 1.0, "task", f"{item.task.name}'s verifier gives {score:g} of 1", canonical)
+
+
+def require_reasoning_gym() -> None:
+    """Raises MissingExtraError when reasoning-gym is not installed."""
+    if find_spec("reasoning_gym") is None:
+        raise MissingExtraError("Verifying reasoning-gym answers", extra="gym")
+
+
+def _score(name: str, entry: dict[str, Any], spellings: tuple[str, ...]) -> float:
+    """Runs in the child."""
+    entry = _tuples(entry) if name in _TUPLE_TASKS else entry
+    return max(float(_dataset(name).score_answer(answer, entry)) for answer in spellings)
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(inner) for key, inner in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+@lru_cache(maxsize=128)
+def _dataset(name: str) -> Any:
+    import reasoning_gym
+
+    return reasoning_gym.create_dataset(name, size=1, seed=0)
+
+
+def _prepare_task() -> None:
+    import reasoning_gym  # noqa: F401
+
+
+_TASK_VERIFIER = Verifier(_prepare_task)

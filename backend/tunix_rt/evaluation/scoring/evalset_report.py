@@ -1,0 +1,233 @@
+"""May an eval set be used? What it consists of."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.base.assets import shipped_dataset_names, shipped_evalset_names, shipped_traces
+from tunix_rt.base.records import Pagination, pagination
+from tunix_rt.base.settings import Settings
+from tunix_rt.datasets.evalsets import EvalLine, evalset_paths, named_evalset, read_eval_lines
+from tunix_rt.datasets.files import dataset_keys
+from tunix_rt.datasets.service import iter_rows
+from tunix_rt.datasets.types import EvalItem, evalset_hash
+from tunix_rt.evaluation.scoring.checkers.check import unreadable_answer
+from tunix_rt.evaluation.scoring.checkers.text import canonical_text
+from tunix_rt.traces.types import normalised_prompt
+
+ProblemCode = Literal[
+    "line-invalid",
+    "id-repeated",
+    "prompt-repeated",
+    "too-few-items",
+    "contaminated",
+    "answer-in-prompt",
+    "answer-unreadable",
+    "choices-repeated",
+]
+_WARNINGS: frozenset[ProblemCode] = frozenset({"answer-in-prompt"})
+
+
+class EvalSetProblem(BaseModel):
+    """One thing that is wrong, or worth a look, and where."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    code: ProblemCode
+    severity: Literal["error", "warning"]
+    line: int | None
+    message: str
+
+
+class EvalSetReport(BaseModel):
+    """The verdict on an eval set file, with its composition."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    file: str
+    is_valid: bool
+    """No error; warnings do not count."""
+    num_items: int
+    content_hash: str
+    sections: dict[str, int]
+    categories: dict[str, int]
+    difficulties: dict[str, int]
+    problems: tuple[EvalSetProblem, ...]
+
+
+def validate_evalset(
+    path: Path, *, dataset_prompts: Mapping[str, Iterable[str]] | None = None, min_items: int = 1
+) -> EvalSetReport:
+    """Check a file line by line and as a whole. Raises only when there is no such file.
+
+    Args:
+        path: the JSONL file.
+        dataset_prompts: prompts of training datasets by dataset name; the same question in one of them
+            (case and white space aside) is an error.
+        min_items: fewer items than this is an error.
+    """
+    lines = list(read_eval_lines(path))
+    items = [line.item for line in lines if line.item is not None]
+    problems = [*_line_problems(lines), *_repetitions(lines), *_leaks(lines), *_unusable_answers(lines)]
+    problems += _contamination(lines, dataset_prompts or {})
+    if len(items) < min_items:
+        problems.append(
+            _problem("too-few-items", None, f"{len(items)} items, at least {min_items} are needed")
+        )
+    return EvalSetReport(
+        file=path.name,
+        is_valid=all(problem.severity == "warning" for problem in problems),
+        num_items=len(items),
+        content_hash=evalset_hash(items),
+        sections=_counts(item.section for item in items),
+        categories=_counts(item.category for item in items),
+        difficulties=_counts(item.difficulty for item in items),
+        problems=tuple(problems),
+    )
+
+
+def _problem(code: ProblemCode, line: int | None, message: str) -> EvalSetProblem:
+    severity: Literal["error", "warning"] = "warning" if code in _WARNINGS else "error"
+    return EvalSetProblem(code=code, severity=severity, line=line, message=message)
+
+
+def _line_problems(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
+    return (_problem("line-invalid", line.line, line.problem) for line in lines if line.problem)
+
+
+def _repetitions(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
+    first_with_id: dict[str, int] = {}
+    first_with_prompt: dict[str, int] = {}
+    for line, item in _numbered(lines):
+        first = first_with_id.setdefault(item.id, line)
+        if first != line:
+            yield _problem("id-repeated", line, f"id {item.id!r} is also on line {first}")
+        first = first_with_prompt.setdefault(normalised_prompt(item.prompt), line)
+        if first != line:
+            yield _problem("prompt-repeated", line, f"the same question is on line {first}")
+
+
+def _leaks(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
+    for line, item in _numbered(lines):
+        if _stands_in(item.expected_answer, item.prompt):
+            message = f"the answer {item.expected_answer!r} stands in the prompt; fine only for a choice"
+            yield _problem("answer-in-prompt", line, message)
+
+
+def _unusable_answers(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
+    for line, item in _numbered(lines):
+        if (reason := unreadable_answer(item)) is not None:
+            yield _problem("answer-unreadable", line, f"no answer could ever be right: {reason}")
+        if len({canonical_text(choice) for choice in item.choices}) < len(item.choices):
+            yield _problem("choices-repeated", line, "two choices are the same")
+
+
+def _stands_in(answer: str, prompt: str) -> bool:
+    # A digit or letter next to it, or a digit group beyond a separator, makes it part of something else.
+    return bool(
+        re.search(rf"(?<![\w])(?<!\d[.,]){re.escape(answer)}(?![\w])(?![.,]\d)", prompt, re.IGNORECASE)
+    )
+
+
+def _contamination(
+    lines: list[EvalLine], dataset_prompts: Mapping[str, Iterable[str]]
+) -> Iterator[EvalSetProblem]:
+    line_of = {normalised_prompt(item.prompt): line for line, item in _numbered(lines)}
+    for name, prompts in sorted(dataset_prompts.items()):
+        shared = {line_of[key] for prompt in prompts if (key := normalised_prompt(prompt)) in line_of}
+        for line in sorted(shared):
+            yield _problem("contaminated", line, f"the question is also in the dataset {name!r}")
+
+
+def _numbered(lines: list[EvalLine]) -> Iterator[tuple[int, EvalItem]]:
+    return ((line.line, line.item) for line in lines if line.item is not None)
+
+
+def _counts(values: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(values).most_common())
+
+
+class EvalSetSummary(BaseModel):
+    """An eval set and what it consists of."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    is_shipped: bool
+    """Inside the package; else one of the user's own, in the home directory."""
+    is_valid: bool
+    """False: it cannot be used; `tunix-rt data validate` says why."""
+    num_items: int
+    content_hash: str
+    sections: dict[str, int]
+    categories: dict[str, int]
+    difficulties: dict[str, int]
+
+
+class EvalSetList(BaseModel):
+    """Every eval set that has a name, by name."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[EvalSetSummary, ...]
+
+
+class EvalSetDetail(BaseModel):
+    """An eval set with a page of its items."""
+
+    model_config = ConfigDict(frozen=True)
+    evalset: EvalSetSummary
+    data: tuple[EvalItem, ...]
+    pagination: Pagination
+
+
+def list_evalsets(settings: Settings) -> EvalSetList:
+    """The shipped eval sets and the user's own, also those that cannot be used."""
+    paths = evalset_paths(settings)
+    return EvalSetList(data=tuple(_summary(name, path) for name, path in sorted(paths.items())))
+
+
+def get_evalset(settings: Settings, name: str, *, limit: int, offset: int) -> EvalSetDetail:
+    """An eval set with a page of its items.
+
+    Raises:
+        NotFoundError: nothing has this name.
+        DataError: it cannot be used.
+    """
+    items = named_evalset(settings, name).items
+    page = items[offset : offset + limit]
+    return EvalSetDetail(
+        evalset=_summary(name, evalset_paths(settings)[name]),
+        data=page,
+        pagination=pagination(limit, offset, len(page), len(items)),
+    )
+
+
+def _summary(name: str, path: Path) -> EvalSetSummary:
+    report = validate_evalset(path)
+    return EvalSetSummary(
+        name=name,
+        is_shipped=name in shipped_evalset_names(),
+        is_valid=report.is_valid,
+        num_items=report.num_items,
+        content_hash=report.content_hash,
+        sections=report.sections,
+        categories=report.categories,
+        difficulties=report.difficulties,
+    )
+
+
+def validate_evalset_file(path: Path, *, datasets_dir: Path) -> EvalSetReport:
+    """The verdict on an eval set, with the questions that a shipped or built dataset also holds."""
+    shipped = {name: _prompts(shipped_traces(name)) for name in shipped_dataset_names()}
+    built = {key: _built_prompts(datasets_dir, key) for key in dataset_keys(datasets_dir)}
+    return validate_evalset(path, dataset_prompts=shipped | built)
+
+
+def _built_prompts(datasets_dir: Path, key: str) -> Iterator[str]:
+    return _prompts(row.canonical for row in iter_rows(datasets_dir, key))
+
+
+def _prompts(lines: Iterator[str]) -> Iterator[str]:
+    return (json.loads(line)["prompt"] for line in lines)

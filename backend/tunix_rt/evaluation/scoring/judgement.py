@@ -1,0 +1,176 @@
+"""Extraction, checker and shown work: the judgement of one text."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from importlib.metadata import version
+from itertools import islice
+from typing import Protocol as Interface
+from typing import TypeVar
+
+from tunix_rt.base.errors import DataError
+from tunix_rt.datasets.types import EvalItem
+from tunix_rt.evaluation.scoring.checkers.check import CHECKER_VERSIONS, check, checker_of
+from tunix_rt.evaluation.scoring.checkers.text import Checked
+from tunix_rt.evaluation.scoring.extraction import EXTRACTOR_VERSION, Extracted, extract
+from tunix_rt.evaluation.types import CheckedStep, Generation, Judgement, Prediction, Protocol, StepVerdict
+from tunix_rt.traces.linter.claims import read_step
+from tunix_rt.traces.linter.findings import LINTER_VERSION
+
+MAX_CHARS_READ = 200_000
+"""Steps beyond this many characters of a completion are not read."""
+
+
+def checked_steps(steps: Iterable[str]) -> tuple[CheckedStep, ...]:
+    """Every step with its verdict.
+
+    Example:
+        "48 / 2 = 25" -> broken; "48 / 2 = 24" -> confirmed; "Half of it is left." -> unchecked
+    """
+    checked = []
+    num_chars = 0
+    for step in steps:
+        num_chars += len(step)
+        verdict = _verdict(step) if num_chars <= MAX_CHARS_READ else "unchecked"
+        checked.append(CheckedStep(text=step, verdict=verdict))
+    return tuple(checked)
+
+
+def _verdict(step: str) -> StepVerdict:
+    verdicts = {claim.verdict for claim in read_step(step).claims}
+    if "wrong" in verdicts:
+        return "broken"
+    return "confirmed" if "confirmed" in verdicts else "unchecked"
+
+
+MAX_ANSWERS_GIVEN = 5
+"""More different answers than this are wrong without being read."""
+CHUNK_SIZE = 250
+"""Predictions that a worker judges at a time: enough to make sending them cheap."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+Pair = tuple[EvalItem, Generation]
+
+
+class Mapper(Interface):
+    """Applies a function to items and gives the results in order: here, or in worker processes."""
+
+    def __call__(self, function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
+        """The results, in the order of the items."""
+
+
+def judge(item: EvalItem, generation: Generation, protocol: Protocol) -> Prediction:
+    r"""What a generation is worth.
+
+    Example:
+        expected "42", text "<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>" -> correct
+    """
+    return Prediction(
+        item_id=item.id,
+        sample=generation.sample,
+        prompt=item.prompt,
+        expected_answer=item.expected_answer,
+        section=item.section,
+        category=item.category,
+        difficulty=item.difficulty,
+        generation=generation,
+        judgement=_judgement(item, generation, protocol),
+    )
+
+
+def judge_all(
+    items: Sequence[EvalItem], generations: Iterable[Generation], protocol: Protocol, mapper: Mapper
+) -> Iterator[Prediction]:
+    """The predictions in the order of the items, then of the samples, whatever order the generations have.
+
+    Raises:
+        DataError: A generation is of no item.
+    """
+    chunks = _chunks(_pairs(items, generations))
+    for chunk in mapper(partial(_judge_chunk, protocol), chunks):
+        yield from chunk
+
+
+def protocol_versions(items: Iterable[EvalItem]) -> dict[str, str]:
+    """The version of everything that decides about these items.
+
+    Example:
+        items with numbers only -> {"checker-number": "1", "extractor": "1", "linter": "1.0"}
+    """
+    names = {checker_of(item) for item in items}
+    versions = {f"checker-{name}": CHECKER_VERSIONS[name] for name in names}
+    if "math" in names:
+        versions["math-verify"] = version("math-verify")
+    if "task" in names:
+        versions["reasoning-gym"] = version("reasoning-gym")
+    return dict(sorted((versions | {"extractor": EXTRACTOR_VERSION, "linter": LINTER_VERSION}).items()))
+
+
+def _judgement(item: EvalItem, generation: Generation, protocol: Protocol) -> Judgement:
+    if generation.text is None:
+        assert generation.failure is not None  # the generation's own validator
+        explanation = f"{generation.failure.code}: {generation.failure.detail}"
+        return Judgement(verdict="unscored", is_well_formed=False, explanation=explanation)
+    said = extract(generation.text, protocol.markup, protocol.extraction)
+    steps = checked_steps(said.steps)
+    if said.answer is None:
+        return Judgement(
+            verdict="no-answer",
+            is_well_formed=said.is_well_formed,
+            steps=steps,
+            explanation="no rule found an answer",
+        )
+    checked = _check(item, said, protocol.max_answer_chars)
+    return Judgement(
+        verdict="unscored" if checked.is_right is None else "correct" if checked.is_right else "wrong",
+        is_well_formed=said.is_well_formed,
+        steps=steps,
+        answer=said.answer[: protocol.max_answer_chars],
+        rule=said.rule,
+        is_lenient=said.is_lenient,
+        checker=checked.checker,
+        explanation=checked.explanation,
+        canonical=checked.canonical,
+    )
+
+
+def _check(item: EvalItem, said: Extracted, max_chars: int) -> Checked:
+    """One answer must be right; where several were given, all of them: listing answers is no way to score."""
+    if sum(map(len, said.given)) > max_chars:
+        return Checked(False, checker_of(item), f"the answer is longer than {max_chars} characters", None)
+    if len(said.given) == 1:
+        return check(item, said.given[0])
+    explanation = f"{len(said.given)} different answers were given"
+    if len(said.given) > MAX_ANSWERS_GIVEN:
+        return Checked(False, checker_of(item), explanation, None)
+    checks = [check(item, answer) for answer in said.given]
+    if any(one.is_right is None for one in checks):
+        return next(one for one in checks if one.is_right is None)
+    if all(one.is_right for one in checks):
+        return checks[0]
+    return Checked(False, checker_of(item), explanation, None)
+
+
+def _pairs(items: Sequence[EvalItem], generations: Iterable[Generation]) -> Iterator[Pair]:
+    by_item: dict[str, list[Generation]] = defaultdict(list)
+    for generation in generations:
+        by_item[generation.item_id].append(generation)
+    unknown = by_item.keys() - {item.id for item in items}
+    if unknown:
+        raise DataError(
+            f"{len(unknown)} texts are for items that are not in the eval set, e.g. {min(unknown)!r}.",
+            next_step="Score them with the eval set that they were written for.",
+        )
+    for item in items:
+        for generation in sorted(by_item[item.id], key=lambda written: written.sample):
+            yield item, generation
+
+
+def _chunks(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
+    while chunk := list(islice(pairs, CHUNK_SIZE)):
+        yield chunk
+
+
+def _judge_chunk(protocol: Protocol, pairs: list[Pair]) -> list[Prediction]:
+    return [judge(item, generation, protocol) for item, generation in pairs]

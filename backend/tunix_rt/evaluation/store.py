@@ -1,0 +1,299 @@
+"""SQL: evaluations and predictions."""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, func, or_, select
+
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import baselines, evaluations, predictions
+from tunix_rt.base.db.statements import insert_new, insert_rows, stored_value
+from tunix_rt.base.errors import ConflictError, NotFoundError
+from tunix_rt.base.records import Record
+from tunix_rt.evaluation.types import (
+    Evaluation,
+    EvaluationFilter,
+    EvaluationOrder,
+    EvaluationPage,
+    Prediction,
+    PredictionFilter,
+    PredictionPage,
+    summary_of,
+)
+from tunix_rt.models.types import EvaluationSummary
+
+
+def evaluation_conditions(criteria: EvaluationFilter) -> list[ColumnElement[bool]]:
+    """What must hold of an evaluation."""
+    columns = evaluations.c
+    conditions = [
+        columns[name] == wanted
+        for name in ("dataset", "evalset", "run_id")
+        if (wanted := getattr(criteria, name)) is not None
+    ]
+    if criteria.model is not None:
+        names = (columns.model_name, columns.base_model)
+        conditions.append(or_(*(name.icontains(criteria.model, autoescape=True) for name in names)))
+    if criteria.recipe is not None:
+        conditions.append(columns.recipe.icontains(criteria.recipe, autoescape=True))
+    if criteria.start is not None:
+        conditions.append(columns.created_at >= criteria.start)
+    if criteria.end is not None:
+        conditions.append(columns.created_at < criteria.end)
+    return conditions
+
+
+def prediction_conditions(criteria: PredictionFilter) -> list[ColumnElement[bool]]:
+    """What must hold of a prediction."""
+    conditions: list[ColumnElement[bool]] = [
+        predictions.c[name] == wanted
+        for name in ("verdict", "section", "category", "difficulty", "rule")
+        if (wanted := getattr(criteria, name)) is not None
+    ]
+    if criteria.text is not None:
+        conditions.append(predictions.c.searched.contains(criteria.text.lower(), autoescape=True))
+    return conditions
+
+
+def searched_text(prediction: Prediction) -> str:
+    """What `PredictionFilter.text` is looked for in, without the one character PostgreSQL cannot hold."""
+    parts = (prediction.prompt, prediction.expected_answer, prediction.generation.text or "")
+    return "\n".join(parts).lower().replace("\x00", " ")
+
+
+MIN_PREFIX_CHARS = 6
+_UUID_CHARS = 32
+_CHUNK = 500
+_EVALUATION_COLUMNS = (
+    "id",
+    "created_at",
+    "evalset",
+    "fingerprint",
+    "model_name",
+    "run_id",
+    "base_model",
+    "dataset",
+    "recipe",
+    "primary_score",
+    "summary",
+    "record",
+)
+_PREDICTION_COLUMNS = tuple(column.name for column in predictions.columns)
+_ORDERS = {
+    "newest": (evaluations.c.created_at.desc(), evaluations.c.pk.desc()),
+    "best": (
+        evaluations.c.primary_score.is_(None),
+        evaluations.c.primary_score.desc(),
+        evaluations.c.created_at.desc(),
+        evaluations.c.pk.desc(),
+    ),
+}
+
+
+class EvaluationRepository:
+    """Evaluations in SQLite or PostgreSQL. Every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def add(self, evaluation: Evaluation, made: Sequence[Prediction]) -> bool:
+        """Store an evaluation with its predictions in their order; False when it is there already.
+
+        Raises:
+            ConflictError: another evaluation has this id.
+        """
+        with writing(self._engine) as connection:
+            pk = _insert_evaluation(connection, evaluation)
+            if pk is None:
+                _refuse_another(_record(connection, evaluation.evaluation_id), evaluation)
+                return False
+            rows = [_prediction_row(pk, position, one) for position, one in enumerate(made)]
+            insert_rows(connection, predictions.name, _PREDICTION_COLUMNS, rows)
+        return True
+
+    def get(self, evaluation_id: UUID) -> Evaluation:
+        """The evaluation with this id, or NotFoundError."""
+        with reading(self._engine) as connection:
+            record = _record(connection, evaluation_id)
+        if record is None:
+            raise _no_evaluation(evaluation_id)
+        return Evaluation.model_validate_json(record)
+
+    def has(self, evaluation_id: UUID) -> bool:
+        """Whether there is an evaluation with this id."""
+        with reading(self._engine) as connection:
+            return _has(connection, evaluation_id)
+
+    def list(
+        self, criteria: EvaluationFilter, *, limit: int, offset: int, order: EvaluationOrder = "newest"
+    ) -> EvaluationPage:
+        """A page of evaluations, and how many fit in all."""
+        chosen = select(evaluations.c.summary).where(*evaluation_conditions(criteria))
+        with reading(self._engine) as connection:
+            total = _count(connection, chosen)
+            page = chosen.order_by(*_ORDERS[order]).limit(limit).offset(offset)
+            data = tuple(map(EvaluationSummary.model_validate_json, connection.execute(page).scalars()))
+        return EvaluationPage(data=data, total=total)
+
+    def newest_of_run(self, run_id: str, *, evalset: str | None = None) -> Evaluation | None:
+        """The run's newest evaluation, on this eval set where one is named; None: there is none."""
+        chosen = select(evaluations.c.record).where(evaluations.c.run_id == run_id)
+        if evalset is not None:
+            chosen = chosen.where(evaluations.c.evalset == evalset)
+        newest = chosen.order_by(*_ORDERS["newest"]).limit(1)
+        with reading(self._engine) as connection:
+            record = connection.execute(newest).scalar_one_or_none()
+        return None if record is None else Evaluation.model_validate_json(record)
+
+    def find_ids(self, prefix: str) -> tuple[UUID, ...]:
+        """The ids that begin with these hexadecimal digits, dashes aside, newest first."""
+        digits = prefix.replace("-", "").lower()
+        first = UUID(hex=digits.ljust(_UUID_CHARS, "0"))
+        last = UUID(hex=digits.ljust(_UUID_CHARS, "f"))
+        chosen = select(evaluations.c.id).where(evaluations.c.id >= first, evaluations.c.id <= last)
+        with reading(self._engine) as connection:
+            return tuple(connection.execute(chosen.order_by(*_ORDERS["newest"])).scalars())
+
+    def predictions(
+        self, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
+    ) -> PredictionPage:
+        """A page of an evaluation's predictions in the order of the eval set, and how many fit in all."""
+        chosen = _predictions_of(evaluation_id).where(*prediction_conditions(criteria))
+        with reading(self._engine) as connection:
+            _require(connection, evaluation_id)
+            total = _count(connection, chosen)
+            page = chosen.order_by(predictions.c.position).limit(limit).offset(offset)
+            data = tuple(map(Prediction.model_validate_json, connection.execute(page).scalars()))
+        return PredictionPage(data=data, total=total)
+
+    def prediction(self, evaluation_id: UUID, item_id: str) -> tuple[Prediction, ...]:
+        """Every sample of one item, or NotFoundError."""
+        chosen = _predictions_of(evaluation_id).where(predictions.c.item_id == item_id)
+        with reading(self._engine) as connection:
+            _require(connection, evaluation_id)
+            records = connection.execute(chosen.order_by(predictions.c.sample)).scalars().all()
+        if not records:
+            raise NotFoundError(
+                f"The evaluation {evaluation_id} has no item {item_id!r}.",
+                next_step=f"List its items: tunix-rt eval items {evaluation_id}",
+            )
+        return tuple(map(Prediction.model_validate_json, records))
+
+    def iter_predictions(self, evaluation_id: UUID) -> Generator[Prediction, None, None]:
+        """Every prediction in the order of the eval set, streamed.
+
+        It holds a connection until it is used up or closed: see `contextlib.closing`.
+        """
+        with reading(self._engine) as connection:
+            _require(connection, evaluation_id)
+            chosen = _predictions_of(evaluation_id).order_by(predictions.c.position)
+            streamed = connection.execution_options(yield_per=_CHUNK).execute(chosen).scalars()
+            yield from map(Prediction.model_validate_json, streamed)
+
+    def delete(self, evaluation_id: UUID) -> None:
+        """Remove an evaluation and its predictions.
+
+        Raises:
+            NotFoundError: there is none with this id.
+            ConflictError: a baseline names it.
+        """
+        with writing(self._engine) as connection:
+            # Locked: no baseline can come to name it meanwhile.
+            chosen = select(evaluations.c.pk).where(evaluations.c.id == evaluation_id).with_for_update()
+            pk = connection.execute(chosen).scalar_one_or_none()
+            if pk is None:
+                raise _no_evaluation(evaluation_id)
+            _refuse_named(connection, pk, evaluation_id)
+            connection.execute(delete(evaluations).where(evaluations.c.pk == pk))
+
+
+def _insert_evaluation(connection: Connection, evaluation: Evaluation) -> int | None:
+    """The key of the new row; None when the id is taken."""
+    model = evaluation.model
+    row = (
+        evaluation.evaluation_id.hex,
+        stored_value(connection, evaluations.c.created_at, evaluation.created_at),
+        evaluation.evalset,
+        evaluation.fingerprint,
+        model.name,
+        model.run_id,
+        model.base_model,
+        model.dataset,
+        model.recipe,
+        evaluation.scores.primary_score,
+        _json(summary_of(evaluation)),
+        _json(evaluation),
+    )
+    added = insert_new(connection, evaluations, _EVALUATION_COLUMNS, [row])
+    return added.get(evaluation.evaluation_id.hex)
+
+
+def _prediction_row(evaluation_pk: int, position: int, prediction: Prediction) -> tuple[Any, ...]:
+    return (
+        evaluation_pk,
+        position,
+        prediction.item_id,
+        prediction.sample,
+        prediction.judgement.verdict,
+        prediction.section,
+        prediction.category,
+        prediction.difficulty,
+        prediction.judgement.rule,
+        searched_text(prediction),
+        _json(prediction),
+    )
+
+
+def _json(record: Record) -> str:
+    # JSON escapes the NUL characters that a model may write and PostgreSQL cannot hold.
+    return record.model_dump_json(exclude_none=True)
+
+
+def _record(connection: Connection, evaluation_id: UUID) -> str | None:
+    found = connection.execute(select(evaluations.c.record).where(evaluations.c.id == evaluation_id))
+    return found.scalar_one_or_none()
+
+
+def _refuse_another(record: str | None, evaluation: Evaluation) -> None:
+    if record is None or Evaluation.model_validate_json(record) != evaluation:
+        raise ConflictError(
+            f"Another evaluation is stored under the id {evaluation.evaluation_id}.",
+            next_step=f"Compare with the stored one: tunix-rt eval show {evaluation.evaluation_id}",
+        )
+
+
+def _predictions_of(evaluation_id: UUID) -> Select[Any]:
+    joined = select(predictions.c.record).join(evaluations, evaluations.c.pk == predictions.c.evaluation_pk)
+    return joined.where(evaluations.c.id == evaluation_id)
+
+
+def _has(connection: Connection, evaluation_id: UUID) -> bool:
+    found = connection.execute(select(evaluations.c.pk).where(evaluations.c.id == evaluation_id))
+    return found.scalar_one_or_none() is not None
+
+
+def _require(connection: Connection, evaluation_id: UUID) -> None:
+    if not _has(connection, evaluation_id):
+        raise _no_evaluation(evaluation_id)
+
+
+def _count(connection: Connection, chosen: Select[Any]) -> int:
+    counted = chosen.with_only_columns(func.count(), maintain_column_froms=True)
+    return int(connection.execute(counted).scalar_one())
+
+
+def _refuse_named(connection: Connection, pk: int, evaluation_id: UUID) -> None:
+    named = select(baselines.c.name).where(baselines.c.evaluation_pk == pk).order_by(baselines.c.name)
+    names = connection.execute(named).scalars().all()
+    if names:
+        raise ConflictError(
+            f"The evaluation {evaluation_id} is the baseline {', '.join(map(repr, names))}.",
+            next_step=f"Remove the baseline first: tunix-rt baselines rm {names[0]}",
+        )
+
+
+def _no_evaluation(evaluation_id: UUID) -> NotFoundError:
+    return NotFoundError(
+        f"There is no evaluation {evaluation_id}.", next_step="List what is stored: tunix-rt eval list"
+    )

@@ -1,0 +1,207 @@
+"""Evaluations in the terminal."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from tunix_rt.base.terminal.output import counted, print_table, printable, say
+from tunix_rt.engines.types import Decoding
+from tunix_rt.evaluation.predict import EvaluationProgress
+from tunix_rt.evaluation.scoring.evalset_report import EvalSetReport
+from tunix_rt.evaluation.types import Estimate, Evaluation, GroupScores, Prediction, Verdict
+
+
+def print_evalset(report: EvalSetReport) -> None:
+    """Whether an eval set may be used, what it consists of, and every problem."""
+    verdict = "is valid" if report.is_valid else "must not be used"
+    say(f"{report.file} {verdict}: {counted(report.num_items, 'item')}, content {report.content_hash}")
+    for label, counts in (
+        ("sections", report.sections),
+        ("categories", report.categories),
+        ("difficulties", report.difficulties),
+    ):
+        say(f"{label}: {', '.join(f'{name} {count}' for name, count in counts.items())}")
+    for problem in report.problems:
+        place = f"line {problem.line}: " if problem.line is not None else ""
+        say(f"{problem.severity}: {place}{problem.message}")
+
+
+LINE_EVERY_S = 5.0
+_MAX_EXAMPLE_LINES = 20
+_MAX_EXAMPLE_COLUMNS = 200
+
+
+class EvaluationBar:
+    """A bar in a terminal, now and then a line elsewhere; both on standard error."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("", total=1.0, visible=False, figures="")
+        self._last_line_s = -LINE_EVERY_S
+        self.num_done = 0
+        """Texts that are kept."""
+
+    def __enter__(self) -> "EvaluationBar":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def show_line(self, text: str) -> None:
+        """Something to read, above the bar."""
+        self._console.print(text, markup=False, highlight=False)
+
+    def show_hashing(self, fraction: float) -> None:
+        """How much of the weights is read."""
+        self._show("hashing the weights", fraction, 1.0, f"{fraction:.0%}")
+
+    def show_progress(self, progress: EvaluationProgress) -> None:
+        """How many texts there are."""
+        self.num_done = progress.num_done
+        self._show("writing", progress.num_done, progress.num_total, str(progress))
+        if not self._console.is_terminal and self._is_due(progress):
+            self.show_line(str(progress))
+
+    def _show(self, description: str, completed: float, total: float, figures: str) -> None:
+        self._bar.update(
+            self._task,
+            description=description,
+            completed=completed,
+            total=total,
+            figures=figures,
+            visible=True,
+        )
+
+    def _is_due(self, progress: EvaluationProgress) -> bool:
+        now_s = time.monotonic()
+        is_due = progress.num_done == progress.num_total or now_s - self._last_line_s >= LINE_EVERY_S
+        if is_due:
+            self._last_line_s = now_s
+        return is_due
+
+
+def print_evaluation(evaluation: Evaluation, predictions: Sequence[Prediction], place: Path | None) -> None:
+    """The scores, one example each of right and wrong work, and what to do next."""
+    scores = evaluation.scores
+    what = f"{evaluation.model.name} on {evaluation.evalset}"
+    say(f"{what}: {counted(evaluation.num_items, 'item')}, {_how(evaluation)}")
+    for name, value in _lines(scores.overall):
+        say(f"{name:<20} {value}")
+    for code, count in scores.failures.items():
+        say(f"{'unscored':<20} {count:,} x {code}")
+    say("")
+    _print_groups("section", scores.by_section)
+    _print_example("An example of a right answer", predictions, ("correct",))
+    _print_example("An example of a wrong answer", predictions, ("wrong", "no-answer"))
+    say("")
+    say(f"evaluation {evaluation.evaluation_id}" + ("" if place is None else f" in {place}"))
+    short = str(evaluation.evaluation_id)[:8]
+    say(f"Next: tunix-rt eval items {short} --verdict wrong, tunix-rt compare OTHER {short},")
+    say(f"tunix-rt baselines set NAME {short}, tunix-rt gate --baseline NAME")
+
+
+def _how(evaluation: Evaluation) -> str:
+    if evaluation.generation is None:
+        return "texts from elsewhere"
+    tokens_per_s = f"{evaluation.generation.tokens_per_s:,.0f} tokens/s"
+    return f"{_decoding(evaluation.protocol.decoding)}, {tokens_per_s}"
+
+
+def _decoding(decoding: Decoding) -> str:
+    if decoding.temperature == 0:
+        return f"greedy, at most {decoding.max_new_tokens} tokens"
+    samples = counted(decoding.num_samples, "sample")
+    return (
+        f"{samples} at temperature {decoding.temperature:g}, top-p {decoding.top_p:g}, "
+        f"seed {decoding.seed}, at most {decoding.max_new_tokens} tokens"
+    )
+
+
+def _lines(scores: GroupScores) -> list[tuple[str, object]]:
+    """The scores that there are, by name."""
+    lengths = {"tokens": scores.reasoning_tokens, "steps": scores.reasoning_steps}
+    reasoning = ", ".join(
+        f"{spread.mean:.1f} {unit} (median {spread.median:.0f}, 90 % below {spread.p90:.0f})"
+        for unit, spread in lengths.items()
+        if spread is not None
+    )
+    named: list[tuple[str, object]] = [
+        ("accuracy", scores.accuracy),
+        ("lenient accuracy", scores.lenient_accuracy),
+        *((f"pass@{k}", estimate) for k, estimate in scores.pass_at.items()),
+        *((f"majority@{k}", estimate) for k, estimate in scores.majority_at.items()),
+        ("format adherence", scores.format_adherence),
+        ("reasoning", reasoning or None),
+        ("step correctness", scores.step_correctness),
+        ("right by wrong work", scores.right_by_wrong_work),
+        ("no answer", f"{scores.num_no_answer:,}"),
+        ("cut off", f"{scores.num_cut_off:,}"),
+        ("unscored", f"{scores.num_unscored:,} of {scores.num_predictions:,}"),
+    ]
+    return [(name, value) for name, value in named if value is not None]
+
+
+def _print_groups(what: str, groups: dict[str, GroupScores]) -> None:
+    columns = (what, "items", "accuracy", "95 %", "format", "steps right", "unscored")
+    rows = [
+        (
+            name,
+            group.num_items,
+            _percent(group.accuracy),
+            None if group.accuracy is None else f"{group.accuracy.low:.1%}–{group.accuracy.high:.1%}",
+            _percent(group.format_adherence),
+            _percent(group.step_correctness),
+            group.num_unscored,
+        )
+        for name, group in groups.items()
+    ]
+    print_table(columns, rows)
+
+
+def _percent(estimate: Estimate | None) -> str | None:
+    return None if estimate is None else f"{estimate.value:.1%}"
+
+
+def _print_example(title: str, predictions: Sequence[Prediction], verdicts: tuple[Verdict, ...]) -> None:
+    of_kind = [prediction for prediction in predictions if prediction.judgement.verdict in verdicts]
+    if of_kind:
+        # Work that is shown in the form that was taught says more than an answer alone.
+        example = max(of_kind, key=lambda prediction: prediction.judgement.is_well_formed)
+        say("")
+        say(f"{title} ({example.item_id}):")
+        print_prediction(example, is_whole=False)
+
+
+def print_prediction(prediction: Prediction, *, is_whole: bool = True) -> None:
+    """One item with what was written for it, or its beginning, and what was made of that."""
+    generation, judgement = prediction.generation, prediction.judgement
+    say(f"  asked     {_indented(prediction.prompt)}")
+    say(f"  expected  {_indented(prediction.expected_answer)}")
+    if generation.text is not None:
+        shown = generation.text if is_whole else _beginning(generation.text)
+        say(f"  written   {_indented(shown)}")
+    found = "" if judgement.rule is None else f", found by {judgement.rule}"
+    say(f"  verdict   {judgement.verdict}: {_indented(judgement.explanation)}{found}")
+    for step in judgement.steps:
+        if step.verdict != "unchecked":
+            say(f"  {step.verdict:<9} {_indented(step.text)}")
+
+
+def _beginning(text: str) -> str:
+    """Enough of a text to see what it is: a model that has not learned yet fills pages."""
+    lines = [line[:_MAX_EXAMPLE_COLUMNS] for line in text.split("\n") if line.strip()]
+    more = ["[…]"] if len(lines) > _MAX_EXAMPLE_LINES else []
+    return "\n".join(lines[:_MAX_EXAMPLE_LINES] + more) or "(nothing but white space)"
+
+
+def _indented(text: str) -> str:
+    return printable(text).replace("\n", "\n            ")
