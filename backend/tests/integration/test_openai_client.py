@@ -61,9 +61,7 @@ def pids_of(home: Path) -> list[int]:
             command, environ = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
         except OSError:  # it has ended since it was listed
             continue
-        if b"tunix_rt.cli.model_server" in command and f"TUNIX_RT_HOME={home}".encode() in environ.split(
-            b"\0"
-        ):
+        if b"tunix_rt.serving.child" in command and f"TUNIX_RT_HOME={home}".encode() in environ.split(b"\0"):
             found.append(int(process.name))
     return found
 

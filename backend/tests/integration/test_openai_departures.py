@@ -17,7 +17,7 @@ from support.run_dirs import finished_run
 
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.services.serving.pool import ModelPool
+from tunix_rt.serving.pool import ModelPool
 
 CHAT = "/v1/chat/completions"
 DEADLINE_S = 60

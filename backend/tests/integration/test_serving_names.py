@@ -11,7 +11,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.models.register import register_directory, register_run
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import ModelReference
-from tunix_rt.services.serving.naming import find_served, list_served
+from tunix_rt.serving.names import find_served, list_served
 
 
 @pytest.fixture

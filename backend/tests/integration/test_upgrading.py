@@ -17,7 +17,6 @@ from tunix_rt.base.db.engine import open_engine, reading
 from tunix_rt.base.db.migrate import alembic_config, current_revision, ensure_schema
 from tunix_rt.base.db.schema import SCHEMA_HEAD
 from tunix_rt.db.flags import FlagRepository
-from tunix_rt.db.preferences import PreferenceRepository
 from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.db.tokens import TokenRepository
@@ -27,6 +26,7 @@ from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import EvaluationFilter
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import ModelReference
+from tunix_rt.serving.store import PreferenceRepository
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter
 

@@ -4,8 +4,8 @@ import os
 import sys
 
 from support import model_child
-from tunix_rt.services.serving.naming import FoundModel
-from tunix_rt.services.serving.process import ModelProcess
+from tunix_rt.serving.names import FoundModel
+from tunix_rt.serving.pool import ModelProcess
 
 
 class ChildStarts:

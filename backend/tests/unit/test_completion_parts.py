@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunix_rt.core.completion_parts import CompletionSplitter, starts_in_reasoning
-from tunix_rt.core.stop_texts import StopFinder
+from tunix_rt.serving.splitter import CompletionSplitter, StopFinder, starts_in_reasoning
 from tunix_rt.traces.completion import render_completion
 from tunix_rt.traces.types import MARKUP_STYLES, MARKUPS, MarkupStyle, trace_from_text_steps
 

@@ -12,12 +12,11 @@ from support.model_starts import ChildStarts
 
 from tunix_rt.base.errors import DataError, ServingError
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.chat.request import ChatMessage
 from tunix_rt.engines.types import Decoding
-from tunix_rt.services.serving.naming import FoundModel
-from tunix_rt.services.serving.pool import ModelPool
-from tunix_rt.services.serving.process import ModelProcess
-from tunix_rt.services.serving.wire import Begun, Said
+from tunix_rt.serving.names import FoundModel
+from tunix_rt.serving.pool import ModelPool, ModelProcess
+from tunix_rt.serving.types import ChatMessage
+from tunix_rt.serving.wire import Begun, Said
 
 DEADLINE_S = 60
 

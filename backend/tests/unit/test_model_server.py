@@ -9,7 +9,7 @@ from support.children import environment
 
 from tunix_rt.base.settings import Settings
 
-PROGRAM = [sys.executable, "-m", "tunix_rt.cli.model_server"]
+PROGRAM = [sys.executable, "-m", "tunix_rt.serving.child"]
 
 
 def test_a_model_that_is_not_there_is_reported_on_one_line(tmp_path: Path) -> None:

@@ -15,16 +15,13 @@ from tunix_rt.api.hosts import OwnHostOnly
 from tunix_rt.api.limits import BodyLimit
 from tunix_rt.api.live_runs import LiveRuns
 from tunix_rt.api.metrics import Measurements
-from tunix_rt.api.openai_errors import OpenAIErrors
 from tunix_rt.api.request_log import RequestLog
 from tunix_rt.api.routes.demo import router as demo_router
 from tunix_rt.api.routes.doctor import router as doctor_router
 from tunix_rt.api.routes.evidence import router as evidence_router
 from tunix_rt.api.routes.health import router as health_router
 from tunix_rt.api.routes.metrics import router as metrics_router
-from tunix_rt.api.routes.openai import router as openai_router
 from tunix_rt.api.routes.plans import router as plans_router
-from tunix_rt.api.routes.preferences import router as preferences_router
 from tunix_rt.api.routes.run_artifacts import router as run_artifacts_router
 from tunix_rt.api.routes.run_streams import router as run_streams_router
 from tunix_rt.api.routes.runs import router as runs_router
@@ -51,8 +48,9 @@ from tunix_rt.models.routes import router as model_versions_router
 from tunix_rt.services.demo_project import DemoProject
 from tunix_rt.services.doctor import examine
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis
-from tunix_rt.services.serving.pool import ModelPool
-from tunix_rt.services.serving.starting import process_starter
+from tunix_rt.serving.pool import ModelPool, process_starter
+from tunix_rt.serving.routes import OpenAIErrors, preferences_router
+from tunix_rt.serving.routes import router as openai_router
 from tunix_rt.traces.routes import router as revisions_router
 from tunix_rt.traces.routes import traces_router
 

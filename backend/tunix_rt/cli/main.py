@@ -183,7 +183,7 @@ COMMANDS: dict[str, Command | Group] = {
         },
     ),
     "chat": Command(
-        "tunix_rt.cli.chat:chat",
+        "tunix_rt.serving.commands:chat",
         "Talk to a model. Its reasoning goes to standard error, dimmed, its answers to standard output.",
     ),
     "evidence": Group(

@@ -19,8 +19,8 @@ from tunix_rt.files.task_dirs import TaskDir
 from tunix_rt.models.commands import exported
 from tunix_rt.models.export import ExportRequest
 from tunix_rt.models.find import find_model, resolve
-from tunix_rt.services.serving.naming import find_served
 from tunix_rt.services.tasks.looking import task_dir
+from tunix_rt.serving.names import find_served
 
 _WRITE_EVERY_S = 0.5
 

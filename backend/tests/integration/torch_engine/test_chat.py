@@ -14,16 +14,15 @@ from typer.testing import CliRunner
 from tunix_rt.base.errors import DataError
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.core.chat.request import ChatMessage
 from tunix_rt.engines.generation.base import GeneratingEngine, Generator
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.torch.engine import TorchEngine
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.models.find import find_model
-from tunix_rt.services.serving.chatting import Chat
-from tunix_rt.services.serving.opening import Place, open_model
-from tunix_rt.services.serving.wire import Begun, Failed, Said, WriteOrder
-from tunix_rt.services.serving.writing import ChatWriter
+from tunix_rt.serving.child import Place, open_model
+from tunix_rt.serving.types import ChatMessage
+from tunix_rt.serving.wire import Begun, Failed, Said, WriteOrder
+from tunix_rt.serving.writer import Chat, ChatWriter
 
 SHORT = Decoding(max_new_tokens=30)
 QUESTION = (ChatMessage(role="user", content="What is 6 * 7?"),)

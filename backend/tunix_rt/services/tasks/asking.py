@@ -11,7 +11,7 @@ from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.models.export import require_form
 from tunix_rt.models.find import resolve
-from tunix_rt.services.serving.naming import find_served
+from tunix_rt.serving.names import find_served
 
 
 def ask_for(home: Home, request: TaskRequest) -> Task:

@@ -1,4 +1,4 @@
-"""The repository of votes between two answers."""
+"""SQL: votes."""
 
 from collections.abc import Generator
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from sqlalchemy import Engine, delete, func, insert, select
 from tunix_rt.base.db.engine import reading, writing
 from tunix_rt.base.db.schema import preferences
 from tunix_rt.base.errors import NotFoundError
-from tunix_rt.core.chat.preference import Preference, PreferredSide
+from tunix_rt.serving.types import Preference, PreferredSide
 
 _CHUNK = 500
 _NEWEST = (preferences.c.created_at.desc(), preferences.c.pk.desc())

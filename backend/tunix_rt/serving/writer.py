@@ -1,5 +1,7 @@
-"""Conversations into completions: tokens, texts, stops, reasoning and answer, for many who ask at once."""
+"""Conversations to streamed completions, for many callers at once."""
 
+import itertools
+from collections.abc import Generator as PythonGenerator
 from dataclasses import dataclass, field
 
 from tunix_rt.base.errors import (
@@ -10,13 +12,12 @@ from tunix_rt.base.errors import (
     ServingError,
     TunixRTError,
 )
-from tunix_rt.core.chat.completion import FinishReason
-from tunix_rt.core.completion_parts import CompletionPiece, CompletionSplitter, starts_in_reasoning
-from tunix_rt.core.stop_texts import StopFinder
 from tunix_rt.engines.generation.base import Generator, Piece, Prompt, refused
 from tunix_rt.engines.generation.text import TextStream, decode
-from tunix_rt.engines.types import FailureCode
-from tunix_rt.services.serving.wire import Begun, Failed, Said, WriteOrder
+from tunix_rt.engines.types import Decoding, FailureCode
+from tunix_rt.serving.splitter import CompletionPiece, CompletionSplitter, StopFinder, starts_in_reasoning
+from tunix_rt.serving.types import ChatMessage, FinishReason
+from tunix_rt.serving.wire import Begun, Failed, Said, WriteOrder
 
 # Draws follow from the seed and the number of the choice alone: the same request gives the same text.
 _PROMPT_KEY = "chat"
@@ -170,3 +171,69 @@ class ChatWriter:
 def _error(code: FailureCode, detail: str) -> TunixRTError:
     kind, next_step = _ERRORS[code]
     return kind(detail, next_step=next_step)
+
+
+@dataclass
+class Answer:
+    """What the model has said so far."""
+
+    reasoning: str = ""
+    content: str = ""
+    num_tokens: int = 0
+    finish: FinishReason | None = None
+    """None while it is being written, and when somebody stopped it."""
+
+    def add(self, said: Said) -> None:
+        """Take another piece."""
+        self.reasoning += said.reasoning
+        self.content += said.content
+        self.num_tokens += said.num_tokens
+        self.finish = said.finish
+
+    @property
+    def message(self) -> ChatMessage:
+        """As the next turn sees it."""
+        return ChatMessage(role="assistant", content=self.content, reasoning_content=self.reasoning or None)
+
+
+class Chat:
+    """Remembers what was said; every question is asked with all of it."""
+
+    def __init__(self, writer: ChatWriter, decoding: Decoding, *, system: str | None = None) -> None:
+        """Begin with an instruction, or with nothing."""
+        self._writer = writer
+        self._decoding = decoding
+        self._beginning = () if system is None else (ChatMessage(role="system", content=system),)
+        self._messages = self._beginning
+        self._ids = itertools.count()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._messages = self._beginning
+
+    def ask(self, question: str) -> PythonGenerator[Answer, None, None]:
+        """The answer as it grows. Whoever stops listening stops it; what was said until then is remembered.
+
+        Raises:
+            TunixRTError: The model cannot answer this; the question is forgotten.
+        """
+        messages = (*self._messages, ChatMessage(role="user", content=question))
+        order = WriteOrder(order_id=next(self._ids), messages=messages, decoding=self._decoding)
+        begun = self._writer.begin(order)
+        if isinstance(begun, Failed):
+            raise begun.error()
+        answer = Answer()
+        try:
+            yield from self._growing(answer)
+        finally:
+            self._writer.drop(order.order_id)
+            if answer.num_tokens:
+                self._messages = (*messages, answer.message)
+
+    def _growing(self, answer: Answer) -> PythonGenerator[Answer, None, None]:
+        while self._writer.is_busy:
+            for report in self._writer.advance():
+                if isinstance(report, Failed):
+                    raise report.error()
+                answer.add(report)
+            yield answer

@@ -1,4 +1,4 @@
-"""Use cases around blind votes: keep one, list them, how models stand, what they teach."""
+"""Store, list and export blind votes."""
 
 import json
 from collections import Counter
@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.base.statistics import wilson_share
-from tunix_rt.core.chat.preference import NewPreference, PairTally, Preference, preference_line
-from tunix_rt.db.preferences import PreferenceRepository, VoteCount
+from tunix_rt.serving.store import PreferenceRepository, VoteCount
+from tunix_rt.serving.types import NewPreference, PairTally, Preference, preference_line
 
 Pair = tuple[str, str]
 

@@ -1,4 +1,4 @@
-"""A request of an OpenAI client, answered whole or in chunks."""
+"""An OpenAI request answered whole or in chunks."""
 
 import secrets
 import time
@@ -6,20 +6,20 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from tunix_rt.core.chat.completion import (
+from tunix_rt.serving.names import FoundModel
+from tunix_rt.serving.pool import ModelPool
+from tunix_rt.serving.types import (
     AnswerMessage,
     ChatCompletion,
     ChatCompletionChunk,
+    ChatRequest,
     ChunkChoice,
     CompletionChoice,
     Delta,
     FinishReason,
     Usage,
 )
-from tunix_rt.core.chat.request import ChatRequest
-from tunix_rt.services.serving.naming import FoundModel
-from tunix_rt.services.serving.pool import ModelPool
-from tunix_rt.services.serving.wire import Begun, Said
+from tunix_rt.serving.wire import Begun, Said
 
 
 @dataclass(frozen=True)

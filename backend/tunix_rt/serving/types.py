@@ -1,12 +1,106 @@
-"""The body of `POST /v1/chat/completions`. A field that is not here is refused: none is ignored."""
+"""OpenAI request and completion shapes; preferences."""
 
-from typing import Annotated, Literal, Self
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tunix_rt.base.records import StorableText
+from tunix_rt.base.records import Record, StorableText
+from tunix_rt.base.statistics import Share
 from tunix_rt.engines.types import Decoding
-from tunix_rt.traces.types import MARKUPS, MarkupStyle
+from tunix_rt.traces.types import DEFAULT_MARKUP, MARKUPS, MarkupStyle
+
+FinishReason = Literal["stop", "length"]
+"""`stop`: the model ended its turn, or wrote a stop text. `length`: it was cut off."""
+
+
+class ServedModel(Record):
+    """A model that can be asked."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    """Seconds since 1970."""
+    owned_by: Literal["tunix-rt"] = "tunix-rt"
+    root: str
+    """The weights that the name means now: `name:version` of the registry, or the id of a run."""
+    is_loaded: bool = False
+    """Whether it answers at once; else the first request waits until it is loaded."""
+
+
+class ServedModels(Record):
+    """All of them."""
+
+    object: Literal["list"] = "list"
+    data: tuple[ServedModel, ...]
+
+
+class Usage(Record):
+    """Tokens of a request."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    """Of all completions together, the ends of turns included."""
+    total_tokens: int
+
+
+class AnswerMessage(Record):
+    """What the model says."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str
+    reasoning_content: str | None = None
+    """What it wrote before the answer, by the markup that it was trained with."""
+
+
+class CompletionChoice(Record):
+    """One completion."""
+
+    index: int
+    message: AnswerMessage
+    finish_reason: FinishReason
+
+
+class ChatCompletion(Record):
+    """The answer to a request that does not stream."""
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    """As the client named it."""
+    choices: tuple[CompletionChoice, ...]
+    usage: Usage
+
+
+class Delta(Record):
+    """What a message has gained."""
+
+    role: Literal["assistant"] | None = None
+    content: str | None = None
+    reasoning_content: str | None = None
+
+
+class ChunkChoice(Record):
+    """A piece of one completion."""
+
+    index: int
+    delta: Delta
+    finish_reason: FinishReason | None = None
+
+
+class ChatCompletionChunk(Record):
+    """A piece of a stream."""
+
+    id: str
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    created: int
+    model: str
+    choices: tuple[ChunkChoice, ...]
+    usage: Usage | None = None
+    """In the last chunk, which has no choices, when the client asked for it."""
+
 
 DEFAULT_MAX_TOKENS = 1024
 """Of a completion when nobody says: a small model that does not end its turn would write for minutes."""
@@ -123,3 +217,68 @@ class ChatRequest(_Body):
             seed=fresh_seed if self.seed is None else self.seed,
             max_new_tokens=self.max_tokens or self.max_completion_tokens or DEFAULT_MAX_TOKENS,
         )
+
+
+MAX_ANSWER_CHARS = 200_000
+
+PreferredSide = Literal["a", "b", "tie", "neither"]
+"""`tie`: both are good. `neither`: both are bad."""
+Answer = Annotated[StorableText, Field(max_length=MAX_ANSWER_CHARS)]
+
+
+class Candidate(Record):
+    """One of the two answers."""
+
+    model: Annotated[StorableText, Field(min_length=1, max_length=256)]
+    """`name:version` of the registry or the id of a run: weights, not a name that moves."""
+    content: Answer
+    reasoning_content: Answer | None = None
+
+
+class NewPreference(Record):
+    """The body of `POST /api/preferences`."""
+
+    messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=1_000)]
+    """The conversation that both went on with."""
+    a: Candidate
+    b: Candidate
+    choice: PreferredSide
+
+
+class Preference(NewPreference):
+    """A vote that is kept."""
+
+    id: UUID
+    created_at: datetime
+
+
+class PairTally(Record):
+    """How two models stand against each other, over all votes."""
+
+    model: str
+    other: str
+    wins: Share
+    """Votes for `model`, of those that chose one of the two."""
+    num_ties: int
+    num_neither: int
+
+
+def preference_line(vote: Preference) -> dict[str, Any] | None:
+    """`{"prompt", "chosen", "rejected"}` as conversations, as TRL reads them; None if neither was chosen."""
+    if vote.choice not in ("a", "b"):
+        return None
+    chosen, rejected = (vote.a, vote.b) if vote.choice == "a" else (vote.b, vote.a)
+    return {
+        "prompt": [message.as_written(DEFAULT_MARKUP) for message in vote.messages],
+        "chosen": [_turn(chosen)],
+        "rejected": [_turn(rejected)],
+        "chosen_model": chosen.model,
+        "rejected_model": rejected.model,
+    }
+
+
+def _turn(candidate: Candidate) -> dict[str, str]:
+    turn = ChatMessage(
+        role="assistant", content=candidate.content, reasoning_content=candidate.reasoning_content
+    )
+    return turn.as_written(DEFAULT_MARKUP)

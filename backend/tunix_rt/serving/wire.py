@@ -1,4 +1,4 @@
-"""What the server and the process of a model tell each other: one JSON object a line."""
+"""Messages between the server and a model process."""
 
 from typing import Annotated, Literal
 
@@ -17,9 +17,8 @@ from tunix_rt.base.errors import (
     TunixRTError,
 )
 from tunix_rt.base.records import Record
-from tunix_rt.core.chat.completion import FinishReason
-from tunix_rt.core.chat.request import ChatMessage
 from tunix_rt.engines.types import Decoding
+from tunix_rt.serving.types import ChatMessage, FinishReason
 
 
 class WriteOrder(Record):

@@ -1,6 +1,6 @@
-r"""Reasoning and answer told apart while a completion is still being written.
+r"""Stop strings and reasoning/answer told apart while streaming.
 
-    <reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>   ->   reasoning "6*7=42", content "42"
+<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>   ->   reasoning "6*7=42", content "42"
 
 The markup decides, and a piece may end anywhere, in the middle of a tag too. Marks, and white space beside
 them, belong to neither part. A text without marks is content, untouched, in the styles that begin with a tag;
@@ -8,12 +8,56 @@ in the others everything before the mark of the answer is reasoning.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from tunix_rt.core.stop_texts import num_held_back
 from tunix_rt.traces.types import MARKUPS, MarkupStyle
+
+
+def num_held_back(text: str, marks: Iterable[str]) -> int:
+    """How many characters at the end of `text` may yet become one of the marks.
+
+    Example:
+        "6*7=42 <ans", ["<answer>"] -> 4
+    """
+    longest = max((len(mark) for mark in marks), default=0) - 1
+    for size in range(min(longest, len(text)), 0, -1):
+        if any(mark.startswith(text[-size:]) and len(mark) > size for mark in marks):
+            return size
+    return 0
+
+
+class StopFinder:
+    """Lets a text through up to the first stop, which is dropped with all that follows.
+
+    The first is the one that is complete first: so it never matters in which pieces the text comes.
+    """
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        """Take texts that are not empty; without any, everything goes through."""
+        self._stops = stops
+        self._held = ""
+        self.has_stopped = False
+
+    def feed(self, text: str) -> str:
+        """The text that certainly comes before any stop."""
+        if self.has_stopped:
+            return ""
+        text = self._held + text
+        found = [(start + len(stop), start) for stop in self._stops if (start := text.find(stop)) >= 0]
+        if found:
+            self.has_stopped, self._held = True, ""
+            return text[: min(found)[1]]
+        num_sure = len(text) - num_held_back(text, self._stops)
+        self._held = text[num_sure:]
+        return text[:num_sure]
+
+    def finish(self) -> str:
+        """What was held back and has not become a stop."""
+        held, self._held = self._held, ""
+        return held
+
 
 PartKind = Literal["reasoning", "content"]
 

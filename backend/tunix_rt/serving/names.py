@@ -1,4 +1,4 @@
-"""The names that clients may ask for, and the weights that they mean now. A name is never a path."""
+"""Names clients may use, and the weights they mean now."""
 
 import re
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from tunix_rt.base.errors import DataError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.core.chat.completion import ServedModel
 from tunix_rt.engines.training.run_dir import MANIFEST_FILE, RunDir, read_manifest
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import parse_reference
+from tunix_rt.serving.types import ServedModel
 
 MAX_RUNS_LISTED = 100
 """The newest; every finished run can be asked by its id, listed or not."""

@@ -1,1 +1,0 @@
-"""Models that answer: one process a model, asked by whoever comes."""

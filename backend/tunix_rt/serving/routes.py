@@ -1,0 +1,259 @@
+"""/v1 and /api/preferences."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request, Response, status
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tunix_rt.base.errors import ServingError, TunixRTError
+from tunix_rt.base.http.errors import ANY_REQUEST, ErrorBody, error_responses, status_of
+from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
+from tunix_rt.base.http.transfers import download, spooled, unless_gone
+from tunix_rt.serving import preferences as preference_service
+from tunix_rt.serving.completions import Asked, complete, stream
+from tunix_rt.serving.names import find_served, list_served, served
+from tunix_rt.serving.pool import ModelPool
+from tunix_rt.serving.store import PreferenceRepository
+from tunix_rt.serving.types import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatRequest,
+    NewPreference,
+    Preference,
+    ServedModel,
+    ServedModels,
+)
+
+PREFIX = "/v1/"
+
+ErrorType = Literal[
+    "invalid_request_error", "authentication_error", "permission_error", "rate_limit_error", "server_error"
+]
+_TYPES: Mapping[int, ErrorType] = {
+    401: "authentication_error",
+    403: "permission_error",
+    429: "rate_limit_error",
+}
+
+
+class OpenAIErrorDetail(ErrorBody):
+    """What OpenAI's clients show, and what this API says everywhere."""
+
+    message: str
+    """What is wrong and what to do next."""
+    type: ErrorType
+    param: str | None = None
+
+
+class OpenAIErrorBody(BaseModel):
+    """The body of an error under `/v1`."""
+
+    error: OpenAIErrorDetail
+
+
+def openai_error(status: int, body: ErrorBody) -> OpenAIErrorBody:
+    """An error of ours in that shape.
+
+    Example:
+        404, "There is no model 'x'." -> type invalid_request_error, code not-found
+    """
+    kind: ErrorType = "server_error" if status >= 500 else _TYPES.get(status, "invalid_request_error")
+    message = f"{body.detail} {body.next_step}"
+    return OpenAIErrorBody(error=OpenAIErrorDetail(**body.model_dump(), message=message, type=kind))
+
+
+def openai_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI's description of the statuses that a caller must handle."""
+    return {status: {"model": OpenAIErrorBody} for status in (*statuses, *ANY_REQUEST)}
+
+
+class OpenAIErrors:
+    """Puts errors under `/v1` into that shape, whoever answers: a route, a limit, or a check of tokens."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is no error as it comes."""
+        if scope["type"] == "http" and scope["path"].startswith(PREFIX):
+            send = _Rewriting(send).send
+        await self._app(scope, receive, send)
+
+
+class _Rewriting:
+    """One response, held back while it may be an error that is not whole yet."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._start: Message | None = None
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] >= 400:
+            self._start = message
+        elif self._start is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                await self._send_error(self._start)
+
+    async def _send_error(self, start: Message) -> None:
+        try:
+            body = openai_error(start["status"], ErrorBody.model_validate_json(self._body))
+        except ValidationError:  # the answer to a HEAD has none, nor has that to a client who left
+            raw = self._body
+        else:
+            raw = body.model_dump_json().encode()
+            MutableHeaders(raw=start["headers"])["content-length"] = str(len(raw))
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": raw})
+
+
+router = APIRouter(prefix="/v1", tags=["serving"], route_class=CheckedRoute)
+
+_NO_BUFFERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_NOBODY_LISTENS = 499
+_STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+
+
+def get_models(request: Request) -> ModelPool:
+    """The processes of the app's models."""
+    models: ModelPool = request.app.state.models
+    return models
+
+
+def get_asked(body: ChatRequest, home: OpenHome) -> Asked:
+    """The request, and the weights that it means. Not a coroutine: the database is asked in a thread."""
+    return Asked(body, find_served(home, body.model))
+
+
+Models = Annotated[ModelPool, Depends(get_models)]
+
+
+@router.get("/models", response_model_exclude_none=True, responses=openai_error_responses())
+def list_models(home: OpenHome, models: Models) -> ServedModels:
+    """Every registered version and alias, and the newest finished runs."""
+    return ServedModels(data=tuple(_with_state(model, models) for model in list_served(home)))
+
+
+@router.get("/models/{name}", response_model_exclude_none=True, responses=openai_error_responses(404))
+def get_model(name: str, home: OpenHome, models: Models) -> ServedModel:
+    """One model, and which weights its name means now. 404 when nothing has this name."""
+    return _with_state(served(name, find_served(home, name)), models)
+
+
+@router.post(
+    "/chat/completions",
+    response_model=ChatCompletion,
+    response_model_exclude_none=True,
+    responses={200: _STREAM, **openai_error_responses(400, 404, 409, 500)},
+)
+async def create_chat_completion(
+    request: Request, asked: Annotated[Asked, Depends(get_asked)], models: Models
+) -> ChatCompletion | Response:
+    """Go on with a conversation; the first request to a model waits until it is loaded.
+
+    404 for an unknown model, 409 when it does not fit, 422 for what it cannot read, 503 when its process has
+    died or all are busy. With `stream` errors after the first chunk are sent as a chunk.
+    """
+    if asked.request.stream:
+        return await _streamed(request, stream(models, asked))
+    completion = await unless_gone(request, complete(models, asked))
+    return completion or Response(status_code=_NOBODY_LISTENS)
+
+
+def _with_state(model: ServedModel, models: ModelPool) -> ServedModel:
+    return model.model_copy(update={"is_loaded": models.is_loaded(model.root)})
+
+
+async def _streamed(request: Request, chunks: AsyncGenerator[ChatCompletionChunk, None]) -> Response:
+    """A stream whose first chunk is there: what fails before it is answered with a status."""
+
+    async def first_chunk() -> ChatCompletionChunk:
+        return await anext(chunks)
+
+    first = await unless_gone(request, first_chunk())
+    if first is None:
+        return Response(status_code=_NOBODY_LISTENS)
+    events = _events(request, first, chunks)
+    return StreamingResponse(events, media_type="text/event-stream", headers=_NO_BUFFERS)
+
+
+async def _events(
+    request: Request, first: ChatCompletionChunk, chunks: AsyncGenerator[ChatCompletionChunk, None]
+) -> AsyncGenerator[str, None]:
+    async with aclosing(chunks):
+        yield _event(first)
+        try:
+            async for chunk in chunks:
+                _refuse_when_stopping(request)
+                yield _event(chunk)
+        except TunixRTError as error:
+            ours = ErrorBody(detail=error.detail, next_step=error.next_step, code=error.code)
+            yield f"data: {openai_error(status_of(error), ours).model_dump_json()}\n\n"
+            return  # whoever waits for the end of the answer must not find one
+    yield "data: [DONE]\n\n"
+
+
+def _event(chunk: ChatCompletionChunk) -> str:
+    return f"data: {chunk.model_dump_json(exclude_none=True)}\n\n"
+
+
+def _refuse_when_stopping(request: Request) -> None:
+    if request.app.state.stopping.is_set():
+        raise ServingError("The server is being stopped.", next_step="Ask again when it is back.")
+
+
+preferences_router = APIRouter(
+    prefix="/api/preferences", tags=["preferences"], responses=error_responses(), route_class=CheckedRoute
+)
+
+_LINES = "application/x-ndjson"
+_FILE: dict[int | str, dict[str, Any]] = {200: {"content": {_LINES: {}}}}
+
+
+async def _votes(home: OpenHome) -> PreferenceRepository:
+    return PreferenceRepository(home.database)
+
+
+Votes = Annotated[PreferenceRepository, Depends(_votes)]
+
+
+@preferences_router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    responses=error_responses(400),
+    response_model_exclude_none=True,
+)
+def add_preference(vote: NewPreference, votes: Votes) -> Preference:
+    """Keep which of two answers was preferred."""
+    return preference_service.add_preference(votes, vote)
+
+
+@preferences_router.get("", response_model_exclude_none=True)
+def list_preferences(
+    votes: Votes, limit: Limit = 20, offset: Offset = 0
+) -> preference_service.PreferenceList:
+    """A page of votes, newest first, and how each pair of models stands over all of them."""
+    return preference_service.list_preferences(votes, limit=limit, offset=offset)
+
+
+@preferences_router.get("/export.jsonl", responses=_FILE, response_class=StreamingResponse)
+def export_preferences(votes: Votes) -> StreamingResponse:
+    """Every vote for one of two answers as a preference pair: `prompt`, `chosen`, `rejected`."""
+    return download(spooled(preference_service.preference_lines(votes)), "preferences.jsonl", _LINES)
+
+
+@preferences_router.delete(
+    "/{vote_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404)
+)
+def delete_preference(vote_id: UUID, votes: Votes) -> None:
+    """Forget a vote. 404 if unknown."""
+    votes.remove(vote_id)
