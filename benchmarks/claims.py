@@ -27,8 +27,8 @@ from tunix_rt.base.db.engine import writing
 from tunix_rt.base.db.schema import runs
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.run_rows import queued_row
-from tunix_rt.db.runs import RunRepository
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.rows import queued_row
 
 MIN_CLAIMS_PER_S = 200.0
 NUM_PRIORITIES = 5

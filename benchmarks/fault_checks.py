@@ -7,10 +7,10 @@ from typing import Any
 
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.home import Home
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunManifest, RunStatus
-from tunix_rt.files.job_dirs import JobDir
+from tunix_rt.runs.files import JobDir
+from tunix_rt.runs.store.repository import RunRepository
 
 Problems = list[str]
 NUM_STEPS = 12

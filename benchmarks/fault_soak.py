@@ -30,14 +30,12 @@ from benchmarks.fault_checks import NUM_STEPS, losses_of, problems_of
 from tunix_rt.base.errors import ConflictError, StorageError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.runs.states import TERMINAL
-from tunix_rt.core.runs.store_types import RunFilter
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.engines.training.types import RunStatus
-from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.services.runs.submitting import submit
-from tunix_rt.worker.processes import is_gone
+from tunix_rt.runs.executors.processes import is_gone
+from tunix_rt.runs.files import JobDir
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.submit import submit
+from tunix_rt.runs.types import TERMINAL, RunFilter, RunRequest
 
 RECIPE = {
     "model": {"name": "tiny-llama", "weights": "random"},

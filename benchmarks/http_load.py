@@ -30,8 +30,8 @@ from tunix_rt.base.db.engine import writing
 from tunix_rt.base.db.schema import run_events, runs
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.run_rows import queued_row
 from tunix_rt.engines.training.types import RunFigures
+from tunix_rt.runs.store.rows import queued_row
 
 MAX_P99_MS = 50.0
 NUM_CONNECTIONS = 64

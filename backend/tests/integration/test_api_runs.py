@@ -12,9 +12,9 @@ from support.submitting import SMALL_RECIPE, build_demo
 
 from tunix_rt.base.files.yaml_text import parse_yaml
 from tunix_rt.base.home import Home
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.recipes.load import resolve_recipe
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import WorkerRepository
 
 RUNS = "/api/tunix/runs"
 

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from tunix_rt.base.home import Home
 from tunix_rt.cli.main import app
-from tunix_rt.core.tasks.task import TaskClaim, TaskProgress
-from tunix_rt.db.tasks import TaskRepository
-from tunix_rt.files.task_dirs import TaskDir
+from tunix_rt.runs.tasks.files import TaskDir
+from tunix_rt.runs.tasks.store import TaskRepository
+from tunix_rt.runs.tasks.types import TaskClaim, TaskProgress
 
 NOBODY = "01234567-89ab-8def-8123-456789abcdef"
 

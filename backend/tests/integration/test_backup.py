@@ -25,9 +25,9 @@ from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.db.dump import DUMPED
 from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.evaluation.comparison.store import BaselineRepository
 from tunix_rt.evaluation.comparison.types import Baseline
+from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.services.backup import make_backup
 from tunix_rt.services.restoring import restore_backup
 from tunix_rt.services.tokens import create_token

@@ -14,11 +14,9 @@ from support.queued_runs import ANY_SLOT, NOON, claimed, kinds, queued
 from tunix_rt.base.db.engine import writing
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.runs.backoff import BACKOFF_CAP_S
-from tunix_rt.core.runs.store_types import LeaseBeat
-from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.flags import FlagRepository
-from tunix_rt.db.runs import RunRepository
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import FlagRepository
+from tunix_rt.runs.types import BACKOFF_CAP_S, LeaseBeat, Slot
 
 
 def taken(store: Home, *slots: Slot) -> str | None:

@@ -17,9 +17,9 @@ from tunix_rt.base.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.engines.training.types import RunFailure, RunFigures
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import WorkerRepository
 
 FIGURES = RunFigures(
     num_steps=2,

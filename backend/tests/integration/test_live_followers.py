@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import event
 from support.live_runs import WrittenRun
 
-from tunix_rt.api.live_runs import LiveRuns
 from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.services.runs.live import LiveMessage, RunReader
+from tunix_rt.runs.live import LiveMessage, RunReader
+from tunix_rt.runs.routes.live import LiveRuns
 
 on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 NEVER_S = 3600.0

@@ -14,10 +14,8 @@ from support.run_dirs import finished_run
 from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.runs.cursors import Cursor, parse_cursor
-from tunix_rt.services.runs.following import RunWatch
-from tunix_rt.services.runs.live import CHUNK_BYTES, RunReader
+from tunix_rt.runs.live import CHUNK_BYTES, Cursor, RunReader, RunWatch, parse_cursor
+from tunix_rt.runs.store.repository import RunRepository
 
 on_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 

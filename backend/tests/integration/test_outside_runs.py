@@ -13,13 +13,14 @@ from support.run_dirs import NOON, finished_run
 
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.store_types import RunFilter
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.services.runs import controlling, removing
-from tunix_rt.services.runs.listing import get_run
-from tunix_rt.services.runs.outside import OutsideRuns
+from tunix_rt.runs import service as controlling
+from tunix_rt.runs import service as removing
+from tunix_rt.runs.files import JobDir
+from tunix_rt.runs.service import get_run
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import RunFilter
+from tunix_rt.runs.unmanaged import OutsideRuns
 
 
 def look(store: Home) -> dict[str, str]:

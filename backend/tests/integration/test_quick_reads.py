@@ -9,8 +9,8 @@ from tunix_rt.base.db.schema import runs
 from tunix_rt.base.db.statements import QuickRead
 from tunix_rt.base.errors import StorageError
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.store_types import RunFilter
-from tunix_rt.db.runs import RunRepository
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import RunFilter
 
 STATUSES = QuickRead(select(runs.c.status))
 

@@ -18,10 +18,10 @@ from tunix_rt.base.errors import DeviceError
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.files.checkpoint_mirror import CheckpointMirror
-from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.worker.executors.ray import RayExecutor
-from tunix_rt.worker.processes import process_start
+from tunix_rt.runs.executors.processes import process_start
+from tunix_rt.runs.executors.ray.executor import RayExecutor
+from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
+from tunix_rt.runs.files import JobDir
 
 WAITS_TO_BE_STOPPED = textwrap.dedent("""
     import os, pathlib, signal, sys
@@ -132,7 +132,7 @@ def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_agai
         import sys, time
         from support.ray_cluster import Office
         from tunix_rt.base.settings import Settings
-        from tunix_rt.worker.executors.ray import RayExecutor
+        from tunix_rt.runs.executors.ray.executor import RayExecutor
         home, address, engine, *runs = sys.argv[1:]
         office = Office(Settings(home=home))
         executor = RayExecutor(office.settings, address)

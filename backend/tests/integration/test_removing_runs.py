@@ -10,12 +10,12 @@ from tunix_rt.base.db.engine import writing
 from tunix_rt.base.db.schema import sweeps
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.home import Home
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.evaluation.comparison.store import BaselineRepository
 from tunix_rt.evaluation.comparison.types import Baseline, GateRule
 from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.models.store import ModelRepository
 from tunix_rt.models.types import ModelLineage
+from tunix_rt.runs.store.repository import RunRepository
 
 
 def ended(store: Home) -> None:

@@ -7,12 +7,10 @@ from support.queued_runs import ANY_SLOT, claimed, kinds, make_worker, new_run, 
 
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.run import Lease
-from tunix_rt.core.runs.store_types import BeatAnswer, RunFilter
-from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.engines.training.types import RunFailure, RunFigures
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.types import BeatAnswer, Lease, RunFilter, Slot
 
 FIGURES = RunFigures(num_steps=2, num_planned_steps=2, num_examples=4, num_dropped_examples=0, fill_ratio=0.5)
 FAILURE = RunFailure(code="storage", detail="The disk is full\x00.", next_step="Free some.")

@@ -7,7 +7,7 @@ from support.live_runs import WrittenRun
 from support.queued_runs import queued
 
 from tunix_rt.base.home import Home
-from tunix_rt.services.runs.sparklines import NUM_POINTS
+from tunix_rt.runs.service import NUM_POINTS
 
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 

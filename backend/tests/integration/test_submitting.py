@@ -17,15 +17,13 @@ from tunix_rt.base.errors import (
 )
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.datasets.service import delete_dataset
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.recipes.load import load_recipe
-from tunix_rt.services.runs.preparing import prepare
-from tunix_rt.services.runs.removing import remove
-from tunix_rt.services.runs.submitting import submit
+from tunix_rt.runs.files import JobDir
+from tunix_rt.runs.service import remove
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.submit import prepare, submit
+from tunix_rt.runs.types import RunFilter, RunRequest
 
 TOO_LARGE = {"recipe": "lora_gemma_2b", "target": "t4", "dataset": "demo-v1",
              "overrides": ("training.batch_size=512", "training.remat=none", "eval={}")}  # fmt: skip

@@ -9,11 +9,11 @@ from support.tasks import EVALUATE, EXPORT, claimed_task, queued_task
 
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.worker import Slot
-from tunix_rt.core.tasks.task import TaskFilter, TaskResult
-from tunix_rt.db.flags import FlagRepository
-from tunix_rt.db.tasks import TaskRepository
 from tunix_rt.engines.training.types import RunFailure
+from tunix_rt.runs.store.workers import FlagRepository
+from tunix_rt.runs.tasks.store import TaskRepository
+from tunix_rt.runs.tasks.types import TaskFilter, TaskResult
+from tunix_rt.runs.types import Slot
 
 
 def test_tasks_are_taken_in_the_order_they_came_and_once(store: Home) -> None:

@@ -13,7 +13,7 @@ from tunix_rt.base.settings import Settings
 from tunix_rt.models.find import directory_of, with_registered_model
 from tunix_rt.models.service import set_alias
 from tunix_rt.recipes.load import ResolvedRecipe
-from tunix_rt.services.runs.recipes import asked_recipe
+from tunix_rt.runs.submit import asked_recipe
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from tunix_rt.base.db.schema import runs
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.logs import JsonLines, TextLines, request_id
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.services.metrics import FiguresReader, last_tokens_per_s
 
 Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]

@@ -6,8 +6,8 @@ Says `ready`, waits for a line on standard input, then prints the id of each run
 import sys
 
 from tunix_rt.base.db.engine import open_engine
-from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.runs import RunRepository
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import Slot
 
 
 def main() -> None:

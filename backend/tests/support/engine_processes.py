@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunix_rt.worker.supervisor import MARK_VARIABLE
+from tunix_rt.runs.executors.supervisor import MARK_VARIABLE
 
 
 @dataclass(frozen=True)

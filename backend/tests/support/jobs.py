@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.recipes.load import validate_recipe
-from tunix_rt.worker.executors.base import Child, ChildExit, Job
+from tunix_rt.runs.executors.base import Child, ChildExit, Job
+from tunix_rt.runs.files import JobDir
 
 PATIENCE_S = 180.0
 RECIPE = {

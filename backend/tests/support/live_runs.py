@@ -8,13 +8,11 @@ from typing import Any
 from support.queued_runs import claimed
 from tunix_rt.base.files.jsonl import keep_json_lines
 from tunix_rt.base.home import Home
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunStatus
-from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.services.runs.cursors import Cursor
-from tunix_rt.services.runs.following import RunWatch
-from tunix_rt.services.runs.live import LiveMessage, RunReader
+from tunix_rt.runs.files import JobDir
+from tunix_rt.runs.live import Cursor, LiveMessage, RunReader, RunWatch
+from tunix_rt.runs.store.repository import RunRepository
 
 
 class WrittenRun:

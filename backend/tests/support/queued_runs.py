@@ -4,11 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.runs.run import Claim, RunDetail
-from tunix_rt.core.runs.store_types import NewRun
-from tunix_rt.core.runs.worker import Slot, Worker
-from tunix_rt.db.runs import RunRepository
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import Claim, NewRun, RunDetail, RunRequest, Slot, Worker
 
 NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)
 ANY_SLOT = (Slot(device="auto"),)

@@ -15,9 +15,9 @@ from ray.cluster_utils import Cluster
 from support.datasets import build, sums
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.recipes.load import load_recipe
-from tunix_rt.worker.executors.base import Job
+from tunix_rt.runs.executors.base import Job
+from tunix_rt.runs.files import JobDir
 
 _STORE_BYTES = 80 << 20
 _PATIENCE_S = 300.0

@@ -4,7 +4,7 @@ from typing import Any
 
 from support.datasets import build, sums
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.runs.request import RunRequest
+from tunix_rt.runs.types import RunRequest
 
 SMALL_RECIPE: dict[str, Any] = {
     "model": {"name": "tiny-llama", "weights": "random"},

@@ -8,8 +8,8 @@ from typing import Any
 
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import load_settings
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.services.sweeps.advancing import advance
 from tunix_rt.services.sweeps.deciding import Decider
 

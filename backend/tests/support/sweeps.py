@@ -6,13 +6,12 @@ from typing import Any
 
 from support.datasets import build, sums
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.run import Claim, RunDetail
-from tunix_rt.core.runs.worker import Slot
 from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.engines.training.types import RunFailure, RunFigures
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import Claim, RunDetail, Slot
 from tunix_rt.services.sweeps.controlling import start
 from tunix_rt.services.sweeps.creating import create
 

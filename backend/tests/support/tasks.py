@@ -4,9 +4,8 @@ from uuid import uuid4
 
 from support.queued_runs import ANY_SLOT
 from tunix_rt.base.home import Home
-from tunix_rt.core.tasks.request import EvaluateModel, ExportModel
-from tunix_rt.core.tasks.task import Task, TaskClaim
-from tunix_rt.db.tasks import TaskRepository
+from tunix_rt.runs.tasks.store import TaskRepository
+from tunix_rt.runs.tasks.types import EvaluateModel, ExportModel, Task, TaskClaim
 
 EVALUATE = EvaluateModel(kind="evaluation", model="sums", eval_set="eval_v2")
 EXPORT = ExportModel(kind="export", model="sums", form="zip")

@@ -6,7 +6,7 @@ from contextlib import closing
 from support.workers import ANY, ProgramExecutor, quick
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import load_settings
-from tunix_rt.worker.loop import WorkerLoop, work
+from tunix_rt.runs.worker.loop import WorkerLoop, work
 
 if __name__ == "__main__":
     with closing(open_home(quick(load_settings()))) as store:

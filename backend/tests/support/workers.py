@@ -12,13 +12,12 @@ from support.children import environment
 from support.jobs import PATIENCE_S, wait_for
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.runs.run import RunDetail
-from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.engines.training.types import RunStatus
-from tunix_rt.worker.executors.base import Job
-from tunix_rt.worker.executors.local import LocalChild, LocalExecutor
-from tunix_rt.worker.loop import WorkerLoop
+from tunix_rt.runs.executors.base import Job
+from tunix_rt.runs.executors.local import LocalChild, LocalExecutor
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import RunDetail, Slot
+from tunix_rt.runs.worker.loop import WorkerLoop
 
 ANY = (Slot(device="auto"),)
 # A toy engine: what it saves, writes down and prints is what an engine would.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError, StorageError
-from tunix_rt.files.checkpoint_mirror import CheckpointMirror
+from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
 
 
 @pytest.fixture

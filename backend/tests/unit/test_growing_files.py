@@ -7,7 +7,7 @@ import pytest
 
 from tunix_rt.base.errors import StorageError
 from tunix_rt.base.files.jsonl import keep_json_lines
-from tunix_rt.files.growing_files import GrowingFile
+from tunix_rt.runs.live import GrowingFile
 
 
 @pytest.fixture

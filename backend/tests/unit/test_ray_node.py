@@ -15,11 +15,11 @@ from support.jobs import wait_for
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.base.settings import Settings
 from tunix_rt.recipes.load import validate_recipe
-from tunix_rt.worker.executors.base import ChildExit
-from tunix_rt.worker.executors.ray import RayExecutor
-from tunix_rt.worker.executors.ray_bootstrap import hold, remove_abandoned
-from tunix_rt.worker.executors.ray_messages import RECIPE, RUN_DIR, Assignment, Known
-from tunix_rt.worker.executors.ray_node import Node
+from tunix_rt.runs.executors.base import ChildExit
+from tunix_rt.runs.executors.ray.bootstrap import hold, remove_abandoned
+from tunix_rt.runs.executors.ray.executor import RayExecutor
+from tunix_rt.runs.executors.ray.messages import RECIPE, RUN_DIR, Assignment, Known
+from tunix_rt.runs.executors.ray.node import Node
 
 SLEEPS = "import signal; signal.pause()"
 

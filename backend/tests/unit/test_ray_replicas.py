@@ -10,12 +10,12 @@ from tunix_rt.base.errors import StorageError
 from tunix_rt.base.files.copies import file_digest
 from tunix_rt.base.files.jsonl import keep_json_lines, read_json_lines
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.files.job_dirs import JobDir
-from tunix_rt.worker.executors import ray_reports
-from tunix_rt.worker.executors.base import ChildExit
-from tunix_rt.worker.executors.ray_messages import Report
-from tunix_rt.worker.executors.ray_replica import Replica
-from tunix_rt.worker.executors.ray_reports import make_report
+from tunix_rt.runs.executors.base import ChildExit
+from tunix_rt.runs.executors.ray import node as ray_reports
+from tunix_rt.runs.executors.ray.child import Replica
+from tunix_rt.runs.executors.ray.messages import Report
+from tunix_rt.runs.executors.ray.node import make_report
+from tunix_rt.runs.files import JobDir
 
 
 class Machine:

@@ -5,7 +5,7 @@ from support.recipes import make_recipe
 
 from tunix_rt.base.errors import DeviceError
 from tunix_rt.base.settings import Settings
-from tunix_rt.worker.executors.ray_resources import Resources, demand_of
+from tunix_rt.runs.executors.ray.actors import Resources, demand_of
 
 CPU_NODE = {"CPU": 8.0, "memory": 1e9}
 GPU_NODE = {"CPU": 8.0, "GPU": 8.0}

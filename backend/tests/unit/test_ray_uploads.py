@@ -7,8 +7,8 @@ import pytest
 from support.jobs import wait_for
 
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.files.checkpoint_mirror import CheckpointMirror
-from tunix_rt.worker.executors.ray_uploads import CheckpointUploads
+from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
+from tunix_rt.runs.executors.ray.node import CheckpointUploads
 
 
 class Node:

@@ -3,7 +3,7 @@
 import pytest
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.services.runs.cursors import Cursor, LinePlace, mark_of, parse_cursor
+from tunix_rt.runs.live import Cursor, LinePlace, mark_of, parse_cursor
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,16 @@
 import pytest
 
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.core.runs.backoff import BACKOFF_CAP_S, backoff_s
-from tunix_rt.core.runs.states import ACTIVE, ALLOWED, TERMINAL, require_transition, steps_between
 from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
+from tunix_rt.runs.types import (
+    ACTIVE,
+    ALLOWED,
+    BACKOFF_CAP_S,
+    TERMINAL,
+    backoff_s,
+    require_transition,
+    steps_between,
+)
 
 
 def test_every_status_has_its_place() -> None:

@@ -13,7 +13,6 @@ from tunix_rt import __version__
 from tunix_rt.api.access import Access, TokenCheck, access_to
 from tunix_rt.api.hosts import OwnHostOnly
 from tunix_rt.api.limits import BodyLimit
-from tunix_rt.api.live_runs import LiveRuns
 from tunix_rt.api.metrics import Measurements
 from tunix_rt.api.request_log import RequestLog
 from tunix_rt.api.routes.demo import router as demo_router
@@ -21,14 +20,8 @@ from tunix_rt.api.routes.doctor import router as doctor_router
 from tunix_rt.api.routes.evidence import router as evidence_router
 from tunix_rt.api.routes.health import router as health_router
 from tunix_rt.api.routes.metrics import router as metrics_router
-from tunix_rt.api.routes.plans import router as plans_router
-from tunix_rt.api.routes.run_artifacts import router as run_artifacts_router
-from tunix_rt.api.routes.run_streams import router as run_streams_router
-from tunix_rt.api.routes.runs import router as runs_router
 from tunix_rt.api.routes.session import router as session_router
-from tunix_rt.api.routes.tasks import router as tasks_router
 from tunix_rt.api.routes.tuning import router as tuning_router
-from tunix_rt.api.routes.tunix import router as tunix_router
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.http.errors import install_error_handlers
@@ -45,6 +38,13 @@ from tunix_rt.evaluation.routes import (
 from tunix_rt.evaluation.routes import router as evalsets_router
 from tunix_rt.models.routes import models_router
 from tunix_rt.models.routes import router as model_versions_router
+from tunix_rt.runs.routes.live import LiveRuns
+from tunix_rt.runs.routes.live import router as run_streams_router
+from tunix_rt.runs.routes.preview import router as plans_router
+from tunix_rt.runs.routes.preview import tunix_router
+from tunix_rt.runs.routes.runs import router as run_artifacts_router
+from tunix_rt.runs.routes.runs import runs_router
+from tunix_rt.runs.tasks.routes import router as tasks_router
 from tunix_rt.services.demo_project import DemoProject
 from tunix_rt.services.doctor import examine
 from tunix_rt.services.kept_diagnosis import KeptDiagnosis

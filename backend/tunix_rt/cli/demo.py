@@ -9,10 +9,10 @@ from tunix_rt.base.home import Home, opened_home
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import err, note, print_json
 from tunix_rt.cli.demo_view import print_data, print_end, print_plan, print_result
-from tunix_rt.cli.train_view import TrainingView
 from tunix_rt.engines.load import chosen_engine, load_engine
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.evaluation.views import EvaluationBar
+from tunix_rt.runs.views import TrainingView
 from tunix_rt.services.demo import DemoData, Stage, build_demo_dataset
 from tunix_rt.services.demo_evaluation import (
     DemoResult,

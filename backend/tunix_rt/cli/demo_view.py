@@ -4,12 +4,12 @@ from pathlib import Path
 
 from tunix_rt.base.terminal.output import counted, out, print_table, say
 from tunix_rt.cli.as_called import as_called, program
-from tunix_rt.cli.train_view import summary
 from tunix_rt.datasets.xray.views import print_xray
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.evaluation.types import Estimate, Evaluation
 from tunix_rt.evaluation.views import print_prediction
+from tunix_rt.runs.views import summary
 from tunix_rt.services.demo import DemoData
 from tunix_rt.services.demo_evaluation import MIN_ACCURACY, DemoResult
 

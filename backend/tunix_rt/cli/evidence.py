@@ -11,7 +11,6 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import err, print_json, say
 from tunix_rt.cli.evidence_view import print_bundles, print_packed, print_verdict
-from tunix_rt.cli.train_view import TrainingView
 from tunix_rt.engines.load import chosen_engine, load_engine
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.training.job import TrainingJob
@@ -19,6 +18,7 @@ from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run as run_training
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.engines.types import DeviceName, EngineName
+from tunix_rt.runs.views import TrainingView
 from tunix_rt.services.evidence.gathering import Wanted
 from tunix_rt.services.evidence.listing import list_evidence
 from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_by_id_or_path

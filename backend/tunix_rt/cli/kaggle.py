@@ -11,11 +11,11 @@ from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, recipe_file
 from tunix_rt.base.terminal.output import err, print_json
 from tunix_rt.cli.kaggle_view import print_preflight, print_pulled, print_pushed, print_written
-from tunix_rt.cli.train import SmokeSteps, resolve
 from tunix_rt.core.preflight import CheckName, Preflight
 from tunix_rt.engines.planning.service import PlanProgress
 from tunix_rt.engines.planning.targets import LOCAL
 from tunix_rt.engines.planning.views import CompilingLine
+from tunix_rt.runs.commands.train import SmokeSteps, resolve
 from tunix_rt.services.kaggle.kernels import PushRequest, pull_kernel, push_kernel
 from tunix_rt.services.kaggle.machines import DEFAULT_HOURS, MACHINES
 from tunix_rt.services.kaggle.notebook import write_notebook

@@ -10,14 +10,13 @@ import typer
 from tunix_rt.base.errors import InvalidInputError, NotFoundError, TunixRTError
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.output import note, print_error
-from tunix_rt.cli.train import parse_resume_from, resolve
-from tunix_rt.cli.train_request import TrainRequest, run_request
 from tunix_rt.datasets.evalsets import open_evalset
 from tunix_rt.engines.types import DeviceRequest, EngineName
 from tunix_rt.evaluation.commands import evaluate_and_show
 from tunix_rt.evaluation.evaluate import EvaluationRequest
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.recipes.load import Flag
+from tunix_rt.runs.commands.train import TrainRequest, parse_resume_from, resolve, run_request
 
 DEFAULT_EVAL_SET = "eval_v2"
 

@@ -9,12 +9,12 @@ from rich.live import Live
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.terminal.output import err, note
-from tunix_rt.cli.server_worker import worker_beside
 from tunix_rt.cli.tune_view import progress_table, trial_line
-from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.sweeps.sweep import SweepDetail
 from tunix_rt.db.sweeps import SweepRepository
-from tunix_rt.db.workers import WorkerRepository
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.types import TERMINAL
+from tunix_rt.runs.worker.companion import worker_beside
 
 _LOOK_EVERY_S = 0.5
 # A worker says every couple of seconds that it lives.

@@ -7,12 +7,11 @@ import typer
 
 from tunix_rt.base.logs import configure_logs
 from tunix_rt.base.settings import load_settings
-from tunix_rt.core.runs.request import ExecutorName
-from tunix_rt.core.runs.worker import parse_slot
+from tunix_rt.runs.types import ExecutorName, parse_slot
 from tunix_rt.services.sweeps.advancing import advance_all
 
 # By name: the command line and the worker do not import each other.
-_LOOP = "tunix_rt.worker.loop"
+_LOOP = "tunix_rt.runs.worker.loop"
 
 Slots = Annotated[
     list[str] | None,

@@ -8,12 +8,10 @@ from pathlib import Path
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.doctor import HubToken, ServiceReport, WorkerReport
-from tunix_rt.core.runs.worker import Worker
-from tunix_rt.db.flags import FlagRepository
-from tunix_rt.db.queue_figures import queue_figures
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.engines.types import DoctorProblem
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import FlagRepository, WorkerRepository, queue_figures
+from tunix_rt.runs.types import Worker
 
 _MIN_FREE_BYTES = 2**30
 _GONE = ("stopped", "lost")

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tunix_rt.base.home import Home
-from tunix_rt.db.queue_figures import QueueFigures, queue_figures
 from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.runs.store.workers import QueueFigures, queue_figures
 
 FRESH_FOR_S = 1.0
 _TAIL_BYTES = 16 * 1024

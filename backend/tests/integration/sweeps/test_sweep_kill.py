@@ -12,9 +12,9 @@ from support.sweeps import rate_of, started, statuses, train_next
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.runs.store_types import RunFilter
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import RunFilter
 from tunix_rt.services.sweeps.advancing import advance
 from tunix_rt.services.sweeps.study import SweepStudy
 

@@ -11,7 +11,7 @@ import pytest
 from support.engine_processes import doubled_runs, engines_alive
 from support.jobs import wait_for
 
-from tunix_rt.worker.supervisor import MARK_VARIABLE
+from tunix_rt.runs.executors.supervisor import MARK_VARIABLE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 # Forks, as if it were about to start another program, and lives until its input ends.

@@ -11,9 +11,9 @@ import pytest
 from support.jobs import PATIENCE_S, ended, make_job, number_in, wait_for
 
 from tunix_rt.base.errors import StorageError
-from tunix_rt.worker.executors.base import ChildExit, Job
-from tunix_rt.worker.executors.local import LocalChild, LocalExecutor
-from tunix_rt.worker.processes import descendants, is_gone, process_start
+from tunix_rt.runs.executors.base import ChildExit, Job
+from tunix_rt.runs.executors.local import LocalChild, LocalExecutor
+from tunix_rt.runs.executors.processes import descendants, is_gone, process_start
 
 EXECUTOR = LocalExecutor(grace_s=PATIENCE_S)
 # Says who it is when it is ready, in the run directory.

@@ -6,11 +6,11 @@ import pytest
 from support.queued_runs import claimed, kinds, make_worker
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.worker import Worker
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.worker.maintenance import Maintenance
-from tunix_rt.worker.processes import machine, process_start
+from tunix_rt.runs.executors.processes import machine, process_start
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.types import Worker
+from tunix_rt.runs.worker.heartbeat import Maintenance
 
 ELSEWHERE = "0000:1:55"
 

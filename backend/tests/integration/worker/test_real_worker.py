@@ -15,14 +15,14 @@ from support.workers import ended_as
 
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.home import Home, open_home
-from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.files.job_dirs import JobDir
 from tunix_rt.recipes.load import load_recipe
-from tunix_rt.services.runs.submitting import submit
-from tunix_rt.worker.processes import HAS_PROC, descendants
+from tunix_rt.runs.executors.processes import HAS_PROC, descendants
+from tunix_rt.runs.files import JobDir
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.submit import submit
+from tunix_rt.runs.types import RunRequest
 
 QUICK = {"TUNIX_RT_WORKER_BEAT_S": "0.2", "TUNIX_RT_WORKER_POLL_S": "0.2"}
 

@@ -11,15 +11,15 @@ from support.tasks import EVALUATE, EXPORT, claimed_task, queued_task
 from support.workers import SUCCEEDING, working
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.tasks.task import Task
-from tunix_rt.db.tasks import TaskRepository
-from tunix_rt.db.workers import WorkerRepository
 from tunix_rt.engines.training.types import RunStatus
-from tunix_rt.files.task_dirs import TaskDir
-from tunix_rt.worker import task_attempt
-from tunix_rt.worker.children import task_job
-from tunix_rt.worker.maintenance import Maintenance
-from tunix_rt.worker.processes import machine
+from tunix_rt.runs.executors.base import task_job
+from tunix_rt.runs.executors.processes import machine
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.tasks.files import TaskDir
+from tunix_rt.runs.tasks.store import TaskRepository
+from tunix_rt.runs.tasks.types import Task
+from tunix_rt.runs.worker import task_attempt
+from tunix_rt.runs.worker.heartbeat import Maintenance
 
 # The queue itself is tested on both databases; what a worker makes of it does not depend on them.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)

@@ -9,8 +9,8 @@ from support.queued_runs import kinds, queued
 from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, run_path, working
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.runs import RunRepository
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import Slot
 
 TWO = (Slot(device="cpu"), Slot(device="cpu"))
 

@@ -19,10 +19,10 @@ from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, r
 from tunix_rt.base.db.engine import writing
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.runs.worker import Slot
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.db.workers import WorkerRepository
-from tunix_rt.worker.processes import is_gone, process_start
+from tunix_rt.runs.executors.processes import is_gone, process_start
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.types import Slot
 
 TWO = (Slot(device="cpu"), Slot(device="cpu"))
 UNTIL_TOLD = "announce()\nwhile not (run / 'go').exists(): time.sleep(0.01)\n" + SUCCEEDING

@@ -6,10 +6,10 @@ import pytest
 from support.sweeps import NOON
 
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.core.runs.run import ServiceEvent
 from tunix_rt.core.sweeps.device_time import device_seconds
 from tunix_rt.core.sweeps.states import require_sweep_transition
 from tunix_rt.core.sweeps.sweep import Trial, best_trial
+from tunix_rt.runs.types import ServiceEvent
 from tunix_rt.services.sweeps.measuring import progress_points
 
 

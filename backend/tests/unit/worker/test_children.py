@@ -2,8 +2,8 @@
 
 import pytest
 
-from tunix_rt.core.runs.worker import parse_slot
-from tunix_rt.worker.children import slot_environment
+from tunix_rt.runs.executors.base import slot_environment
+from tunix_rt.runs.types import parse_slot
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tunix_rt.files.job_dirs import AttemptRecord, JobDir
+from tunix_rt.runs.files import AttemptRecord, JobDir
 
 
 def test_every_attempt_begins_on_a_line_of_its_own(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import pytest
 from support.run_dirs import NOON
 
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.files.job_dirs import AttemptRecord
-from tunix_rt.worker.executors.base import ChildExit
-from tunix_rt.worker.outcome import (
+from tunix_rt.runs.executors.base import ChildExit
+from tunix_rt.runs.files import AttemptRecord
+from tunix_rt.runs.worker.outcome import (
     AttemptEnd,
     Finished,
     Outcome,

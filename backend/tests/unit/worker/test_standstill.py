@@ -1,6 +1,6 @@
 """Who has not been heard of, by the observer's own clock alone."""
 
-from tunix_rt.worker.maintenance import StandstillWatch
+from tunix_rt.runs.worker.heartbeat import StandstillWatch
 
 
 class Clock:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.core.tasks.task import TaskResult
-from tunix_rt.worker.executors.base import ChildExit
-from tunix_rt.worker.outcome import StopReason
-from tunix_rt.worker.task_outcome import FinishedTask, RequeuedTask, TaskEnd, task_outcome
+from tunix_rt.runs.executors.base import ChildExit
+from tunix_rt.runs.tasks.types import TaskResult
+from tunix_rt.runs.worker.outcome import StopReason
+from tunix_rt.runs.worker.task_attempt import FinishedTask, RequeuedTask, TaskEnd, task_outcome
 
 RESULT = TaskResult()
 KILLED = ChildExit(None, signal.SIGKILL)

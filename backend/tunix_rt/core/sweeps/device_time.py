@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from tunix_rt.core.runs.run import ServiceEvent, ServiceEventKind
+from tunix_rt.runs.types import ServiceEvent, ServiceEventKind
 
 _LET_GO: frozenset[ServiceEventKind] = frozenset(
     {"lease-lost", "retry", "requeued", "paused", "cancelled", "failed", "succeeded"}

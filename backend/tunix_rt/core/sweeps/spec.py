@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from tunix_rt.base.records import Record
-from tunix_rt.core.runs.request import ExecutorName, Priority
 from tunix_rt.core.sweeps.search_space import MAX_GRID_POINTS, Parameter, num_grid_points
+from tunix_rt.runs.types import ExecutorName, Priority
 
 Direction = Literal["minimize", "maximize"]
 Metric = Literal["validation_loss", "loss", "score"]

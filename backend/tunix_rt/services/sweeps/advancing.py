@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 
 from tunix_rt.base.errors import ConflictError, StorageError, TunixRTError
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.run import Run
-from tunix_rt.core.runs.states import TERMINAL
 from tunix_rt.core.sweeps.sweep import Trial
 from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.engines.training.types import RunFailure
+from tunix_rt.runs.types import TERMINAL, Run
 from tunix_rt.services.sweeps.deciding import Decider
 from tunix_rt.services.sweeps.extra import has_optuna
 from tunix_rt.services.sweeps.stopping import stop_reason

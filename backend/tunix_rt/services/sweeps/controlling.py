@@ -6,9 +6,9 @@ from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.core.sweeps.states import require_sweep_transition
 from tunix_rt.core.sweeps.sweep import SweepDetail, Trial
-from tunix_rt.db.runs import RunRepository
 from tunix_rt.db.sweeps import SweepRepository
-from tunix_rt.services.runs.controlling import resume as resume_run
+from tunix_rt.runs.service import resume as resume_run
+from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.services.sweeps.advancing import advance
 from tunix_rt.services.sweeps.extra import has_optuna, require_optuna
 

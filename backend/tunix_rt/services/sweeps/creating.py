@@ -9,7 +9,6 @@ from pydantic import JsonValue
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import Home
 from tunix_rt.config.sweep_spec import as_override, probes, require_recipe_keys
-from tunix_rt.core.runs.request import RunRequest
 from tunix_rt.core.sweeps.spec import SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail
 from tunix_rt.datasets.evalsets import named_evalset
@@ -17,7 +16,8 @@ from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.recipes.load import resolve_recipe
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.runs.recipes import asked_recipe
+from tunix_rt.runs.submit import asked_recipe
+from tunix_rt.runs.types import RunRequest
 from tunix_rt.services.sweeps.extra import require_optuna
 
 

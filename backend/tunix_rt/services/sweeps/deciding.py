@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.run import Run
 from tunix_rt.core.sweeps.sweep import Trial, TrialStatus, best_trial, trial_run_id
 from tunix_rt.db.sweeps import Decision, SweepRepository
+from tunix_rt.runs.types import Run
 from tunix_rt.services.sweeps.measuring import final_value, points_so_far
 
 if TYPE_CHECKING:

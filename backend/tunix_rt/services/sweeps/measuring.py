@@ -8,11 +8,11 @@ from pydantic import JsonValue
 
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.home import Home
-from tunix_rt.core.runs.run import Run
 from tunix_rt.core.sweeps.spec import Metric
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.runs.types import Run
 
 _STEP_PERCENT = 5
 

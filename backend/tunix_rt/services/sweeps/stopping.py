@@ -7,7 +7,7 @@ from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.core.sweeps.device_time import device_seconds
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
-from tunix_rt.db.runs import RunRepository
+from tunix_rt.runs.store.repository import RunRepository
 
 MAX_FAILED_IN_A_ROW = 5
 """When the first trials all fail, the next ones would fail as well."""

@@ -3,13 +3,11 @@
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.config.sweep_spec import as_override
-from tunix_rt.core.runs.request import RunRequest
-from tunix_rt.core.runs.run import Run
-from tunix_rt.core.runs.store_types import RunFilter
 from tunix_rt.core.sweeps.sweep import Sweep, Trial
-from tunix_rt.db.runs import RunRepository
-from tunix_rt.services.runs.controlling import cancel
-from tunix_rt.services.runs.submitting import submit
+from tunix_rt.runs.service import cancel
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.submit import submit
+from tunix_rt.runs.types import Run, RunFilter, RunRequest
 
 Runs = dict[str, Run]
 _PAGE = 500

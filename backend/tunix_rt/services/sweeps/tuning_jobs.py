@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, pagination
 from tunix_rt.config.sweep_spec import as_override, parse_sweep
-from tunix_rt.core.runs.request import ExecutorName, Priority
 from tunix_rt.core.sweeps.search_space import Parameter
 from tunix_rt.core.sweeps.spec import Metric, PrunerName, SamplerName, SweepSpec
 from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail, Trial, TrialStatus
 from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.models.types import Alias, ModelName, Note
+from tunix_rt.runs.types import ExecutorName, Priority
 from tunix_rt.services.sweeps.promoting import best_recipe_text, require_best
 
 DEFAULT_RECIPE: dict[str, JsonValue] = {

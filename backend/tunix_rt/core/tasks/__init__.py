@@ -1,1 +1,0 @@
-"""What is done with a finished model: it is evaluated, or exported."""

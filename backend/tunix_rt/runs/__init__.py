@@ -1,0 +1,1 @@
+"""Train now or queue a run; workers, live views, background tasks."""

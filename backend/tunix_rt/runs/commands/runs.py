@@ -1,0 +1,287 @@
+"""tunix-rt runs, tunix-rt queue."""
+
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import JsonValue
+
+from tunix_rt.base.errors import InvalidInputError, did_you_mean
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import note, print_json, say
+from tunix_rt.engines.select import AskedEngine
+from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
+from tunix_rt.engines.types import DeviceName
+from tunix_rt.recipes.load import read_values
+from tunix_rt.runs import service as controlling
+from tunix_rt.runs import service as listing
+from tunix_rt.runs import service as removing
+from tunix_rt.runs.live import LOOK_EVERY_S, Cursor, LiveMessage, RunReader, RunWatch
+from tunix_rt.runs.service import QueueState, find_run_id
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.submit import MAX_NAME_CHARS
+from tunix_rt.runs.submit import submit as submit_run
+from tunix_rt.runs.types import TERMINAL, ExecutorName, LogChunk, RunDetail, RunFilter, RunRequest
+from tunix_rt.runs.views import print_changed, print_queue, print_run, print_runs
+
+
+def status(as_json: JsonFlag = False) -> None:
+    """How the queue stands: runs by status, and who takes them."""
+    with opened_home() as home:
+        _print(listing.queue_state(home), as_json=as_json)
+
+
+def pause(as_json: JsonFlag = False) -> None:
+    """Let workers take nothing more; what runs goes on."""
+    with opened_home() as home:
+        _print(controlling.pause_queue(home), as_json=as_json)
+
+
+def resume(as_json: JsonFlag = False) -> None:
+    """Let workers take runs again."""
+    with opened_home() as home:
+        _print(controlling.resume_queue(home), as_json=as_json)
+
+
+def _print(queue: QueueState, *, as_json: bool) -> None:
+    print_json(queue) if as_json else print_queue(queue)
+
+
+Recipe = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="Name of a recipe, as in smoke_tiny, or a YAML file.")
+]
+Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the recipe's.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
+]
+Name = Annotated[str | None, typer.Option(help="Becomes part of the run's id. Default: the recipe's name.")]
+Engine = Annotated[AskedEngine, typer.Option(help="auto takes the one that suits this machine.")]
+Device = Annotated[DeviceName, typer.Option(help="Only workers that have it take the run.")]
+Target = Annotated[
+    str | None, typer.Option(help="Hardware to plan for. Default: this machine. See tunix-rt plan.")
+]
+Priority = Annotated[int, typer.Option(min=-1000, max=1000, help="Higher first.")]
+EvalSet = Annotated[str | None, typer.Option(help="Evaluate the model on this eval set afterwards.")]
+SmokeSteps = Annotated[
+    int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
+]
+Executor = Annotated[ExecutorName, typer.Option(help="Where workers run it: on their machine, or on Ray.")]
+Hold = Annotated[bool, typer.Option("--hold", help="Wait until it is resumed.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Queue it even though the plan says that it does not fit.")
+]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for its end; exit with the code that it ends with.")]
+
+_LOOK_EVERY_S = 0.5
+
+
+def wait_for_end(home: Home, run_id: str) -> RunDetail:
+    """Say what happens to a run until it has ended. Ctrl-C ends the waiting, not the run."""
+    num_said = 0
+    while True:
+        standing = RunRepository(home.database).status_of(run_id)
+        for event in RunRepository(home.database).events(run_id, after=num_said - 1):
+            note(f"{event.time:%H:%M:%S} {event.kind}: {event.message}")
+            num_said = event.sequence + 1
+        if standing.status in TERMINAL:
+            return RunRepository(home.database).get(run_id)
+        time.sleep(_LOOK_EVERY_S)
+
+
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", help="Id of a run, its beginning, or its last word, as in 3f2a.")
+]
+PriorityArgument = Annotated[
+    int, typer.Argument(min=-1000, max=1000, help="Higher first. Below 0: `priority RUN -- -5`.")
+]
+
+
+def submit(
+    recipe: Recipe,
+    dataset: Dataset = None,
+    sets: Set = None,
+    name: Name = None,
+    engine: Engine = "auto",
+    device: Device = "auto",
+    target: Target = None,
+    priority: Priority = 0,
+    eval_set: EvalSet = None,
+    smoke_steps: SmokeSteps = None,
+    executor: Executor = "local",
+    hold: Hold = False,
+    force: Force = False,
+    wait: Wait = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check and plan a recipe, and put it into the queue. docs/runs.md tells what happens then."""
+    values, file_name = _recipe(recipe)
+    request = RunRequest(
+        recipe=values,
+        name=name or file_name,
+        overrides=tuple(sets or ()),
+        dataset=dataset,
+        engine=engine,
+        device=device,
+        target=target,
+        priority=priority,
+        eval_set=eval_set,
+        num_smoke_steps=smoke_steps,
+        executor=executor,
+        is_held=hold,
+        is_forced=force,
+    )
+    with opened_home() as home:
+        run = submit_run(home, request, allows_paths=True)
+        if not any(worker.status == "active" for worker in WorkerRepository(home.database).list()):
+            note("no worker is there to take it; start one: tunix-rt worker")
+        if wait:
+            run = wait_for_end(home, run.run_id)
+    print_changed(run, as_json=as_json)
+    if not (wait or as_json):
+        note(f"Next: tunix-rt runs logs -f {run.run_id}")
+    if wait and run.status != "succeeded":
+        raise typer.Exit(run.exit_code or 1)
+
+
+def _recipe(text: str) -> tuple[str | dict[str, JsonValue], str | None]:
+    """The name of a recipe, or what a file says and the file's name."""
+    file = Path(text)
+    if not file.is_file() and len(file.parts) == 1:
+        return text, None
+    return read_values(file), file.stem[:MAX_NAME_CHARS]
+
+
+def list_(
+    status: Annotated[list[str] | None, typer.Option(help=f"{', '.join(RUN_STATUSES)}; repeatable.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="What they are trained on.")] = None,
+    model: Annotated[str | None, typer.Option(help="Stands in the name of the model.")] = None,
+    mode: Annotated[str | None, typer.Option(help="full, lora or qlora.")] = None,
+    sweep: Annotated[str | None, typer.Option(help="Trials of this sweep.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="Stands in the id, the recipe, the model or the dataset.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Rows to show.")] = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """The runs of this home, newest first, whoever started them."""
+    criteria = RunFilter(
+        status=tuple(map(_status, status or ())),
+        dataset=dataset,
+        model=model,
+        mode=mode,
+        sweep_id=sweep,
+        text=text,
+    )
+    with opened_home() as home:
+        page = listing.list_runs(home, criteria, limit=limit, offset=0)
+    if as_json:
+        print_json([run.to_json() for run in page.data])
+    else:
+        print_runs(page)
+
+
+def _status(text: str) -> RunStatus:
+    for known in RUN_STATUSES:
+        if known == text:
+            return known
+    raise InvalidInputError(f"There is no status {text!r}.", next_step=did_you_mean(text, RUN_STATUSES))
+
+
+def show(run: RunArgument, as_json: JsonFlag = False) -> None:
+    """One run: where it stands, what was planned and measured, and everything that happened to it."""
+    with opened_home() as home:
+        found = listing.get_run(home, listing.find_run_id(home, run))
+        events = RunRepository(home.database).events(found.run_id)
+    if as_json:
+        print_json({**found.to_json(), "events": [event.to_json() for event in events]})
+    else:
+        print_run(found, events)
+
+
+def cancel(run: RunArgument, as_json: JsonFlag = False) -> None:
+    """Stop a run: at once in the queue, with a checkpoint where it runs."""
+    with opened_home() as home:
+        changed = controlling.cancel(home, listing.find_run_id(home, run))
+    print_changed(changed, as_json=as_json)
+
+
+def pause_run(run: RunArgument, as_json: JsonFlag = False) -> None:
+    """Make a run wait until it is resumed; where it runs, it stops with a checkpoint first."""
+    with opened_home() as home:
+        changed = controlling.pause(home, listing.find_run_id(home, run))
+    print_changed(changed, as_json=as_json)
+
+
+def resume_run(run: RunArgument, as_json: JsonFlag = False) -> None:
+    """Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint."""
+    with opened_home() as home:
+        changed = controlling.resume(home, listing.find_run_id(home, run))
+    print_changed(changed, as_json=as_json)
+
+
+def priority(run: RunArgument, priority: PriorityArgument, as_json: JsonFlag = False) -> None:
+    """Take a run earlier or later than the others."""
+    with opened_home() as home:
+        changed = controlling.set_priority(home, listing.find_run_id(home, run), priority)
+    print_changed(changed, as_json=as_json)
+
+
+def rm(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Ids, their beginnings, or their last words.")
+    ],
+    as_json: JsonFlag = False,
+) -> None:
+    """Remove runs and everything they wrote; evaluations of them stay."""
+    with opened_home() as home:
+        run_ids = [listing.find_run_id(home, run) for run in runs]
+        for run_id in run_ids:
+            removing.remove(home, run_id)
+            if not as_json:
+                say(f"removed {run_id}")
+    if as_json:
+        print_json({"removed": run_ids})
+
+
+def logs(
+    run: RunArgument,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the run has ended; Ctrl-C leaves it alone.")
+    ] = False,
+    tail: Annotated[int | None, typer.Option("--tail", "-n", min=0, help="Only the last lines.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """What a run has printed, from all of its attempts."""
+    with opened_home() as home:
+        run_id = find_run_id(home, run)
+        with closing(RunWatch(home, run_id)) as watch:
+            place = 0 if tail is None else watch.log.place_of_last_lines(tail)
+            _print_log(watch, RunReader(watch, Cursor(log=place), sources=["log"]), follow, as_json)
+            if follow:
+                note(f"{run_id}: {watch.status}")
+
+
+def _print_log(watch: RunWatch, reader: RunReader, follow: bool, as_json: bool) -> None:
+    while not reader.is_finished:
+        messages = reader.read()
+        for message in messages:
+            _print_message(message, as_json)
+        if not messages and not follow:
+            return
+        if not messages:
+            sys.stdout.flush()
+            time.sleep(LOOK_EVERY_S)
+            watch.look()
+
+
+def _print_message(message: LiveMessage, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(message.data + "\n")
+    elif message.kind == "log":
+        sys.stdout.write(LogChunk.model_validate_json(message.data).chunk)

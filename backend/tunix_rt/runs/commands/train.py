@@ -1,0 +1,252 @@
+"""tunix-rt train."""
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.settings import Settings, load_settings
+from tunix_rt.base.terminal.options import JsonFlag, RecipeFile, parse_duration, recipe_file
+from tunix_rt.base.terminal.output import err, note, print_json, say
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.load import chosen_engine, load_engine
+from tunix_rt.engines.select import AskedEngine, EngineChoice
+from tunix_rt.engines.training.data import dataset_rows, engine_of_run, file_rows, new_run_dir, smoke_flags
+from tunix_rt.engines.training.job import (
+    LATEST,
+    ProcessGroup,
+    ResumePoint,
+    TrainingJob,
+    processes_of_torchrun,
+)
+from tunix_rt.engines.training.run import run
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import OUT_OF_TIME, OUT_OF_TIME_TEXT, RunManifest
+from tunix_rt.engines.types import DeviceName, DeviceRequest
+from tunix_rt.models.find import with_registered_model
+from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
+from tunix_rt.runs.views import TrainingView, summary
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """What was asked for."""
+
+    resolved: ResolvedRecipe
+    recipe_path: Path
+    recipe_name: str | None = None
+    """None: that of the file."""
+    data_file: Path | None = None
+    engine: AskedEngine = "auto"
+    device: DeviceRequest = field(default_factory=DeviceRequest)
+    output: Path | None = None
+    resume_from: ResumePoint | None = None
+    checkpoint_dir: Path | None = None
+    processes: ProcessGroup | None = None
+    is_forced: bool = False
+    stop_after_s: float | None = None
+    initial_adapters: Path | None = None
+
+
+def run_request(request: TrainRequest, *, as_json: bool) -> None:
+    """Train, print how it ended, and exit with the code that says so."""
+    settings = load_settings()
+    if request.resume_from is not None and request.output is None:
+        raise InvalidInputError(
+            "There is no run to go on with.", next_step="Name its directory with --output DIR."
+        )
+    request = replace(request, resolved=with_registered_model(settings, request.resolved))
+    run_dir = new_run_dir(settings, request.recipe_path, request.output)
+    engine, processes = _who_trains(request, run_dir)
+    job = _job(settings, request, run_dir, engine, processes)
+    with TrainingView(err) as view:
+        manifest = run(load_engine(engine), job, view)
+    _print(manifest, job.run_dir.path, as_json=as_json)
+    if manifest.exit_code == OUT_OF_TIME:
+        note(f"{OUT_OF_TIME_TEXT}; the same command with --resume goes on from there")
+    if manifest.exit_code:
+        raise typer.Exit(manifest.exit_code)
+
+
+def not_together() -> InvalidInputError:
+    """The error of processes that do not say enough to find each other."""
+    return InvalidInputError(
+        "To train together, processes need --coordinator, --num-processes, --process-id and --output.",
+        next_step="Give all four, or torchrun and --output; the output must be the same, on a disk that all "
+        "of them share.",
+    )
+
+
+def _who_trains(request: TrainRequest, run_dir: RunDir) -> tuple[EngineChoice, ProcessGroup | None]:
+    """The engine, and the processes that train together: by flags, or by torchrun for its own engine."""
+    by_torchrun = processes_of_torchrun(os.environ)
+    engine = chosen_engine(
+        request.engine,
+        request.device.name,
+        resumed=None if request.resume_from is None else engine_of_run(run_dir),
+        is_torchrun=by_torchrun is not None,
+    )
+    processes = request.processes or (by_torchrun if engine.name == "torch" else None)
+    if processes is not None and request.output is None:
+        raise not_together()
+    if processes is not None and request.stop_after_s is not None:
+        raise InvalidInputError(
+            "--stop-after is for one process: several would not stop after the same step.",
+            next_step="Leave it out, and choose output.save_every_steps so that little is lost at the end.",
+        )
+    return engine, processes
+
+
+def _job(
+    settings: Settings,
+    request: TrainRequest,
+    run_dir: RunDir,
+    engine: EngineChoice,
+    processes: ProcessGroup | None,
+) -> TrainingJob:
+    recipe, checkpoint_dir = request.resolved.recipe, request.checkpoint_dir
+    if processes is not None and processes.process_id:
+        # Checkpoints are written together; every process but the first keeps its own records beside.
+        checkpoint_dir = checkpoint_dir or run_dir.checkpoints
+        run_dir = run_dir.of_process(processes.process_id)
+    file = request.data_file
+    return TrainingJob(
+        resolved=request.resolved,
+        data=dataset_rows(settings, recipe) if file is None else file_rows(file, recipe),
+        run_dir=run_dir,
+        device=request.device,
+        resume_from=request.resume_from,
+        checkpoint_dir=checkpoint_dir,
+        processes=processes,
+        is_forced=request.is_forced,
+        stop_after_s=request.stop_after_s,
+        recipe_name=request.recipe_name or request.recipe_path.stem,
+        engine_choice=str(engine),
+        initial_adapters=request.initial_adapters,
+    )
+
+
+def _print(manifest: RunManifest, directory: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"directory": str(directory), **manifest.to_json()})
+    else:
+        say(summary(manifest, str(directory)))
+
+
+Dataset = Annotated[str | None, typer.Option(help="Key of the dataset. Default: the recipe's.")]
+Device = Annotated[DeviceName, typer.Option(help="auto takes a TPU, else a GPU, else the CPU, and says why.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Directory of the run. Default: a new one in the home directory."),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on from the newest checkpoint in --output, if there is one.")
+]
+ResumeFrom = Annotated[
+    str | None,
+    typer.Option(
+        metavar="STEP|latest", help="Go on from the checkpoint of this step; later ones are dropped."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
+]
+Coordinator = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Address of process 0, when several processes train together."),
+]
+NumProcesses = Annotated[int | None, typer.Option(min=1, help="How many processes train together.")]
+ProcessId = Annotated[int | None, typer.Option(min=0, help="Which of them this is, from 0.")]
+Force = Annotated[bool, typer.Option("--force", help="Run even though the plan says that it does not fit.")]
+SmokeSteps = Annotated[
+    int | None, typer.Option(min=1, help="End after this many steps; all else is the same.")
+]
+StopAfter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION",
+        help="Stop in time, with a checkpoint, e.g. after 8h30m. Exit 7; --resume goes on from there.",
+    ),
+]
+# What a worker gives: its copy of a recipe has another name.
+RecipeName = Annotated[str | None, typer.Option(hidden=True)]
+# What `tunix-rt doctor --parity` gives to both engines.
+InitialAdapters = Annotated[Path | None, typer.Option(hidden=True)]
+
+
+def train(
+    recipe: RecipeFile,
+    dataset: Dataset = None,
+    engine: EngineOption = "auto",
+    device: Device = "auto",
+    output: Output = None,
+    resume: Resume = False,
+    resume_from: ResumeFrom = None,
+    sets: Set = None,
+    force: Force = False,
+    smoke_steps: SmokeSteps = None,
+    stop_after: StopAfter = None,
+    coordinator: Coordinator = None,
+    num_processes: NumProcesses = None,
+    process_id: ProcessId = None,
+    recipe_name: RecipeName = None,
+    initial_adapters: InitialAdapters = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Train a model. docs/training.md explains the run directory, resuming and the exit codes."""
+    if resume and resume_from is not None:
+        raise InvalidInputError("--resume and --resume-from are both given.", next_step="Keep one of them.")
+    recipe = recipe_file(recipe)
+    flags = {} if dataset is None else {"data.dataset": Flag(dataset, "--dataset")}
+    request = TrainRequest(
+        resolved=resolve(recipe, sets or [], flags, smoke_steps, smoke_reason="--smoke-steps"),
+        recipe_path=recipe,
+        recipe_name=recipe_name,
+        engine=engine,
+        device=DeviceRequest(device),
+        output=output,
+        resume_from=LATEST if resume else parse_resume_from(resume_from, "--resume-from"),
+        processes=_processes(coordinator, num_processes, process_id),
+        is_forced=force,
+        stop_after_s=None if stop_after is None else parse_duration(stop_after),
+        initial_adapters=initial_adapters,
+    )
+    run_request(request, as_json=as_json)
+
+
+def resolve(
+    path: Path, sets: list[str], flags: dict[str, Flag], smoke_steps: int | None, *, smoke_reason: str
+) -> ResolvedRecipe:
+    """The recipe with everything that the command line says about it."""
+    resolved = load_recipe(path, sets=sets, flags=flags)
+    if smoke_steps is None:
+        return resolved
+    smoke = smoke_flags(resolved.recipe, smoke_steps, reason=smoke_reason)
+    return load_recipe(path, sets=sets, flags={**flags, **smoke})
+
+
+def _processes(
+    coordinator: str | None, num_processes: int | None, process_id: int | None
+) -> ProcessGroup | None:
+    if coordinator is None and num_processes is None and process_id is None:
+        return None
+    if coordinator is None or num_processes is None or process_id is None:
+        raise not_together()
+    return ProcessGroup(coordinator, num_processes, process_id)
+
+
+def parse_resume_from(text: str | None, flag: str) -> ResumePoint | None:
+    """A step, `latest`, or nothing."""
+    if text is None:
+        return None
+    if text == LATEST:
+        return LATEST
+    if not text.isdecimal():
+        raise InvalidInputError(
+            f"{flag} {text} is neither a step nor 'latest'.", next_step=f"Write {flag} 200 or {flag} latest."
+        )
+    return int(text)

@@ -1,0 +1,148 @@
+"""Child processes on this machine."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.runs.executors.base import ChildExit, ChildJob
+from tunix_rt.runs.executors.processes import is_gone, is_here, kill_until_none, processes_with, wait_until
+from tunix_rt.runs.executors.supervisor import CANNOT_WRITE, KILL, MARK_VARIABLE, STOP
+from tunix_rt.runs.files import ChildRecord, ExitRecord, JobDir, still_running
+
+_SUPERVISOR = (sys.executable, "-m", "tunix_rt.runs.executors.supervisor")
+_SIGNAL_EXIT_BASE = 128
+# What a supervisor needs after the grace of its engine is over.
+_SUPERVISOR_S = 10.0
+
+
+class LocalExecutor:
+    """Starts engines as processes of this machine. They end with the worker, however it ends."""
+
+    name = "local"
+
+    def __init__(self, *, grace_s: float = 30.0) -> None:
+        self._grace_s = grace_s
+
+    def start(self, job: ChildJob) -> "LocalChild":
+        """Start the supervisor of one attempt, which starts the engine.
+
+        Both print into the output, and so hold it: it is not to be had before everything that was started
+        with it is gone, even when the worker that did it died before anybody could be written down.
+        """
+        mark = f"{job.run_id}/{secrets.token_hex(8)}"
+        orders = (str(job.job_dir.path), str(job.attempt), str(job.grace_s), sys.executable, *job.command)
+        with storage_errors("starting a run"), job.job_dir.held_output() as output:
+            job.job_dir.child.unlink(missing_ok=True)  # of an attempt that is over
+            supervisor = subprocess.Popen(
+                [*_SUPERVISOR, *orders],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **job.environment, MARK_VARIABLE: mark},
+                start_new_session=True,
+            )
+        return LocalChild(supervisor, job, mark)
+
+    def adopt_or_clear(self, job_dir: JobDir) -> None:
+        """Wait for an earlier attempt that is stopping, end one that does not, and bury what it left."""
+        wait_until(lambda: _is_left_to_us(job_dir), within_s=self._grace_s + _SUPERVISOR_S)
+        earlier = job_dir.read_child()
+        if earlier is not None and is_here(earlier.process_start):
+            _end(earlier)
+            wait_until(lambda: not job_dir.is_output_held(), within_s=_SUPERVISOR_S)
+        if job_dir.is_output_held():
+            raise still_running(job_dir.run_id)
+
+    def newest_step(self, run_dir: RunDir) -> int:
+        """The newest of the run's own checkpoints."""
+        names = os.listdir(run_dir.checkpoints) if run_dir.checkpoints.is_dir() else []
+        return max((int(name) for name in names if name.isdecimal()), default=0)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class LocalChild:
+    """An attempt on this machine. The pipe to its supervisor carries orders; its end means that we died."""
+
+    def __init__(self, supervisor: "subprocess.Popen[bytes]", job: ChildJob, mark: str) -> None:
+        self._supervisor = supervisor
+        self._job = job
+        self._mark = mark
+        self._exit: ChildExit | None = None
+
+    def poll(self) -> ChildExit | None:
+        """How it ended; None while anything of it runs."""
+        exit_code = self._supervisor.poll()
+        if exit_code is not None and self._exit is None:
+            self._exit = self._ended(exit_code)
+        return self._exit
+
+    def stop(self) -> None:
+        """Ask it to save and stop; its supervisor kills it after the grace."""
+        self._order(STOP)
+
+    def kill(self) -> None:
+        """End it at once, with everything that it started."""
+        self._order(KILL)
+
+    def close(self) -> None:
+        """Let go of the lifeline, and see to it that nothing is left."""
+        assert self._supervisor.stdin is not None
+        with suppress(BrokenPipeError):
+            self._supervisor.stdin.close()
+        try:
+            self._supervisor.wait(self._job.grace_s + _SUPERVISOR_S)
+        except subprocess.TimeoutExpired:
+            self._supervisor.kill()
+            self._supervisor.wait()
+            _clear(self._mark)
+
+    def _order(self, order: bytes) -> None:
+        assert self._supervisor.stdin is not None
+        with suppress(BrokenPipeError, ValueError):  # it has ended, or was closed
+            self._supervisor.stdin.write(order)
+
+    def _ended(self, exit_code: int) -> ChildExit:
+        record = self._job.job_dir.read_exit(self._mark)
+        if record is not None:
+            return _by_record(record)
+        _clear(self._mark)
+        if exit_code < 0:
+            name = signal.Signals(-exit_code).name
+            return ChildExit(None, None, f"Its supervisor was killed by {name}.", is_infrastructure=True)
+        if exit_code == CANNOT_WRITE:
+            return ChildExit(None, None, "The job directory cannot be written.", is_infrastructure=True)
+        if exit_code > _SIGNAL_EXIT_BASE:
+            return ChildExit(None, exit_code - _SIGNAL_EXIT_BASE)
+        return ChildExit(exit_code)
+
+
+def _by_record(record: ExitRecord) -> ChildExit:
+    detail = "" if record.stop_reason is None else f"It was stopped: {record.stop_reason}."
+    return ChildExit(record.code, record.signal, detail, was_killed=record.was_killed)
+
+
+def _is_left_to_us(job_dir: JobDir) -> bool:
+    """Whether nothing of an attempt lives, or only what has lost its supervisor."""
+    if not job_dir.is_output_held():
+        return True
+    supervisor = job_dir.read_child()
+    return supervisor is not None and is_gone(supervisor.pid, supervisor.process_start)
+
+
+def _end(earlier: ChildRecord) -> None:
+    if not is_gone(earlier.pid, earlier.process_start):
+        with suppress(ProcessLookupError):
+            os.kill(earlier.pid, signal.SIGKILL)
+    _clear(earlier.mark)
+
+
+def _clear(mark: str) -> None:
+    kill_until_none(lambda: processes_with(MARK_VARIABLE, mark), within_s=_SUPERVISOR_S)

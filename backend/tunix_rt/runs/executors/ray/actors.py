@@ -1,0 +1,306 @@
+"""One named actor per run, the resources it asks for, code and data shipped once.
+
+device   asks for
+cpu      CPU: the setting ray_cpus_per_run
+gpu      GPU: the devices of the mesh, and CPU as above
+tpu      TPU: the devices of the mesh, and CPU as above
+auto     what the cluster has: TPU before GPU before CPU
+
+A mesh with an `auto` axis takes the setting ray_devices_per_run.
+"""
+
+import io
+import threading
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import ActorUnavailableError, RayError, RayTaskError
+
+import tunix_rt
+from tunix_rt.base.errors import ConflictError, DeviceError, TunixRTError
+from tunix_rt.base.settings import Settings
+from tunix_rt.datasets.files import dataset_dir, read_manifest
+from tunix_rt.recipes.types import ShardingSection
+from tunix_rt.runs.executors.base import Job
+from tunix_rt.runs.executors.processes import wait_until
+from tunix_rt.runs.executors.ray import bootstrap as ray_bootstrap
+
+_ACCELERATORS = ("TPU", "GPU")
+
+Resources = Mapping[str, float]
+"""Ray's name of a resource to how much of it: `{"CPU": 1.0, "GPU": 2.0}`."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The resources of one run, all of them on one node."""
+
+    amounts: Resources
+
+    @property
+    def options(self) -> dict[str, object]:
+        """As the options of an actor; Ray counts CPU and GPU apart from all others."""
+        others = {name: amount for name, amount in self.amounts.items() if name not in ("CPU", "GPU")}
+        return {
+            "num_cpus": self.amounts["CPU"],
+            "num_gpus": self.amounts.get("GPU", 0),
+            "resources": others,
+        }
+
+    def fits(self, node: Resources) -> bool:
+        """Whether a node has that much when nothing runs on it."""
+        return all(node.get(name, 0) >= amount for name, amount in self.amounts.items())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {amount:g}" for name, amount in self.amounts.items())
+
+
+def demand_of(
+    device: str, sharding: ShardingSection, settings: Settings, nodes: Iterable[Resources]
+) -> Demand:
+    """What a run asks for.
+
+    Args:
+        device: auto, cpu, gpu or tpu.
+        sharding: of the recipe.
+        settings: How many CPUs a run gets, and how many devices when the recipe leaves it open.
+        nodes: What each node of the cluster has.
+
+    Example:
+        gpu, data 1 x fsdp 4 x tensor 2 -> {"CPU": 1, "GPU": 8}
+
+    Raises:
+        DeviceError: No node has that much.
+    """
+    present = list(nodes)
+    name = device.upper() if device != "auto" else _best(present)
+    amounts = {"CPU": settings.ray_cpus_per_run}
+    if name in _ACCELERATORS:
+        amounts[name] = float(_num_devices(sharding, settings.ray_devices_per_run))
+    demand = Demand(amounts)
+    if not any(demand.fits(node) for node in present):
+        raise _no_such_node(demand, present)
+    return demand
+
+
+def _best(nodes: list[Resources]) -> str:
+    return next((name for name in _ACCELERATORS if any(node.get(name, 0) for node in nodes)), "CPU")
+
+
+def _num_devices(sharding: ShardingSection, when_open: int) -> int:
+    axes = (sharding.data, sharding.fsdp, sharding.tensor)
+    fixed = 1
+    for size in axes:
+        fixed *= 1 if size == "auto" else size
+    return max(fixed, when_open) if "auto" in axes else fixed
+
+
+def _no_such_node(demand: Demand, nodes: list[Resources]) -> DeviceError:
+    offers = Counter(_offer(node) for node in nodes)
+    has = "; ".join(f"{count} x {offer}" for offer, count in sorted(offers.items()) if offer)
+    return DeviceError(
+        f"No node of the Ray cluster has {demand}. There are: {has or 'none'}.",
+        next_step="Add such a node, or ask for less: --device, the recipe's sharding, "
+        "TUNIX_RT_RAY_CPUS_PER_RUN, TUNIX_RT_RAY_DEVICES_PER_RUN.",
+    )
+
+
+def _offer(node: Resources) -> str:
+    return ", ".join(f"{kind} {node[kind]:g}" for kind in ("CPU", *_ACCELERATORS) if node.get(kind))
+
+
+NAMESPACE = "tunix-rt"
+_SLICE_S = 0.2
+_CLOSE_S = 60.0
+_GONE_S = 60.0
+
+
+class GivenUp(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class RunActor:
+    """One attempt on a node. It ends with this process: Ray ends the actors of a driver that is gone."""
+
+    def __init__(self, run_id: str, demand: Demand, package: Any, is_given_up: Callable[[], bool]) -> None:
+        """Ask the cluster for a node; the first call waits until there is one.
+
+        Args:
+            run_id: Of the run. No two actors of a cluster have the same: so no run trains twice at once.
+            demand: What it takes of the node.
+            package: Our code, in Ray's object store.
+            is_given_up: Asked again and again while something takes its time.
+
+        Raises:
+            ConflictError: Another attempt is still on the cluster.
+        """
+        self._is_given_up = is_given_up
+        self._is_placed = False
+        # By value: no node needs the package installed.
+        ray.cloudpickle.register_pickle_by_value(ray_bootstrap)
+        actor = ray.remote(ray_bootstrap.Bootstrap)
+        options = {"name": run_id, "namespace": NAMESPACE, "max_restarts": 0, **demand.options}
+        try:
+            self._actor: Any = actor.options(**options).remote(package, run_id)
+        except ValueError as error:
+            raise ConflictError(
+                f"Another attempt of {run_id} is still on the Ray cluster.",
+                next_step="Wait until it is gone; a worker that takes the run ends it.",
+            ) from error
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Let the node do something, and wait for it; asked again when the network loses the answer.
+
+        Raises:
+            GivenUp: Nobody waits any more.
+            TunixRTError: The node says so.
+            RayError: The node is lost, or something went wrong there.
+        """
+        while True:
+            try:
+                answer = self._answer(self._actor.call.remote(method, *arguments))
+                self._is_placed = True
+                return answer
+            except ActorUnavailableError:
+                time.sleep(_SLICE_S)
+
+    def release(self) -> None:
+        """End what still runs there, and give the node back."""
+        _end(self._actor, is_placed=self._is_placed)
+
+    def _answer(self, reference: Any) -> Any:
+        while True:
+            if self._is_given_up():
+                raise GivenUp
+            ready, _ = ray.wait([reference], timeout=_SLICE_S)
+            if ready:
+                return _got(reference)
+
+
+def clear(run_id: str) -> None:
+    """End whatever the cluster still has of a run, and wait until it is gone."""
+    try:
+        actor = ray.get_actor(run_id, NAMESPACE)
+    except ValueError:
+        return
+    _end(actor, is_placed=True)
+    wait_until(lambda: not _is_there(run_id), within_s=_GONE_S)
+
+
+def nodes() -> list[Resources]:
+    """What each living node has."""
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+
+def reason(error: RayError) -> str:
+    """Why the cluster did not do its part, in one line."""
+    cause = error.cause if isinstance(error, RayTaskError) else error
+    return str(cause).strip().partition("\n")[0] or type(cause).__name__
+
+
+def _end(actor: Any, *, is_placed: bool) -> None:
+    """Let it end its child and clean up behind it, where it has begun; and give its node back."""
+    with suppress(RayError):
+        if is_placed:
+            ray.wait([actor.close.remote()], timeout=_CLOSE_S)
+        ray.kill(actor, no_restart=True)
+
+
+def _got(reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        if isinstance(error.cause, TunixRTError):
+            raise error.cause from error
+        raise
+
+
+def _is_there(run_id: str) -> bool:
+    try:
+        ray.get_actor(run_id, NAMESPACE)
+    except ValueError:
+        return False
+    return True
+
+
+_PIECE_BYTES = 32 << 20
+_NUM_KEPT_DATASETS = 4
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a file of the node's home."""
+
+    path: str
+    offset: int
+    data: Any
+    """Bytes, or a reference to them in Ray's object store, which many nodes can read."""
+
+
+class Shipments:
+    """The package and the datasets in Ray's object store, put there once for all runs that need them."""
+
+    def __init__(self, datasets_dir: Path) -> None:
+        self._datasets_dir = datasets_dir
+        self._datasets: dict[tuple[str, str], list[Piece]] = {}
+        self._lock = threading.Lock()
+        self.package = ray.put(zipped_package())
+
+    def dataset(self, key: str) -> list[Piece]:
+        """The files of a dataset.
+
+        Raises:
+            NotFoundError: There is none of that key.
+        """
+        name = (key, read_manifest(self._datasets_dir, key).content_hash)
+        with self._lock:
+            pieces = self._datasets.pop(name, None) or self._put(key)
+            self._datasets[name] = pieces  # the one that was used last is the last
+            for oldest in list(self._datasets)[:-_NUM_KEPT_DATASETS]:
+                del self._datasets[oldest]
+        return pieces
+
+    def _put(self, key: str) -> list[Piece]:
+        directory = dataset_dir(self._datasets_dir, key)
+        local = _pieces(directory, f"datasets/{key}", sorted(directory.iterdir()))
+        return [Piece(piece.path, piece.offset, ray.put(piece.data)) for piece in local]
+
+
+def run_so_far(job: Job, *, with_checkpoints: bool) -> Iterator[Piece]:
+    """The recipe, and what earlier attempts have left here of the run."""
+    run_id, run_dir = job.run_id, job.run_dir.path
+    yield from _pieces(job.job_dir.path, f"jobs/{run_id}", [job.job_dir.recipe])
+    # Names with a dot are locks, or what a killed process was writing. The model is written anew.
+    files = [path for path in run_dir.glob("[!.]*") if path.is_file()]
+    if with_checkpoints:
+        files += [path for path in job.run_dir.checkpoints.glob("[0-9]*/**/*") if path.is_file()]
+    yield from _pieces(run_dir, f"runs/{run_id}", files)
+
+
+def zipped_package() -> bytes:
+    """The package that runs here, as a zip: both ends are of one version."""
+    root = Path(tunix_rt.__file__).parent
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                archive.write(path, f"{root.name}/{path.relative_to(root).as_posix()}")
+    return packed.getvalue()
+
+
+def _pieces(root: Path, target: str, files: list[Path]) -> Iterator[Piece]:
+    for path in files:
+        name, offset = f"{target}/{path.relative_to(root).as_posix()}", 0
+        with path.open("rb") as file:
+            while data := file.read(_PIECE_BYTES):
+                yield Piece(name, offset, data)
+                offset += len(data)
+        if offset == 0:
+            yield Piece(name, 0, b"")

@@ -1,0 +1,333 @@
+"""The worker's side: follow the node, keep a local replica of the run directory.
+
+runs/<id>/events.jsonl metrics.jsonl log.txt   appended as they grow there, replaced when they are cut back
+runs/<id>/*.json                               written whole when they change there
+jobs/<id>/output.log                           appended
+runs/<id>/checkpoints/<step>/ model/           at the end, whole directories, every file proved by its hash
+runs/<id>/run_manifest.json                    last
+"""
+
+import hashlib
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO
+
+from ray.exceptions import RayError
+
+from tunix_rt.base.errors import ConflictError, DeviceError, StorageError, TunixRTError
+from tunix_rt.base.files.atomic import storage_errors, write_atomically, write_directory_atomically
+from tunix_rt.base.files.copies import file_digest
+from tunix_rt.base.settings import Settings
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.runs.executors.base import ChildExit, Job
+from tunix_rt.runs.executors.local import LocalExecutor
+from tunix_rt.runs.executors.ray.actors import (
+    GivenUp,
+    RunActor,
+    Shipments,
+    demand_of,
+    nodes,
+    reason,
+    run_so_far,
+)
+from tunix_rt.runs.executors.ray.messages import (
+    LINES,
+    OUTPUT,
+    RECIPE,
+    RUN_DIR,
+    Assignment,
+    Growth,
+    Known,
+    Report,
+)
+from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
+from tunix_rt.runs.files import JobDir
+
+ReadPiece = Callable[[str, int], bytes]
+"""Path in the run directory there, and offset, to the bytes from there on; nothing at the end."""
+
+
+class Replica:
+    """Where reports go. The run directory must be held: nobody else writes into it."""
+
+    def __init__(self, job_dir: JobDir, run_dir: RunDir) -> None:
+        self._run_dir = run_dir
+        self._output = job_dir.open_output()
+        self.known = Known()
+        """What has arrived."""
+
+    def say(self, text: str) -> None:
+        """Print a line where the child prints."""
+        with storage_errors("writing the output of a run"):
+            self._output.write(f"{text}\n".encode())
+
+    def apply(self, report: Report) -> None:
+        """Write down what is new.
+
+        Raises:
+            StorageError: The disk is full or may not be written.
+        """
+        for name, growth in report.growths.items():
+            self._grow(name, growth)
+            self.known.places[name] = growth.place
+        for name, (stamp, data) in report.files.items():
+            # A directory with a manifest is complete: it comes when all else is here.
+            if name != self._run_dir.manifest.name:
+                _write(self._run_dir.path / name, data)
+            self.known.stamps[name] = stamp
+        self._remove_all_but(report.names)
+
+    def collect(self, hashes: Mapping[str, str], read: ReadPiece) -> None:
+        """Make the directory equal to the one over there.
+
+        Args:
+            hashes: SHA-256 of every file there by its path, the manifest last.
+            read: Reads them there.
+
+        Raises:
+            StorageError: A file did not arrive as it was sent, or cannot be written.
+        """
+        directories = {_directory_of(path) for path in hashes} - {None}
+        for directory in sorted(filter(None, directories)):
+            self._collect_directory(directory, hashes, read)
+        self._drop_directories_but(directories)
+        for path, sha256 in hashes.items():
+            if _directory_of(path) is None and not _is_here(self._run_dir.path / path, sha256):
+                with write_atomically(self._run_dir.path / path, what=f"collecting {path}") as file:
+                    _copy(path, sha256, read, file)
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        self._output.close()
+
+    def _grow(self, name: str, growth: Growth) -> None:
+        if name == OUTPUT:
+            with storage_errors("writing the output of a run"):
+                self._output.write(growth.data)
+        elif growth.is_new:
+            _write(self._run_dir.path / name, growth.data)
+        else:
+            with storage_errors(f"writing {name}"), (self._run_dir.path / name).open("ab") as file:
+                file.write(growth.data)
+
+    def _remove_all_but(self, names: frozenset[str]) -> None:
+        for path in self._run_dir.path.iterdir():
+            is_ours = path.is_file() and not path.name.startswith(".") and path.name not in LINES
+            if is_ours and path.name not in names:
+                path.unlink()
+                self.known.stamps.pop(path.name, None)
+
+    def _collect_directory(self, directory: str, hashes: Mapping[str, str], read: ReadPiece) -> None:
+        files = {path: sha256 for path, sha256 in hashes.items() if _directory_of(path) == directory}
+        if all(_is_here(self._run_dir.path / path, sha256) for path, sha256 in files.items()):
+            return
+        place = self._run_dir.path / directory
+        with write_directory_atomically(place, what=f"collecting {directory}") as target:
+            for path, sha256 in files.items():
+                local = target / Path(path).relative_to(directory)
+                local.parent.mkdir(parents=True, exist_ok=True)
+                with local.open("wb") as file:
+                    _copy(path, sha256, read, file)
+
+    def _drop_directories_but(self, kept: Iterable[str | None]) -> None:
+        here = [self._run_dir.model, *self._run_dir.checkpoints.glob("[0-9]*")]
+        kept_paths = {self._run_dir.path / directory for directory in kept if directory is not None}
+        for path in here:
+            if path not in kept_paths:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _directory_of(path: str) -> str | None:
+    """The directory with which a file comes and goes; None when it stands alone.
+
+    Example:
+        "checkpoints/20/state/d/1" -> "checkpoints/20"; "model/config.json" -> "model"; "plan.json" -> None
+    """
+    first, *rest = Path(path).parts
+    if first == "checkpoints" and len(rest) > 1 and rest[0].isdecimal():
+        return f"{first}/{rest[0]}"
+    return first if first == "model" and rest else None
+
+
+def _is_here(path: Path, sha256: str) -> bool:
+    return path.is_file() and file_digest(path) == sha256
+
+
+def _write(path: Path, data: bytes) -> None:
+    with write_atomically(path, what=f"writing {path.name}") as file:
+        file.write(data)
+
+
+def _copy(path: str, sha256: str, read: ReadPiece, target: IO[bytes]) -> None:
+    digest, offset = hashlib.sha256(), 0
+    while piece := read(path, offset):
+        target.write(piece)
+        digest.update(piece)
+        offset += len(piece)
+    if digest.hexdigest() != sha256:
+        raise StorageError(
+            f"{path} did not arrive from the node as it was sent.",
+            next_step="Resume the run: it goes on from its last checkpoint.",
+        )
+
+
+_REPORT_EVERY_S = 0.5
+_LOCK_S = 10.0
+_QUIET_S = 10.0
+_OF_THIS_MACHINE = {"TUNIX_RT_HOME", "TUNIX_RT_DATABASE_URL", "CUDA_VISIBLE_DEVICES"}
+"""Paths, secrets and devices that mean nothing, or too much, elsewhere."""
+_STOPPED = 128 + signal.SIGTERM
+"""Exit code of an engine that was asked to stop."""
+
+
+class RayChild:
+    """An attempt that trains on a node, while its files are kept equal here."""
+
+    def __init__(self, job: Job, shipments: Shipments, settings: Settings) -> None:
+        self._job = job
+        self._shipments = shipments
+        self._settings = settings
+        self._where = "A Ray node"
+        self._is_training = False
+        self._is_stopping = False
+        self._is_killed = False
+        self._writes_nothing = threading.Event()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"ray-{job.run_id}")
+        self._ended = self._pool.submit(self._run)
+
+    def poll(self) -> ChildExit | None:
+        """How it ended; None while anything of it runs."""
+        return self._ended.result() if self._ended.done() else None
+
+    def stop(self) -> None:
+        """Ask it to save and stop; its supervisor over there kills it after the grace."""
+        self._is_stopping = True
+
+    def kill(self) -> None:
+        """End it at once. From here on nothing is written into its directories."""
+        self._is_killed = True
+        self._writes_nothing.wait(_QUIET_S)
+
+    def close(self) -> None:
+        """End it if it still runs, and wait for that."""
+        self._is_killed = True
+        self._pool.shutdown()
+
+    def _run(self) -> ChildExit:
+        try:
+            with self._job.run_dir.held(wait_s=_LOCK_S):
+                return self._replicated()
+        except TunixRTError as error:
+            # Another process holds the directory, or the disk does not even take the output.
+            return ChildExit(None, detail=str(error), is_infrastructure=True)
+        finally:
+            self._writes_nothing.set()
+            self._job.run_dir.remove_if_empty()
+
+    def _replicated(self) -> ChildExit:
+        replica = Replica(self._job.job_dir, self._job.run_dir)
+        try:
+            return self._on_a_node(replica)
+        except TunixRTError as error:
+            # As the command line prints errors: whoever reads the output finds it.
+            replica.say(f"error: {error.detail}\nnext:  {error.next_step}")
+            if isinstance(error, ConflictError | DeviceError | StorageError):
+                return ChildExit(None, detail=str(error), is_infrastructure=True)
+            return ChildExit(error.exit_code, detail=str(error))
+        finally:
+            replica.close()
+
+    def _on_a_node(self, replica: Replica) -> ChildExit:
+        job = self._job
+        demand = demand_of(job.device, job.recipe.sharding, self._settings, nodes())
+        replica.say(f"asking the Ray cluster for {demand}")
+        actor = RunActor(job.run_id, demand, self._shipments.package, self._is_given_up)
+        try:
+            return self._trained(actor, replica)
+        except GivenUp:
+            # Whoever kills it need not wait until the node has cleaned up.
+            self._writes_nothing.set()
+            return self._how_it_was_given_up()
+        except RayError as error:
+            lost = f"{self._where} was lost: {reason(error)}"
+            replica.say(lost)
+            return ChildExit(None, detail=lost, is_infrastructure=True)
+        finally:
+            actor.release()
+
+    def _trained(self, actor: RunActor, replica: Replica) -> ChildExit:
+        self._where = f"The Ray node {actor.call('host')}"
+        replica.say(f"{self._where} trains it")
+        self._ship(actor)
+        actor.call("start", self._assignment())
+        self._is_training = True
+        exit_ = self._followed(actor, replica)
+        replica.collect(actor.call("listing"), lambda path, offset: bytes(actor.call("read", path, offset)))
+        if exit_.code == 0:
+            self._forget_mirror(replica)
+        return exit_
+
+    def _ship(self, actor: RunActor) -> None:
+        job, dataset = self._job, self._job.recipe.data.dataset
+        newest_here = LocalExecutor().newest_step(job.run_dir)
+        mirror = self._mirror()
+        is_newest_here = mirror is None or newest_here > mirror.newest_step()
+        for piece in [] if dataset is None else self._shipments.dataset(dataset):
+            actor.call("write", piece.path, piece.offset, piece.data)
+        for piece in run_so_far(job, with_checkpoints=is_newest_here):
+            actor.call("write", piece.path, piece.offset, piece.data)
+
+    def _assignment(self) -> Assignment:
+        job = self._job
+        paths = {str(job.run_dir.path): RUN_DIR, str(job.job_dir.recipe): RECIPE}
+        return Assignment(
+            attempt=job.attempt,
+            command=tuple(paths.get(argument, argument) for argument in job.command),
+            environment={name: job.environment[name] for name in job.environment.keys() - _OF_THIS_MACHINE},
+            recipe=job.recipe,
+            device=job.device,
+            grace_s=job.grace_s,
+            silence_s=self._settings.worker_lease_s,
+            checkpoint_url=self._settings.checkpoint_url,
+        )
+
+    def _followed(self, actor: RunActor, replica: Replica) -> ChildExit:
+        """Write down what happens until nothing more does; how it ended."""
+        is_told = False
+        while True:
+            if self._is_stopping and not is_told:
+                actor.call("stop")
+                is_told = True
+            report = actor.call("report", replica.known)
+            replica.apply(report)
+            if report.is_last:
+                ended: ChildExit = report.exit
+                return ended
+            if report.exit is None and not report.has_more:
+                time.sleep(_REPORT_EVERY_S)
+
+    def _mirror(self) -> CheckpointMirror | None:
+        url = self._settings.checkpoint_url
+        return None if url is None else CheckpointMirror(url, self._job.run_id)
+
+    def _forget_mirror(self, replica: Replica) -> None:
+        """A run that has succeeded and is here whole needs it no more."""
+        mirror = self._mirror()
+        try:
+            if mirror is not None:
+                mirror.remove()
+        except StorageError as error:
+            replica.say(str(error))
+
+    def _is_given_up(self) -> bool:
+        return self._is_killed or (self._is_stopping and not self._is_training)
+
+    def _how_it_was_given_up(self) -> ChildExit:
+        if self._is_killed:
+            return ChildExit(None, signal.SIGKILL, "It was killed.", was_killed=True)
+        return ChildExit(_STOPPED, detail="It was stopped before it began.")

@@ -1,0 +1,220 @@
+"""Checkpoints on a shared path or object store, through fsspec.
+
+<url>/<run_id>/<step>-<token>/checkpoint/…   the directory as the engine wrote it
+<url>/<run_id>/<step>-<token>/records/…      metrics, events and log as they were then
+<url>/<run_id>/<step>-<token>.json           written last: every file, its size and its hash
+
+A run goes on elsewhere with the records that belong to the checkpoint: so no line of metrics is lost with the
+machine that wrote it. The token keeps two writers of one step apart, should a machine that was given up for
+lost still be writing.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+import fsspec
+from pydantic import Field, ValidationError
+
+from tunix_rt.base.errors import InvalidInputError, StorageError
+from tunix_rt.base.files.atomic import write_directory_atomically
+from tunix_rt.base.files.copies import file_digest
+from tunix_rt.base.logs import redacted
+from tunix_rt.base.records import Record
+
+_CHECKPOINT = "checkpoint"
+_RECORDS = "records"
+_MARKER_ENDING = ".json"
+
+
+class MirroredFile(Record):
+    """One file of a checkpoint."""
+
+    num_bytes: Annotated[int, Field(ge=0)]
+    sha256: str
+
+
+class MirroredCheckpoint(Record):
+    """A checkpoint that is there whole."""
+
+    step: Annotated[int, Field(ge=0)]
+    name: str
+    """Of its directory."""
+    files: dict[str, MirroredFile]
+    """By their paths in it."""
+
+
+@dataclass(frozen=True)
+class CheckpointMirror:
+    """The checkpoints of one run that other machines can go on from.
+
+    Example:
+        CheckpointMirror("s3://bucket/checkpoints", "20250131-142907-demo-3f2a")
+    """
+
+    url: str
+    run_id: str
+
+    def complete(self) -> list[MirroredCheckpoint]:
+        """Those that are there whole, by step.
+
+        Raises:
+            StorageError: The place cannot be read.
+        """
+        with self._files("reading the mirrored checkpoints") as files:
+            files.invalidate_cache()
+            found = [
+                _read_marker(files, path) for path in self._names(files) if path.endswith(_MARKER_ENDING)
+            ]
+        return sorted(filter(None, found), key=lambda checkpoint: (checkpoint.step, checkpoint.name))
+
+    def newest_step(self) -> int:
+        """The step of the newest whole one; 0 when there is none."""
+        return max((checkpoint.step for checkpoint in self.complete()), default=0)
+
+    def put(self, step: int, checkpoint: Path, records: Mapping[str, Path]) -> MirroredCheckpoint:
+        """Copy a checkpoint there, and the records by name; it counts once everything has arrived.
+
+        Raises:
+            StorageError: It did not get there. Earlier ones stay.
+        """
+        sources = {f"{_RECORDS}/{name}": path for name, path in records.items()}
+        for path in checkpoint.rglob("*"):
+            if path.is_file():
+                sources[f"{_CHECKPOINT}/{path.relative_to(checkpoint).as_posix()}"] = path
+        mirrored = MirroredCheckpoint(
+            step=step,
+            name=f"{step}-{secrets.token_hex(4)}",
+            files={name: _described(path) for name, path in sources.items()},
+        )
+        with self._files(f"mirroring the checkpoint of step {step}") as files:
+            for name, path in sources.items():
+                remote = f"{self._root(files)}/{mirrored.name}/{name}"
+                files.makedirs(remote.rpartition("/")[0], exist_ok=True)
+                files.put_file(str(path), remote)
+            # Written last: with its marker a checkpoint is whole.
+            marker = mirrored.model_dump_json().encode()
+            files.pipe_file(f"{self._root(files)}/{mirrored.name}{_MARKER_ENDING}", marker)
+        return mirrored
+
+    def fetch(self, mirrored: MirroredCheckpoint, checkpoints: Path) -> dict[str, bytes]:
+        """Bring one to `checkpoints/<step>`, whole or not at all; its records, by name.
+
+        Raises:
+            StorageError: It cannot be read, or is not what was put there.
+        """
+        place = checkpoints / str(mirrored.step)
+        what = f"fetching the checkpoint of step {mirrored.step}"
+        with self._files(what) as files:
+            remote = f"{self._root(files)}/{mirrored.name}"
+            records = {
+                name: _checked(files.cat_file(f"{remote}/{_RECORDS}/{name}"), described, mirrored.step)
+                for name, described in _below(_RECORDS, mirrored.files).items()
+            }
+            with write_directory_atomically(place, what=what) as target:
+                for name, described in _below(_CHECKPOINT, mirrored.files).items():
+                    local = target / _inside(name)
+                    local.parent.mkdir(parents=True, exist_ok=True)
+                    files.get_file(f"{remote}/{_CHECKPOINT}/{name}", str(local))
+                    if _described(local) != described:
+                        raise _not_what_was_put(mirrored.step)
+        return records
+
+    def drop(self, mirrored: MirroredCheckpoint) -> None:
+        """Delete one; from its first moment it no longer counts."""
+        with self._files(f"dropping the mirrored checkpoint of step {mirrored.step}") as files:
+            marker = f"{self._root(files)}/{mirrored.name}"
+            _remove(files, f"{marker}{_MARKER_ENDING}")
+            _remove(files, marker)
+
+    def remove(self) -> None:
+        """Delete everything of the run."""
+        with self._files("removing the mirrored checkpoints") as files:
+            _remove(files, self._root(files))
+
+    def _names(self, files: fsspec.AbstractFileSystem) -> list[str]:
+        try:
+            return sorted(files.ls(self._root(files), detail=False))
+        except FileNotFoundError:
+            return []
+
+    def _root(self, files: fsspec.AbstractFileSystem) -> str:
+        return f"{files._strip_protocol(self.url).rstrip('/')}/{self.run_id}"
+
+    @contextmanager
+    def _files(self, what: str) -> Iterator[fsspec.AbstractFileSystem]:
+        """The file system of the URL; whatever its library raises becomes an error that says what to do."""
+        try:
+            yield open_file_system(self.url)
+        except (InvalidInputError, StorageError):
+            raise
+        except Exception as error:
+            first_line = str(error).partition("\n")[0] or type(error).__name__
+            raise StorageError(
+                redacted(f"{what.capitalize()} failed: {first_line}"),
+                next_step="Check TUNIX_RT_CHECKPOINT_URL, its credentials and its room on this machine.",
+            ) from error
+
+
+def open_file_system(url: str) -> fsspec.AbstractFileSystem:
+    """The file system that a URL names.
+
+    Raises:
+        InvalidInputError: No library for it is installed, or there is none.
+    """
+    try:
+        return fsspec.core.url_to_fs(url)[0]
+    except (ImportError, ValueError) as error:
+        raise InvalidInputError(
+            redacted(f"TUNIX_RT_CHECKPOINT_URL cannot be used: {error}."),
+            next_step="Write file:///shared/checkpoints, or install what its protocol needs, as in "
+            "`pip install s3fs` for s3://.",
+        ) from error
+
+
+def _read_marker(files: fsspec.AbstractFileSystem, path: str) -> MirroredCheckpoint | None:
+    try:
+        return MirroredCheckpoint.model_validate_json(files.cat_file(path))
+    except (FileNotFoundError, ValidationError):
+        return None  # dropped meanwhile, or torn: it does not count
+
+
+def _described(path: Path) -> MirroredFile:
+    return MirroredFile(num_bytes=path.stat().st_size, sha256=file_digest(path))
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise StorageError(
+            f"A mirrored checkpoint names the file {name!r}, which is outside of it.",
+            next_step="Do not use this mirror: somebody else has written into it.",
+        )
+    return path
+
+
+def _below(part: str, files: Mapping[str, MirroredFile]) -> dict[str, MirroredFile]:
+    prefix = f"{part}/"
+    return {name.removeprefix(prefix): file for name, file in files.items() if name.startswith(prefix)}
+
+
+def _checked(data: bytes, described: MirroredFile, step: int) -> bytes:
+    if hashlib.sha256(data).hexdigest() != described.sha256:
+        raise _not_what_was_put(step)
+    return data
+
+
+def _not_what_was_put(step: int) -> StorageError:
+    return StorageError(
+        f"The mirrored checkpoint of step {step} is damaged: it is not what was put there.",
+        next_step="An earlier one is used if there is one; check the disk behind TUNIX_RT_CHECKPOINT_URL.",
+    )
+
+
+def _remove(files: fsspec.AbstractFileSystem, path: str) -> None:
+    if files.exists(path):
+        files.rm(path, recursive=True)

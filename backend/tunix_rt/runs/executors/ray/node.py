@@ -1,0 +1,404 @@
+"""The node's side: scratch home, reports, checkpoint uploads."""
+
+import os
+import shutil
+import socket
+import stat
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from tunix_rt.base.errors import InvalidInputError, StorageError
+from tunix_rt.base.files.copies import file_digest
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.recipes.types import Recipe
+from tunix_rt.runs.executors.base import ChildExit, Job
+from tunix_rt.runs.executors.local import LocalChild, LocalExecutor
+from tunix_rt.runs.executors.processes import wait_until
+from tunix_rt.runs.executors.ray.messages import (
+    CHUNK_BYTES,
+    LINES,
+    OUTPUT,
+    RECIPE,
+    RUN_DIR,
+    Assignment,
+    Growth,
+    Known,
+    Place,
+    Report,
+    Stamp,
+)
+from tunix_rt.runs.executors.ray.mirror import CheckpointMirror, MirroredCheckpoint
+from tunix_rt.runs.files import JobDir
+
+
+def make_report(job_dir: JobDir, run_dir: RunDir, known: Known, exit_: ChildExit | None) -> Report:
+    """Everything new, as far as it goes into one answer.
+
+    Args:
+        job_dir: Of the attempt.
+        run_dir: Of the run; it may not be there yet.
+        known: What the worker has.
+        exit_: How the child ended; asked before, since what has ended writes no more.
+    """
+    stamps = _stamps(run_dir.path)
+    return Report(
+        growths=_growths(job_dir, run_dir, known, is_over=exit_ is not None),
+        files={
+            name: (stamp, data)
+            for name, stamp in stamps.items()
+            if stamp != known.stamps.get(name) and (data := _small(run_dir.path / name)) is not None
+        },
+        names=frozenset(stamps),
+        exit=exit_,
+    )
+
+
+def growth_of(path: Path, place: Place | None, *, is_cut_at_lines: bool) -> Growth | None:
+    """What a growing file has after `place`; from its beginning when it is another file by now.
+
+    Args:
+        path: The file; it may not be there.
+        place: How far it is known.
+        is_cut_at_lines: Whether a last line without its end is left for the next time.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return None
+    with file:
+        inode = os.fstat(file.fileno()).st_ino
+        is_new = place is None or place.inode != inode
+        offset = 0 if place is None or is_new else place.offset
+        file.seek(offset)
+        data = file.read(CHUNK_BYTES)
+    if is_cut_at_lines and len(data) < CHUNK_BYTES:
+        data = data[: data.rfind(b"\n") + 1]
+    return Growth(Place(inode, offset + len(data)), is_new, data) if data or is_new else None
+
+
+def _growths(job_dir: JobDir, run_dir: RunDir, known: Known, *, is_over: bool) -> dict[str, Growth]:
+    paths = {OUTPUT: job_dir.output, **{name: run_dir.path / name for name in LINES}}
+    found = {
+        name: growth_of(path, known.places.get(name), is_cut_at_lines=name != OUTPUT and not is_over)
+        for name, path in paths.items()
+    }
+    return {name: growth for name, growth in found.items() if growth is not None}
+
+
+def _stamps(directory: Path) -> dict[str, Stamp]:
+    """Of the files at the top that do not grow."""
+    stamps = {}
+    for name in os.listdir(directory) if directory.is_dir() else []:
+        path = directory / name
+        # Names with a dot are on their way to another name, or locks.
+        if name.startswith(".") or name in LINES:
+            continue
+        with suppress(FileNotFoundError):  # removed since the listing
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode):
+                stamps[name] = (status.st_ino, status.st_size, status.st_mtime_ns)
+    return stamps
+
+
+def _small(path: Path) -> bytes | None:
+    """What is in the file; None when it is too large to be sent along, or gone."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(CHUNK_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    return data if len(data) <= CHUNK_BYTES else None
+
+
+_LOOK_EVERY_S = 0.5
+# A node that was given up for lost may replace them while they are fetched.
+_NUM_LOOKS = 3
+_Identity = tuple[int, int]
+"""Inode and time of a directory: one that is saved again for the same step is another one."""
+
+
+class CheckpointUploads:
+    """Keeps the mirror of a run equal to its checkpoints, in a thread of its own.
+
+    Engines give a checkpoint the name of its step only when it is whole. It is linked aside first: the engine
+    may drop it while slow storage still takes it.
+    """
+
+    def __init__(
+        self, mirror: CheckpointMirror, run_dir: RunDir, staging: Path, say: Callable[[str], None]
+    ) -> None:
+        """Nothing is copied before `begin`.
+
+        Args:
+            mirror: Where to.
+            run_dir: Where from.
+            staging: A directory on the disk of the run directory.
+            say: Tells people what went wrong.
+        """
+        self._mirror = mirror
+        self._run_dir = run_dir
+        self._staging = staging
+        self._say = say
+        self._mirrored: dict[int, tuple[_Identity, MirroredCheckpoint]] = {}
+        self._is_ending = threading.Event()
+        self._last_problem = ""
+        self._thread = threading.Thread(target=self._copy_until_the_end, name="checkpoint-uploads")
+
+    def restore(self) -> None:
+        """Fetch what the mirror has, unless newer checkpoints are here already, with their records.
+
+        Raises:
+            StorageError: The mirror cannot be read.
+        """
+        newest_here = max(self._steps(), default=0)
+        for _ in range(_NUM_LOOKS):
+            mirrored = self._mirror.complete()
+            if not mirrored or mirrored[-1].step < newest_here:
+                return
+            # All of them: one that is not the newest may hold the best weights.
+            if any([self._fetched(checkpoint) for checkpoint in mirrored]):
+                return
+
+    def begin(self) -> None:
+        """Copy from now on."""
+        self._thread.start()
+
+    def finish(self, *, is_needed: bool) -> None:
+        """Copy what is there yet if it is needed, and no more."""
+        self._is_ending.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if is_needed:
+            self._copy_or_say()
+
+    def _fetched(self, checkpoint: MirroredCheckpoint) -> bool:
+        try:
+            records = self._mirror.fetch(checkpoint, self._run_dir.checkpoints)
+        except StorageError as error:
+            self._say(str(error))
+            return False
+        identity = _identity(self._run_dir.checkpoints / str(checkpoint.step))
+        if identity is not None:
+            self._mirrored[checkpoint.step] = (identity, checkpoint)
+        for name, data in records.items():
+            _keep_longer(self._run_dir.path / name, data)
+        return True
+
+    def _copy_until_the_end(self) -> None:
+        while not self._is_ending.wait(_LOOK_EVERY_S):
+            self._copy_or_say()
+
+    def _copy_or_say(self) -> None:
+        """A mirror that does not answer never stops a training; it is tried again."""
+        try:
+            self._copy()
+            self._last_problem = ""
+        except StorageError as error:
+            if str(error) != self._last_problem:
+                self._last_problem = str(error)
+                self._say(f"{error} It is tried again; until then a lost node costs more steps.")
+
+    def _copy(self) -> None:
+        steps = self._steps()
+        for step in steps:
+            identity = _identity(self._run_dir.checkpoints / str(step))
+            if identity is not None and self._mirrored.get(step, (None,))[0] != identity:
+                self._put(step, identity)
+        for step in self._mirrored.keys() - set(steps):
+            if step < max(self._mirrored):  # the newest stays until a newer one is there
+                self._mirror.drop(self._mirrored.pop(step)[1])
+
+    def _put(self, step: int, identity: _Identity) -> None:
+        earlier = self._mirrored.get(step)
+        try:
+            if (records := self._set_aside(step)) is None:
+                return
+            self._mirrored[step] = (identity, self._mirror.put(step, self._staging / str(step), records))
+        finally:
+            shutil.rmtree(self._staging, ignore_errors=True)
+        if earlier is not None:
+            self._mirror.drop(earlier[1])
+
+    def _set_aside(self, step: int) -> dict[str, Path] | None:
+        """Copies of a checkpoint and its records that nobody changes; None when it has been dropped."""
+        checkpoint = self._run_dir.checkpoints / str(step)
+        try:
+            shutil.copytree(checkpoint, self._staging / str(step), copy_function=os.link)
+        except (OSError, shutil.Error) as error:
+            if not checkpoint.exists():
+                return None
+            raise StorageError(
+                f"The checkpoint of step {step} cannot be copied: {error}.",
+                next_step="Check the temporary directory of the node.",
+            ) from error
+        # After the checkpoint: the metrics know its steps by now.
+        records = {name: self._staging / name for name in LINES if (self._run_dir.path / name).exists()}
+        for name, copy in records.items():
+            shutil.copyfile(self._run_dir.path / name, copy)
+        return records
+
+    def _steps(self) -> list[int]:
+        directory = self._run_dir.checkpoints
+        names = os.listdir(directory) if directory.is_dir() else []
+        return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _identity(checkpoint: Path) -> _Identity | None:
+    try:
+        status = checkpoint.stat()
+    except FileNotFoundError:
+        return None  # dropped by the engine
+    return status.st_ino, status.st_mtime_ns
+
+
+def _keep_longer(path: Path, data: bytes) -> None:
+    """Both begin with the same lines; whichever was copied later has more of them."""
+    if not path.exists() or path.stat().st_size < len(data):
+        path.write_bytes(data)
+
+
+_NODE_POLL_S = 1.0
+_KILL_S = 30.0
+
+
+class Node:
+    """One attempt of a run. Every call may be made twice: the network may lose an answer."""
+
+    def __init__(self, home: Path, run_id: str) -> None:
+        self._home = home
+        self._job_dir = JobDir(home / "jobs" / run_id)
+        self._run_dir = RunDir(home / "runs" / run_id)
+        self._child: LocalChild | None = None
+        self._uploads: CheckpointUploads | None = None
+        self._exit: ChildExit | None = None
+        self._last_heard_s = time.monotonic()
+        self._is_abandoned = False
+        self._is_closed = threading.Event()
+
+    def write(self, relative: str, offset: int, data: bytes) -> None:
+        """Put a piece of a file into the scratch home."""
+        path = self._home / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("r+b" if path.exists() else "wb") as file:
+            file.seek(offset)
+            file.write(data)
+
+    def host(self) -> str:
+        """Where this is."""
+        return socket.gethostname()
+
+    def start(self, assignment: Assignment) -> None:
+        """Fetch the newest checkpoints and start the engine.
+
+        Raises:
+            InvalidInputError: The recipe names a directory that this node does not have.
+            StorageError: The mirror cannot be read.
+        """
+        if self._child is not None:
+            return
+        _require_models(assignment.recipe)
+        if assignment.checkpoint_url is not None:
+            self._uploads = self._restored(assignment.checkpoint_url)
+        self._child = LocalExecutor().start(self._job(assignment))
+        self._last_heard_s = time.monotonic()
+        threading.Thread(target=self._watch, args=(self._child, assignment.silence_s), daemon=True).start()
+
+    def report(self, known: Known) -> Report:
+        """What the worker does not know yet."""
+        self._last_heard_s = time.monotonic()
+        exit_ = self._ended()
+        return make_report(self._job_dir, self._run_dir, known, exit_)
+
+    def listing(self) -> dict[str, str]:
+        """SHA-256 of every file of the run directory, by its path; the manifest comes last."""
+        run_dir = self._run_dir
+        hashes = run_dir.file_hashes() if run_dir.path.exists() else {}
+        if run_dir.manifest.exists():
+            hashes[run_dir.manifest.name] = file_digest(run_dir.manifest)
+        return hashes
+
+    def read(self, relative: str, offset: int) -> bytes:
+        """A piece of a file of the run directory; nothing at its end."""
+        self._last_heard_s = time.monotonic()
+        with (self._run_dir.path / relative).open("rb") as file:
+            file.seek(offset)
+            return file.read(CHUNK_BYTES)
+
+    def stop(self) -> None:
+        """Ask the child to save and stop."""
+        if self._child is not None:
+            self._child.stop()
+
+    def kill(self) -> None:
+        """End the child at once; returns when nothing of it runs."""
+        child = self._child
+        if child is not None:
+            child.kill()
+            wait_until(lambda: child.poll() is not None, within_s=_KILL_S)
+
+    def close(self) -> None:
+        """End what still runs."""
+        self._is_closed.set()
+        if self._child is not None:
+            self._child.kill()
+            self._child.close()
+        if self._uploads is not None:
+            self._uploads.finish(is_needed=False)
+
+    def _restored(self, url: str) -> CheckpointUploads:
+        mirror = CheckpointMirror(url, self._run_dir.run_id)
+        uploads = CheckpointUploads(mirror, self._run_dir, self._home / "staging", self._say)
+        uploads.restore()
+        uploads.begin()
+        return uploads
+
+    def _job(self, assignment: Assignment) -> Job:
+        paths = {RUN_DIR: str(self._run_dir.path), RECIPE: str(self._job_dir.recipe)}
+        return Job(
+            run_id=self._run_dir.run_id,
+            attempt=assignment.attempt,
+            command=tuple(paths.get(argument, argument) for argument in assignment.command),
+            environment={**assignment.environment, "TUNIX_RT_HOME": str(self._home)},
+            job_dir=self._job_dir,
+            run_dir=self._run_dir,
+            recipe=assignment.recipe,
+            grace_s=assignment.grace_s,
+            device=assignment.device,
+        )
+
+    def _ended(self) -> ChildExit | None:
+        """How the child ended, once its last checkpoint is safe."""
+        if self._exit is None and self._child is not None and (exit_ := self._child.poll()) is not None:
+            if self._is_abandoned:
+                exit_ = replace(exit_, detail="Its worker was silent for too long.", is_infrastructure=True)
+            if self._uploads is not None:
+                self._uploads.finish(is_needed=exit_.code != 0)
+            self._exit = exit_
+        return self._exit
+
+    def _watch(self, child: LocalChild, silence_s: float) -> None:
+        """Stop a child whose worker is gone, should Ray not notice; what it saves goes to the mirror."""
+        while not self._is_closed.wait(_NODE_POLL_S):
+            if time.monotonic() - self._last_heard_s > silence_s:
+                self._is_abandoned = True
+                child.stop()
+                return
+
+    def _say(self, text: str) -> None:
+        """Print a line where the child prints."""
+        with self._job_dir.open_output() as output:
+            output.write(f"{text}\n".encode())
+
+
+def _require_models(recipe: Recipe) -> None:
+    for name in (recipe.model.name, recipe.model.tokenizer):
+        if name is not None and Path(name).is_absolute() and not Path(name).exists():
+            raise InvalidInputError(
+                f"The recipe's model is in {name}, which the Ray node {socket.gethostname()} does not have.",
+                next_step="Put it under the same path on a disk that all nodes share, or train it on this "
+                "machine: --executor local.",
+            )

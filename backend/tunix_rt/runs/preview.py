@@ -1,0 +1,260 @@
+"""Before a run: plans, recipe settings, rows and recipes in the shapes of /api/tunix."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from tunix_rt.base.assets import shipped_model_names
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.home import Home
+from tunix_rt.base.records import Record
+from tunix_rt.base.settings import Settings
+from tunix_rt.datasets.service import get_dataset, iter_rows
+from tunix_rt.datasets.types import KEY_PATTERN
+from tunix_rt.engines.planning.service import PlanOptions
+from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, Platform, Target, find_target
+from tunix_rt.engines.select import this_machine
+from tunix_rt.recipes.keys import leaf_keys
+from tunix_rt.recipes.load import load_recipe, resolve_recipe
+from tunix_rt.runs.submit import asked_recipe, named_recipe_path, preview_of, require_data
+from tunix_rt.runs.types import PlanRequest, RunPreview
+from tunix_rt.traces.export import export_lines
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import StoredTrace
+
+_HERE = (LOCAL, CPU)
+
+
+class PlanTarget(Record):
+    """Some devices of one kind that a plan can be for."""
+
+    name: str
+    description: str
+    platform: Platform
+    num_devices: int
+    memory_bytes: int
+    """Of one device: what a program may use."""
+    memory_source: str
+    is_here: bool
+    """This machine's own; the others need not be at hand."""
+    notes: tuple[str, ...] = Field(default=())
+
+
+class TargetList(Record):
+    """Every target, this machine's own first."""
+
+    data: tuple[PlanTarget, ...]
+
+
+def list_targets() -> TargetList:
+    """What a plan can be for."""
+    here = (_plan_target(find_target(name), is_here=True) for name in _HERE)
+    known = (_plan_target(target, is_here=False) for target in TARGETS.values())
+    return TargetList(data=(*here, *known))
+
+
+def _plan_target(target: Target, *, is_here: bool) -> PlanTarget:
+    return PlanTarget(
+        name=target.name,
+        description=target.description,
+        platform=target.platform,
+        num_devices=target.num_devices,
+        memory_bytes=target.memory_bytes,
+        memory_source=target.memory_source,
+        is_here=is_here,
+        notes=target.notes,
+    )
+
+
+def plan_run(settings: Settings, request: PlanRequest) -> RunPreview:
+    """What a request resolves to and what is predicted; nothing is queued, nothing refused for its size.
+
+    A recipe without a dataset is planned too: its memory is known, the time that it takes is not.
+
+    Raises:
+        NotFoundError: The recipe, the dataset, a split of it or the eval set does not exist.
+        InvalidInputError: The recipe says what no recipe can say, or cannot be laid over the target.
+        MissingExtraError: The engine that must run it is not installed.
+    """
+    asked = asked_recipe(settings, request, allows_paths=False)
+    if asked.resolved.recipe.data.dataset is not None:
+        require_data(settings, asked.resolved.recipe, request.eval_set)
+    options = PlanOptions(is_fast=not request.is_compiled, session_seconds=request.session_seconds)
+    return preview_of(settings, asked, request, options)
+
+
+class RecipeDetail(Record):
+    """A recipe that has a name: as it was written, and every value that it has."""
+
+    name: str
+    is_shipped: bool
+    yaml: str
+    recipe: dict[str, JsonValue]
+    """With the defaults of what the file does not mention."""
+
+
+class RecipeSetting(Record):
+    """One key of a recipe."""
+
+    key: str
+    """Dotted, as `--set` takes it: `training.learning_rate`."""
+    allowed: str
+    """In words: `a number above 0`."""
+    default: JsonValue
+    meaning: str
+
+
+class RecipeSettingList(Record):
+    """Every key that holds a value, in the order of the schema."""
+
+    data: tuple[RecipeSetting, ...]
+
+
+def show_recipe(settings: Settings, name: str) -> RecipeDetail:
+    """A recipe by its name.
+
+    Raises:
+        NotFoundError: No recipe has this name.
+    """
+    path = named_recipe_path(settings, name)
+    with storage_errors("reading a recipe"):
+        text = path.read_text(encoding="utf-8-sig")
+    return RecipeDetail(
+        name=path.stem,
+        is_shipped=path.parent != settings.recipes_dir,
+        yaml=text,
+        recipe=load_recipe(path).recipe.model_dump(mode="json"),
+    )
+
+
+def list_settings() -> RecipeSettingList:
+    """What `--set` can change."""
+    keys = {key.path: key for key in leaf_keys()}  # both optimizers have a weight_decay
+    return RecipeSettingList(
+        data=tuple(
+            RecipeSetting(key=path, allowed=key.allowed, default=key.default, meaning=key.meaning)
+            for path, key in keys.items()
+        )
+    )
+
+
+FORMAT: Literal["tunix_sft"] = "tunix_sft"
+DatasetKey = Annotated[str, Field(pattern=KEY_PATTERN)]
+
+
+class SftExport(BaseModel):
+    """Which rows are wanted: those of a dataset, or single traces."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    dataset_key: DatasetKey | None = None
+    trace_ids: Annotated[tuple[UUID, ...], Field(max_length=10_000)] = ()
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 10_000
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.dataset_key is None) == (not self.trace_ids):
+            raise ValueError("give either dataset_key or trace_ids")
+        return self
+
+
+class SftManifest(BaseModel):
+    """A training in a few words."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    dataset_key: DatasetKey
+    model_id: Annotated[str, Field(min_length=1, max_length=256)]
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-5
+    weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.01
+    num_epochs: Annotated[float, Field(gt=0, le=100)] = 3
+    batch_size: Annotated[int, Field(ge=1, le=512)] = 8
+    """Rows per optimizer step."""
+    max_seq_length: Annotated[int, Field(ge=128, le=32_768)] = 2048
+    """Tokens per row."""
+
+
+class SftRecipe(BaseModel):
+    """The recipe of such a training, for `POST /api/tunix/runs` or `tunix-rt train`."""
+
+    model_config = ConfigDict(frozen=True)
+    manifest_yaml: str
+    dataset_key: str
+    model_id: str
+    format: Literal["tunix_sft"] = FORMAT
+    message: str
+
+
+class TrainingStatus(BaseModel):
+    """Whether this server can train, and with what."""
+
+    model_config = ConfigDict(frozen=True)
+    available: bool
+    engines: tuple[str, ...]
+    has_gpu: bool
+    has_tpu: bool
+    message: str
+
+
+def training_status() -> TrainingStatus:
+    """What is installed here; workers elsewhere may have more."""
+    machine = this_machine()
+    engines = tuple(name for name in ("jax", "torch") if machine.has(name))
+    return TrainingStatus(
+        available=bool(engines),
+        engines=engines,
+        has_gpu=machine.has_nvidia_gpu,
+        has_tpu=machine.has_tpu,
+        message=f"Trains with {' and '.join(engines)}."
+        if engines
+        else "No engine is installed here. Run: pip install 'tunix-rt[jax]'",
+    )
+
+
+def sft_lines(home: Home, wanted: SftExport) -> Iterator[str]:
+    """The rows as they are trained on, one JSON object a line.
+
+    Raises:
+        NotFoundError: The dataset or a trace does not exist.
+    """
+    return export_lines(islice(_rows(home, wanted), wanted.limit), FORMAT)
+
+
+def _rows(home: Home, wanted: SftExport) -> Iterator[StoredTrace]:
+    if wanted.dataset_key is None:
+        return map(TraceRepository(home.database).get, wanted.trace_ids)
+    get_dataset(home.settings.datasets_dir, wanted.dataset_key)
+    return iter_rows(home.settings.datasets_dir, wanted.dataset_key, None)
+
+
+def sft_recipe(settings: Settings, wanted: SftManifest) -> SftRecipe:
+    """The recipe of such a training.
+
+    Raises:
+        NotFoundError: There is no such dataset.
+    """
+    get_dataset(settings.datasets_dir, wanted.dataset_key)
+    values = _recipe_values(wanted)
+    resolve_recipe(values)
+    return SftRecipe(
+        manifest_yaml=yaml.safe_dump(values, sort_keys=False, allow_unicode=True),
+        dataset_key=wanted.dataset_key,
+        model_id=wanted.model_id,
+        message="Submit it to /api/tunix/runs as `recipe`, or save it and run: tunix-rt train FILE",
+    )
+
+
+def _recipe_values(wanted: SftManifest) -> dict[str, Any]:
+    is_built_in = wanted.model_id in shipped_model_names()
+    return {
+        "model": {"name": wanted.model_id, **({"weights": "random"} if is_built_in else {})},
+        "data": {"dataset": wanted.dataset_key, "row_length": wanted.max_seq_length},
+        "training": {
+            "num_epochs": float(wanted.num_epochs),
+            "batch_size": wanted.batch_size,
+            "learning_rate": wanted.learning_rate,
+            "optimizer": {"name": "adamw", "weight_decay": wanted.weight_decay},
+        },
+    }

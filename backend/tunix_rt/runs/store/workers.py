@@ -1,0 +1,182 @@
+"""Workers, the pause flag, queue figures."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Exists,
+    Row,
+    case,
+    delete,
+    exists,
+    extract,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from tunix_rt.base.db.engine import reading, writing
+from tunix_rt.base.db.schema import run_events, runs, service_flags, tasks, workers
+from tunix_rt.engines.training.types import RUN_STATUSES
+from tunix_rt.runs.types import Worker, WorkerStatus
+
+_QUEUE_PAUSED = "queue-paused"
+
+
+class FlagRepository:
+    """Switches in SQLite or PostgreSQL. Every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def is_queue_paused(self) -> bool:
+        """Whether workers are told to take nothing more."""
+        with reading(self._engine) as connection:
+            return bool(connection.execute(select(queue_is_paused())).scalar_one())
+
+    def set_queue_paused(self, is_paused: bool) -> None:
+        """Tell workers to take nothing more, or to go on. Runs that have begun go on either way."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(service_flags).where(service_flags.c.name == _QUEUE_PAUSED))
+            if is_paused:
+                row = {"name": _QUEUE_PAUSED, "value": "true", "changed_at": datetime.now(UTC)}
+                connection.execute(insert(service_flags), row)
+
+
+def queue_is_paused() -> Exists:
+    """The same, as a condition of another statement."""
+    return exists().where(service_flags.c.name == _QUEUE_PAUSED)
+
+
+WAIT_BUCKETS_S = (1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
+
+
+@dataclass(frozen=True)
+class QueueFigures:
+    """The queue at one moment."""
+
+    num_runs: dict[str, int]
+    """By status; every status is there."""
+    num_tasks: dict[str, int]
+    """Evaluations and exports, likewise."""
+    num_waiting: int
+    """Runs that a worker could take now."""
+    oldest_wait_s: float
+    """How long the first of them has been waiting; 0 when none is."""
+    num_within: tuple[int, ...]
+    """How many runs began within each of `WAIT_BUCKETS_S` of being submitted."""
+    num_begun: int
+    sum_wait_s: float
+    num_lease_losses: int
+    num_workers: dict[str, int]
+    """By status."""
+    running: tuple[str, ...]
+    """The ids of the runs that go on."""
+
+
+def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
+    """Read them in one transaction."""
+    with reading(engine) as connection:
+        num_waiting, oldest = _waiting(connection, now)
+        num_within, num_begun, sum_wait_s = _waits(connection)
+        losses = select(func.count()).where(run_events.c.kind == "lease-lost")
+        running = select(runs.c.id).where(runs.c.status == "running").order_by(runs.c.pk)
+        return QueueFigures(
+            num_runs=dict.fromkeys(RUN_STATUSES, 0) | _counts(connection, runs.c.status),
+            num_tasks=dict.fromkeys(RUN_STATUSES, 0) | _counts(connection, tasks.c.status),
+            num_waiting=num_waiting,
+            oldest_wait_s=0.0 if oldest is None else max((now - oldest).total_seconds(), 0.0),
+            num_within=num_within,
+            num_begun=num_begun,
+            sum_wait_s=sum_wait_s,
+            num_lease_losses=int(connection.execute(losses).scalar_one()),
+            num_workers=_counts(connection, workers.c.status),
+            running=tuple(connection.execute(running).scalars()),
+        )
+
+
+def _counts(connection: Connection, column: ColumnElement[str]) -> dict[str, int]:
+    rows = connection.execute(select(column, func.count()).group_by(column))
+    return {value: int(count) for value, count in rows}
+
+
+def _waiting(connection: Connection, now: datetime) -> tuple[int, datetime | None]:
+    may_start = or_(runs.c.not_before.is_(None), runs.c.not_before <= now)
+    chosen = select(func.count(), func.min(runs.c.queued_at)).where(
+        runs.c.status == "queued", runs.c.is_held.is_(False), may_start
+    )
+    count, oldest = connection.execute(chosen).one()
+    return int(count), oldest
+
+
+def _waits(connection: Connection) -> tuple[tuple[int, ...], int, float]:
+    wait_s: ColumnElement[Any] = extract("epoch", runs.c.started_at) - extract("epoch", runs.c.created_at)
+    within = [func.coalesce(func.sum(case((wait_s <= bound, 1), else_=0)), 0) for bound in WAIT_BUCKETS_S]
+    begun = select(*within, func.count(), func.coalesce(func.sum(wait_s), 0)).where(
+        runs.c.started_at.is_not(None)
+    )
+    *counts, num_begun, sum_wait_s = connection.execute(begun).one()
+    return tuple(map(int, counts)), int(num_begun), float(sum_wait_s)
+
+
+class WorkerRepository:
+    """Workers in SQLite or PostgreSQL. Every method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def register(self, worker: Worker) -> None:
+        """Make a worker known, in place of one of the same id."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(workers).where(workers.c.id == worker.worker_id))
+            connection.execute(insert(workers), _row(worker))
+
+    def beat(self, worker_id: str) -> bool:
+        """Count one beat of a worker; False when it is not known (any more)."""
+        return self._changed(worker_id, beats=workers.c.beats + 1)
+
+    def set_status(self, worker_id: str, status: WorkerStatus) -> bool:
+        """Say what a worker does; False when it is not known."""
+        return self._changed(worker_id, status=status)
+
+    def _changed(self, worker_id: str, **values: Any) -> bool:
+        change = update(workers).where(workers.c.id == worker_id)
+        with writing(self._engine) as connection:
+            changed = connection.execute(change.values(last_seen_at=datetime.now(UTC), **values))
+        return changed.rowcount > 0
+
+    def get(self, worker_id: str) -> Worker | None:
+        """The worker with this id; None when it is not known."""
+        with reading(self._engine) as connection:
+            row = connection.execute(select(workers).where(workers.c.id == worker_id)).one_or_none()
+        return None if row is None else _worker(row)
+
+    def list(self) -> tuple[Worker, ...]:
+        """Every worker, the newest first."""
+        newest_first = select(workers).order_by(workers.c.started_at.desc(), workers.c.id)
+        with reading(self._engine) as connection:
+            return tuple(map(_worker, connection.execute(newest_first)))
+
+    def forget(self, worker_id: str) -> None:
+        """Take a worker off the list."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(workers).where(workers.c.id == worker_id))
+
+
+def _row(worker: Worker) -> dict[str, Any]:
+    slots = json.dumps([slot.model_dump(mode="json") for slot in worker.slots])
+    return {**worker.model_dump(exclude={"worker_id", "slots"}), "id": worker.worker_id, "slots": slots}
+
+
+def _worker(row: Row[Any]) -> Worker:
+    values = dict(row._mapping)
+    values["worker_id"] = values.pop("id")
+    values["slots"] = json.loads(values["slots"])
+    return Worker.model_validate(values)

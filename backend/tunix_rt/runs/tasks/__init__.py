@@ -1,0 +1,1 @@
+"""Evaluate or export a finished model in the background."""

@@ -1,0 +1,184 @@
+"""tunix-rt tasks; what a worker's child runs."""
+
+import time
+from typing import Annotated, get_args
+from uuid import UUID
+
+import typer
+
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import note, print_json, print_table, say
+from tunix_rt.engines.load import WritingEngine, chosen_engine
+from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
+from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate
+from tunix_rt.evaluation.predict import EvaluationProgress
+from tunix_rt.models.commands import exported
+from tunix_rt.models.export import ExportRequest
+from tunix_rt.models.find import find_model, resolve
+from tunix_rt.runs.tasks import service as looking
+from tunix_rt.runs.tasks.files import TaskDir
+from tunix_rt.runs.tasks.service import task_dir
+from tunix_rt.runs.tasks.store import TaskRepository
+from tunix_rt.runs.tasks.types import (
+    EvaluateModel,
+    ExportModel,
+    Task,
+    TaskFilter,
+    TaskKind,
+    TaskProgress,
+    TaskResult,
+)
+from tunix_rt.serving.names import find_served
+
+TaskId = Annotated[UUID, typer.Argument(metavar="TASK", help="Id of the task.")]
+
+
+def list_(
+    kind: Annotated[TaskKind | None, typer.Option(help="Only these.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Of this model: NAME:VERSION, or the id of a run.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")] = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """List tasks, newest first."""
+    with opened_home() as home:
+        page = looking.list_tasks(home, TaskFilter(kind=kind, model=model), limit=limit, offset=0)
+    if as_json:
+        print_json({"data": [task.to_json() for task in page.data], "total": page.pagination.total})
+        return
+    rows = [(task.task_id, task.status, task.model, _asked(task), _outcome(task)) for task in page.data]
+    print_table(("id", "status", "model", "asked", "outcome"), rows)
+
+
+def show(task: TaskId, as_json: JsonFlag = False) -> None:
+    """Show a task and the end of what it printed."""
+    with opened_home() as home:
+        found, output = looking.get_task(home, task), looking.output_of(home, task)
+    if as_json:
+        print_json(found.to_json())
+        return
+    say(f"{found.task_id}  {found.status}  {found.model}: {_asked(found)}. {_outcome(found)}".rstrip())
+    say(output.rstrip())
+
+
+def cancel(task: TaskId, as_json: JsonFlag = False) -> None:
+    """Stop a task. An evaluation keeps its answers: asked for again, it goes on where it stopped."""
+    with opened_home() as home:
+        found = TaskRepository(home.database).cancel(task)
+    print_json(found.to_json()) if as_json else say(f"{found.task_id}  {found.status}")
+
+
+def remove(task: TaskId, as_json: JsonFlag = False) -> None:
+    """Forget a task and the files that it exported; an evaluation stays."""
+    with opened_home() as home:
+        looking.remove_task(home, task)
+    print_json({"removed": str(task)}) if as_json else say(f"removed {task}")
+
+
+def _asked(task: Task) -> str:
+    request = task.request
+    if isinstance(request, EvaluateModel):
+        return f"evaluate on {request.eval_set}"
+    return f"export as {request.form}"
+
+
+def _outcome(task: Task) -> str:
+    if task.failure is not None:
+        return f"{task.failure.detail} Next: {task.failure.next_step}"
+    if task.progress is not None:
+        return task.progress.stage
+    if task.result is None:
+        return ""
+    if task.result.export is not None:
+        return "the same model" if task.result.export.passed else "not the same model"
+    return f"evaluation {task.result.evaluation_id}"
+
+
+_WRITE_EVERY_S = 0.5
+
+
+def carry_out(
+    task: Annotated[UUID, typer.Argument(help="Id of the task.")],
+    device: Annotated[DeviceName, typer.Option(help="Where it is done.")] = "auto",
+) -> None:
+    """Do a task that a worker has taken."""
+    with opened_home() as home:
+        asked, view = TaskRepository(home.database).get(task), _ProgressFile(task_dir(home, task))
+        if isinstance(asked.request, EvaluateModel):
+            result = _evaluated(home, asked, asked.request, device, view)
+        else:
+            result = _exported(home, asked, asked.request, device, view)
+        task_dir(home, task).write_result(result)
+
+
+class _ProgressFile:
+    """Writes how far a task is into its directory, and what a person may read into its output."""
+
+    def __init__(self, directory: TaskDir) -> None:
+        self._directory = directory
+        self._last_s = float("-inf")
+
+    def show_line(self, text: str) -> None:
+        """The next stage."""
+        note(text)
+        self._directory.write_progress(TaskProgress(stage=text))
+
+    def show_hashing(self, fraction: float) -> None:
+        """Reading the weights takes a while for a large model."""
+        if self._is_due(is_last=fraction == 1):
+            self._directory.write_progress(TaskProgress(stage=f"reading the weights, {fraction:.0%}"))
+
+    def show_progress(self, progress: EvaluationProgress) -> None:
+        """So many texts are written."""
+        if not self._is_due(is_last=progress.num_done == progress.num_total):
+            return
+        note(str(progress))
+        self._directory.write_progress(
+            TaskProgress(
+                stage="writing the answers",
+                num_done=progress.num_done,
+                num_total=progress.num_total,
+                tokens_per_s=round(progress.tokens_per_s, 1),
+            )
+        )
+
+    def _is_due(self, *, is_last: bool) -> bool:
+        now_s = time.monotonic()
+        is_due = is_last or now_s - self._last_s >= _WRITE_EVERY_S
+        self._last_s = now_s if is_due else self._last_s
+        return is_due
+
+
+def _evaluated(
+    home: Home, task: Task, asked: EvaluateModel, device: DeviceName, view: _ProgressFile
+) -> TaskResult:
+    view.show_line("loading the model")
+    name = find_served(home, task.model).argument
+    # An adapter on random weights is only right on those that its own engine draws.
+    drawn_by = find_model(home.settings, name).drawn_by
+    resumed = next((engine for engine in get_args(EngineName) if engine == drawn_by), None)
+    choice = chosen_engine(asked.engine, device, resumed=resumed)
+    note(str(choice))
+    request = EvaluationRequest(
+        model=name,
+        evalset=asked.eval_set,
+        decoding=asked.decoding,
+        is_lenient=asked.is_lenient,
+        device=DeviceRequest(device),
+        limit=asked.limit,
+        evaluation_id=task.task_id,
+    )
+    evaluation = evaluate(home, WritingEngine(choice.name), request, view)
+    return TaskResult(evaluation_id=evaluation.evaluation_id)
+
+
+def _exported(
+    home: Home, task: Task, asked: ExportModel, device: DeviceName, view: _ProgressFile
+) -> TaskResult:
+    directory = task_dir(home, task.task_id)
+    output = directory.archive if asked.form == "zip" else directory.export
+    request = ExportRequest(resolve(home, task.model), asked.form, output, asked.dtype, DeviceRequest(device))
+    view.show_line("packing and reading back" if asked.form == "zip" else "loading the model")
+    return TaskResult(export=exported(home, request, asked.engine, view.show_line))

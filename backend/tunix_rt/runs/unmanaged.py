@@ -1,0 +1,238 @@
+"""Runs that `tunix-rt train` started outside the queue.
+
+Whoever lists runs sees every run of the home. A directory among the runs that the table does not know is read
+once; one whose process still runs is read again until it has ended.
+"""
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Set
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel, ValidationError
+
+from tunix_rt.base.errors import DataError
+from tunix_rt.base.files.jsonl import first_json_line
+from tunix_rt.base.files.locks import is_held
+from tunix_rt.base.home import Home
+from tunix_rt.engines.training.run_dir import RunDir, read_manifest
+from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunFailure, RunManifest
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.types import NewRun, OutsideRun, OutsideStanding, RunRequest
+
+LOOK_EVERY_S = 2.0
+"""A look at the directory of the runs and at those outside the queue that go on: not for every request."""
+_RUNS_AT_ONCE = 500
+_SETTLED_NS = 1_000_000_000
+"""However coarse the clock of the disk is: a change so long ago has another time than the next one."""
+_GONE = OutsideStanding(
+    status="failed",
+    failure=RunFailure(
+        code="interrupted",
+        detail="Its directory is gone.",
+        next_step="Remove it from the list: tunix-rt runs rm",
+    ),
+)
+_OF_ANOTHER_PROCESS = re.compile(r"(.+)-process-\d+")
+
+
+class _Model(BaseModel):
+    name: str
+
+
+class _Data(BaseModel):
+    dataset: str | None = None
+
+
+class _Training(BaseModel):
+    mode: str
+
+
+class _Recipe(BaseModel):
+    """The little of a resolved recipe that the table shows, whichever version wrote it."""
+
+    model: _Model
+    data: _Data
+    training: _Training
+
+
+class OutsideRuns:
+    """Brings the runs that lie in the home into the table."""
+
+    def __init__(self, runs_dir: Path, runs: RunRepository, *, look_every_s: float = LOOK_EVERY_S) -> None:
+        self._look_every_s = look_every_s
+        self._runs_dir = runs_dir
+        self._runs = runs
+        self._known: set[str] = set()
+        self._unknown: frozenset[str] = frozenset()
+        self._seen_ns: int | None = None
+        """When the directory had last changed as it was read; None: too short ago to rely on it."""
+        self._next_look_s = 0.0
+        self._looking = threading.Lock()
+
+    def refresh(self) -> None:
+        """Look for new runs, and whether those outside the queue still run; at most every few seconds."""
+        if time.monotonic() < self._next_look_s or not self._looking.acquire(blocking=False):
+            return
+        try:
+            self._add_new()
+            for run_id in self._runs.outside_ids("running"):
+                self.follow(run_id)
+            self._next_look_s = time.monotonic() + self._look_every_s
+        finally:
+            self._looking.release()
+
+    def _add_new(self) -> None:
+        self._unknown = self._unknown_names()
+        if not self._unknown:
+            return
+        self._known |= self._unknown & self._runs.ids()
+        new = sorted(self._unknown - self._known)
+        for start in range(0, len(new), _RUNS_AT_ONCE):
+            self._add(new[start : start + _RUNS_AT_ONCE])
+
+    def _unknown_names(self) -> frozenset[str]:
+        """Directories that are no known runs, or not yet; all are listed only when there may be new ones."""
+        try:
+            changed_ns = self._runs_dir.stat().st_mtime_ns
+        except FileNotFoundError:
+            return frozenset()
+        if changed_ns == self._seen_ns:
+            return self._unknown - self._known
+        is_settled = time.time_ns() - changed_ns > _SETTLED_NS
+        unknown = _unknown_names(self._runs_dir, self._known)
+        self._seen_ns = changed_ns if is_settled else None
+        return unknown
+
+    def _add(self, names: list[str]) -> None:
+        read = (read_outside_run(RunDir(self._runs_dir / name)) for name in names)
+        found = [run for run in read if run is not None]
+        self._runs.add_outside(found)
+        self._known |= {run.new.run_id for run in found}
+
+    def follow(self, run_id: str) -> None:
+        """Look where a run outside the queue stands by now."""
+        run_dir = RunDir(self._runs_dir / run_id)
+        found = read_outside_run(run_dir)
+        if found is not None:
+            self._runs.follow_outside(run_id, found.standing, found.new)
+        elif not run_dir.path.exists():
+            self._runs.follow_outside(run_id, _GONE)
+
+
+def read_outside_run(run_dir: RunDir) -> OutsideRun | None:
+    """What a run directory tells of its run; None when no run has begun there."""
+    try:
+        return _read(run_dir)
+    except ValidationError:
+        return None  # not a run, or not one of ours
+
+
+def _read(run_dir: RunDir) -> OutsideRun | None:
+    # The lock first: a run that ends between the two looks is a finished one, not an abandoned one.
+    is_running = is_held(run_dir.path)
+    recipe = _json(run_dir.recipe)
+    if not recipe:
+        return None
+    try:
+        manifest = read_manifest(run_dir)
+    except DataError as error:
+        failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
+        return _outside(run_dir, recipe, None, OutsideStanding(status="failed", failure=failure))
+    return _outside(run_dir, recipe, manifest, _standing(run_dir.run_id, manifest, is_running=is_running))
+
+
+def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> OutsideStanding:
+    if manifest is not None:
+        return OutsideStanding(
+            status=manifest.status,
+            finished_at=manifest.finished_at,
+            exit_code=manifest.exit_code,
+            failure=manifest.failure,
+            figures=manifest.figures,
+        )
+    if is_running:
+        return OutsideStanding(status="running")
+    return OutsideStanding(status="failed", failure=_abandoned(run_id))
+
+
+def _outside(
+    run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None, standing: OutsideStanding
+) -> OutsideRun:
+    return OutsideRun(
+        new=_new_run(run_dir, recipe, manifest), created_at=_began_at(run_dir), standing=standing
+    )
+
+
+def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None) -> NewRun:
+    read = _Recipe.model_validate(recipe)
+    engine = _json(run_dir.environment).get("engine", "auto")
+    name = manifest.recipe if manifest is not None and manifest.recipe else run_dir.run_id
+    is_forced = manifest is not None and manifest.is_forced
+    return NewRun(
+        run_id=run_dir.run_id,
+        request=RunRequest.model_validate({"recipe": recipe, "engine": engine, "is_forced": is_forced}),
+        recipe_name=name,
+        model=read.model.name,
+        dataset=manifest.dataset if manifest is not None else read.data.dataset or "",
+        mode=read.training.mode,
+        engine=engine,
+        recipe=recipe,
+        plan=_json(run_dir.plan) or None,
+    )
+
+
+def _began_at(run_dir: RunDir) -> datetime:
+    first = first_json_line(run_dir.events)
+    if first is not None:
+        return datetime.fromisoformat(first["time"])
+    return datetime.fromtimestamp(run_dir.recipe.stat().st_mtime, UTC)
+
+
+def _abandoned(run_id: str) -> RunFailure:
+    return RunFailure(
+        code="interrupted",
+        detail="Its process ended without a last word: it was killed, or the machine stopped.",
+        next_step=f"Go on from its last checkpoint: tunix-rt runs resume {run_id}",
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _unknown_names(runs_dir: Path, known: Set[str]) -> frozenset[str]:
+    try:
+        with os.scandir(runs_dir) as entries:
+            unknown = [entry for entry in entries if entry.name not in known]
+            names = {entry.name for entry in unknown if entry.is_dir(follow_symlinks=False)}
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(name for name in names if _is_run_name(name, known, names))
+
+
+def _is_run_name(name: str, *all_names: Set[str]) -> bool:
+    other = _OF_ANOTHER_PROCESS.fullmatch(name)
+    if other is not None and any(other[1] in names for names in all_names):
+        return False
+    return re.fullmatch(RUN_ID_PATTERN, name) is not None
+
+
+_by_home: WeakKeyDictionary[Home, OutsideRuns] = WeakKeyDictionary()
+
+
+def unmanaged_runs(home: Home) -> OutsideRuns:
+    """Those of this home. One object per open home remembers when the directory was last read."""
+    if home not in _by_home:
+        _by_home[home] = OutsideRuns(home.settings.runs_dir, RunRepository(home.database))
+    return _by_home[home]

@@ -1,0 +1,206 @@
+"""Runs and training progress in the terminal."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
+from rich.progress import Progress as Bar
+
+from tunix_rt.base.terminal.output import note, print_json, print_table, say
+from tunix_rt.engines.training.records import Progress, duration_text
+from tunix_rt.engines.training.types import RunFigures, RunManifest
+from tunix_rt.runs.service import QueueState, RunList
+from tunix_rt.runs.types import TERMINAL, Run, RunDetail, ServiceEvent
+
+_GIB = 2**30
+
+
+def print_runs(page: RunList) -> None:
+    """A page of runs as a table."""
+    if not page.data:
+        say("No run fits. Submit one: tunix-rt runs submit smoke_tiny")
+        return
+    columns = ("id", "status", "model", "dataset", "steps", "loss")
+    print_table(columns, [_row(run) for run in page.data])
+    note(f"{len(page.data)} of {page.pagination.total}")
+
+
+def print_run(run: RunDetail, events: Sequence[ServiceEvent]) -> None:
+    """Where a run stands, what was planned and measured, and what happened to it."""
+    for name, value in _facts(run):
+        say(f"{name:<11}{value}")
+    compared = list(_planned_and_measured(run))
+    if compared:
+        print_table(("", "planned", "measured"), compared)
+    print_table(
+        ("when (UTC)", "what", "message"),
+        [(f"{event.time:%Y-%m-%d %H:%M:%S}", event.kind, event.message) for event in events],
+    )
+
+
+def print_changed(run: RunDetail, *, as_json: bool) -> None:
+    """A run that somebody did something with."""
+    print_json(run.to_json()) if as_json else say(f"{status_text(run)}: {run.run_id}")
+
+
+def print_queue(queue: QueueState) -> None:
+    """How the queue stands."""
+    counts = ", ".join(f"{count:,} {status}" for status, count in sorted(queue.num_runs.items()))
+    held = f" ({queue.num_held:,} held)" if queue.num_held else ""
+    say(f"queue      {'paused' if queue.is_paused else 'open'}")
+    say(f"runs       {counts or 'none'}{held}")
+    if not queue.workers:
+        say("workers    none; start one: tunix-rt worker")
+        return
+    rows = [
+        (worker.worker_id, worker.status, worker.host, " ".join(map(str, worker.slots)))
+        for worker in queue.workers
+    ]
+    print_table(("worker", "status", "host", "slots"), rows)
+
+
+def status_text(run: Run) -> str:
+    """The status, and what a person must know with it."""
+    if run.executor == "direct" and run.status not in TERMINAL:
+        return f"{run.status} (outside the queue)"
+    if run.is_held:
+        return "paused" if run.status == "queued" else f"{run.status} (pausing)"
+    if run.status == "queued" and run.not_before is not None and run.not_before > datetime.now(UTC):
+        return f"queued (retry at {run.not_before:%H:%M:%S})"
+    return run.status
+
+
+def _row(run: Run) -> tuple[object, ...]:
+    figures = run.figures
+    return (
+        run.run_id,
+        status_text(run),
+        run.model,
+        run.dataset,
+        None if figures is None else f"{figures.num_steps:,} of {figures.num_planned_steps:,}",
+        None if figures is None or figures.final_loss is None else f"{figures.final_loss:.4f}",
+    )
+
+
+def _facts(run: RunDetail) -> Iterator[tuple[str, str]]:
+    yield "run", run.run_id
+    yield "status", status_text(run)
+    yield "recipe", f"{run.recipe_name}: {run.model}, {run.mode}, on {run.dataset}"
+    yield "runs with", f"engine {run.engine}, device {run.device}, executor {run.executor}"
+    if run.priority:
+        yield "priority", str(run.priority)
+    if run.sweep_id is not None:
+        yield "sweep", run.sweep_id
+    if run.num_attempts:
+        yield "attempts", f"{run.num_attempts}, last by {run.worker_id}"
+    if run.request.is_forced:
+        yield "forced", "queued although the plan said that it does not fit"
+    if run.failure is not None:
+        yield "failure", run.failure.detail
+        yield "next", run.failure.next_step
+
+
+def _planned_and_measured(run: RunDetail) -> Iterator[tuple[str, str, str]]:
+    figures = run.figures
+    if run.plan is None and figures is None:
+        return
+    steps = None if figures is None else figures.num_steps
+    memory = None if figures is None else figures.peak_memory_bytes
+    whole = " (whole process)" if figures is not None and figures.peak_memory_of == "process" else ""
+    yield "steps", _number(_planned(run, "num_steps")), _number(steps)
+    yield "memory", _memory(_planned(run, "per_device_bytes")), _memory(memory) + whole
+    yield "time", _time(_planned(run, "total_seconds")), _time(_seconds(run))
+
+
+def _planned(run: RunDetail, figure: str) -> float | None:
+    value = None if run.plan is None else run.plan.get(figure)
+    return value if isinstance(value, int | float) else None
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _memory(num_bytes: float | None) -> str:
+    return "-" if num_bytes is None else f"{num_bytes / _GIB:.2f} GiB"
+
+
+def _time(seconds: float | None) -> str:
+    return "-" if seconds is None else duration_text(seconds)
+
+
+def _seconds(run: Run) -> float | None:
+    if run.started_at is None or run.finished_at is None:
+        return None
+    return (run.finished_at - run.started_at).total_seconds()
+
+
+class TrainingView:
+    """Shows the lines and the progress of a run."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        columns = (
+            TextColumn("training"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[figures]}"),
+        )
+        self._bar = Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> "TrainingView":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def show_line(self, text: str) -> None:
+        """Something to read, above the bar."""
+        self._console.print(text, markup=False, highlight=False)
+
+    def show_progress(self, progress: Progress, *, is_due: bool) -> None:
+        """Move the bar; without a terminal, print a line now and then."""
+        if not self._console.is_terminal:
+            if is_due:
+                self.show_line(str(progress))
+            return
+        if self._task is None:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=progress.num_steps, figures="")
+        figures = str(progress).partition(" | ")[2]
+        self._bar.update(self._task, completed=progress.step, figures=figures)
+
+
+def summary(manifest: RunManifest, directory: str) -> str:
+    """How a run ended, for people."""
+    figures = manifest.figures
+    lines = [f"{manifest.status}: run {manifest.run_id} in {directory}"]
+    if figures is not None:
+        lines.append(f"steps      {figures.num_steps} of {figures.num_planned_steps}")
+        if figures.final_loss is not None:
+            lines.append(f"loss       {figures.final_loss:.4f}")
+        if figures.best_validation_loss is not None:
+            lines.append(
+                f"validation {figures.best_validation_loss:.4f} at best, after step {figures.best_step}"
+            )
+        if figures.tokens_per_s is not None:
+            mfu = "" if figures.mfu is None else f", {figures.mfu:.1%} MFU"
+            lines.append(f"speed      {figures.tokens_per_s:,.0f} tokens/s{mfu}")
+        lines.append(f"memory     {_training_memory(figures)}")
+    lines.append(f"time       {duration_text(sum(_top_level(manifest)))}")
+    return "\n".join(lines)
+
+
+def _training_memory(figures: RunFigures) -> str:
+    used = "used by the whole process" if figures.peak_memory_of == "process" else "used"
+    parts = {"planned for the step": figures.planned_memory_bytes, used: figures.peak_memory_bytes}
+    return ", ".join(f"{size / 2**30:.2f} GiB {what}" for what, size in parts.items() if size is not None)
+
+
+def _top_level(manifest: RunManifest) -> list[float]:
+    return [(manifest.finished_at - manifest.started_at).total_seconds()]

@@ -1,0 +1,1 @@
+"""Takes jobs from the queue and supervises their processes."""

@@ -1,0 +1,254 @@
+"""The worker process: claim, start attempts, drain."""
+
+import logging
+import os
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
+from types import FrameType
+
+from tunix_rt import __version__
+from tunix_rt.base.errors import StorageError
+from tunix_rt.base.home import Home, open_home
+from tunix_rt.base.settings import Settings
+from tunix_rt.base.signals import stop_signals
+from tunix_rt.runs.executors.base import Executor
+from tunix_rt.runs.executors.local import LocalExecutor
+from tunix_rt.runs.executors.processes import process_start, wait_until
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.tasks.store import TaskRepository
+from tunix_rt.runs.types import ExecutorName, LeaseBeat, Slot, Worker, WorkerStatus
+from tunix_rt.runs.worker.attempt import Attempt, Workplace
+from tunix_rt.runs.worker.heartbeat import Heartbeat, Maintenance
+from tunix_rt.runs.worker.task_attempt import TaskAttempt
+
+logger = logging.getLogger(__name__)
+
+Chore = Callable[[Home, str], None]
+"""What a worker does from time to time for all; it is given the home and the id of the worker."""
+
+_LIFELINE = 0
+_SIGNAL_EXIT_BASE = 128
+# What children and the database get after being told to end at once.
+_LAST_MOMENTS_S = 5.0
+
+
+class WorkerLoop:
+    """One worker: free slots, attempts under way, and the wish to stop."""
+
+    def __init__(
+        self,
+        home: Home,
+        slots: Sequence[Slot],
+        executor: Executor,
+        *,
+        evaluator: Executor | None = None,
+        chores: Mapping[str, Chore] = {},
+    ) -> None:
+        self._home = home
+        self._settings = home.settings
+        self.worker = this_worker(slots)
+        self._chores = {what: partial(chore, home, self.worker.worker_id) for what, chore in chores.items()}
+        self._executor_name: ExecutorName = "ray" if executor.name == "ray" else "local"
+        self._heartbeat = Heartbeat(home, self.worker)
+        self._must_leave = threading.Event()
+        local = LocalExecutor(grace_s=self._settings.cancel_grace_s)
+        self._workplace = Workplace(
+            home, executor, evaluator or local, local, self._heartbeat, self._must_leave
+        )
+        # A slot for one device is used before one for any.
+        self._free = sorted(slots, key=lambda slot: slot.device == "auto")
+        self._attempts: dict[Attempt | TaskAttempt, threading.Thread] = {}
+        self._claiming = threading.Lock()
+        self._must_stop = threading.Event()
+        self._something_ended = threading.Event()
+
+    def stop(self) -> None:
+        """Take nothing more, and give back what is under way; a second time: at once."""
+        if self._must_stop.is_set():
+            self._must_leave.set()
+        self._must_stop.set()
+        self._something_ended.set()
+
+    def run(self) -> int:
+        """Work until told to stop; the exit code."""
+        WorkerRepository(self._home.database).register(self.worker)
+        logger.info("worker %s takes runs on %s", self.worker.worker_id, ", ".join(map(str, self._free)))
+        maintenance = Maintenance(self._home, self.worker.worker_id, self._leases, chores=self._chores)
+        beat_s, is_over = self._settings.worker_beat_s, threading.Event()
+        beating = _started(self._heartbeat.run, beat_s)
+        looking_around = _started(maintenance.run, beat_s, is_over)
+        try:
+            # Without a heart this worker would lose whatever it takes: it leaves, and is started again.
+            while not self._must_stop.is_set() and beating.is_alive():
+                self._take_runs()
+                self._something_ended.wait(self._settings.worker_poll_s)
+                self._something_ended.clear()
+            self._drain()
+        finally:
+            is_over.set()
+            self._heartbeat.end()
+        looking_around.join(_LAST_MOMENTS_S)
+        self._say("stopped")
+        if self._must_leave.is_set():
+            return _SIGNAL_EXIT_BASE + signal.SIGTERM
+        return 0 if self._must_stop.is_set() else 1
+
+    def _take_runs(self) -> None:
+        self._bury_the_ended()
+        while self._free and not self._must_stop.is_set():
+            try:
+                attempt = self._claimed()
+            except StorageError as error:
+                logger.debug("no run can be taken while the database is away: %s", error)
+                return
+            if attempt is None:
+                return
+            logger.info("%s is taken on %s", attempt.lease.run_id, attempt.slot)
+            self._attempts[attempt] = _started(self._work, attempt)
+
+    def _claimed(self) -> Attempt | TaskAttempt | None:
+        # Under a lock: whoever looks at the leases of this worker must find each of them in good hands.
+        with self._claiming:
+            # First the tasks: they are short, and somebody waits for them.
+            attempt = self._claimed_task() or self._claimed_run()
+            if attempt is not None:
+                self._heartbeat.add(attempt)
+        return attempt
+
+    def _claimed_task(self) -> TaskAttempt | None:
+        claim = TaskRepository(self._home.database).claim(self.worker.worker_id, self._free)
+        if claim is None:
+            return None
+        return TaskAttempt(self._workplace, claim, self._taken_slot(claim.task.request.device))
+
+    def _claimed_run(self) -> Attempt | None:
+        claim = RunRepository(self._home.database).claim(
+            self.worker.worker_id, self._free, self._executor_name
+        )
+        return None if claim is None else Attempt(self._workplace, claim, self._taken_slot(claim.run.device))
+
+    def _taken_slot(self, device: str) -> Slot:
+        slot = next(slot for slot in self._free if slot.takes(device))
+        self._free.remove(slot)
+        return slot
+
+    def _work(self, attempt: Attempt | TaskAttempt) -> None:
+        try:
+            attempt.run()
+        finally:
+            self._something_ended.set()
+
+    def _bury_the_ended(self) -> None:
+        for attempt, thread in list(self._attempts.items()):
+            if not thread.is_alive():
+                del self._attempts[attempt]
+                self._free = sorted([*self._free, attempt.slot], key=lambda slot: slot.device == "auto")
+
+    def _leases(self) -> tuple[tuple[LeaseBeat, ...], frozenset[str]]:
+        """Every lease there is, and which of them are kept here."""
+        with self._claiming:
+            leases = (
+                *RunRepository(self._home.database).leases(),
+                *TaskRepository(self._home.database).leases(),
+            )
+            return leases, self._heartbeat.tokens()
+
+    def _drain(self) -> None:
+        logger.info("worker %s stops %d runs", self.worker.worker_id, len(self._attempts))
+        self._say("draining")
+        for attempt in self._attempts:
+            attempt.ask("drain")
+        settings = self._settings
+        # Children stop within the grace; then there is patience with the database once more.
+        patience_s = settings.cancel_grace_s + settings.worker_lease_s + _LAST_MOMENTS_S
+        wait_until(lambda: self._must_leave.is_set() or not self._is_at_work(), within_s=patience_s)
+        if self._is_at_work():
+            self._must_leave.set()
+            for attempt in self._attempts:
+                attempt.kill()
+            wait_until(lambda: not self._is_at_work(), within_s=_LAST_MOMENTS_S)
+
+    def _is_at_work(self) -> bool:
+        return any(thread.is_alive() for thread in self._attempts.values())
+
+    def _say(self, status: WorkerStatus) -> None:
+        try:
+            WorkerRepository(self._home.database).set_status(self.worker.worker_id, status)
+        except StorageError as error:
+            logger.warning("the worker could not say that it is %s: %s", status, error)
+
+
+def run_worker(
+    settings: Settings,
+    slots: Sequence[Slot],
+    *,
+    executor_name: ExecutorName,
+    is_on_lifeline: bool = False,
+    chores: Mapping[str, Chore] = {},
+) -> int:
+    """Work for the queue of `settings` until a signal or the end of the lifeline; the exit code."""
+    with closing(open_home(settings)) as home, closing(_executor(settings, executor_name)) as executor:
+        return work(WorkerLoop(home, slots, executor, chores=chores), is_on_lifeline=is_on_lifeline)
+
+
+def work(loop: WorkerLoop, *, is_on_lifeline: bool = False) -> int:
+    """Run the loop as the only business of this process."""
+
+    def receive(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:  # said twice when a terminal closes, which is not impatience
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        loop.stop()
+
+    for number in stop_signals():
+        signal.signal(number, receive)
+    if is_on_lifeline:
+        _started(_stop_with_the_lifeline, loop)
+    return loop.run()
+
+
+def _executor(settings: Settings, name: ExecutorName) -> Executor:
+    if name == "local":
+        return LocalExecutor(grace_s=settings.cancel_grace_s)
+    # Imported here: it needs an extra that few workers have.
+    from tunix_rt.runs.executors.ray.executor import RayExecutor
+
+    return RayExecutor(settings, settings.ray_address)
+
+
+def this_worker(slots: Sequence[Slot]) -> Worker:
+    """This process, as the others see it."""
+    start = process_start(os.getpid())
+    assert start is not None
+    host, now = socket.gethostname(), datetime.now(UTC)
+    return Worker(
+        worker_id=f"{host[:32]}-{os.getpid()}-{secrets.token_hex(3)}",
+        host=host,
+        pid=os.getpid(),
+        process_start=start,
+        version=__version__,
+        slots=tuple(slots),
+        status="active",
+        started_at=now,
+        last_seen_at=now,
+        beats=0,
+    )
+
+
+def _stop_with_the_lifeline(loop: WorkerLoop) -> None:
+    """Whoever started this worker holds the other end of its standard input, and is gone when it ends."""
+    while os.read(_LIFELINE, 4096):
+        pass
+    loop.stop()
+
+
+def _started(target: Callable[..., object], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=target, args=arguments, daemon=True)
+    thread.start()
+    return thread

@@ -1,1 +1,0 @@
-"""Runs as a service: submit, list, control, follow."""

@@ -1,1 +1,0 @@
-"""Takes queued runs, supervises engine processes, records outcomes."""

@@ -1,1 +1,0 @@
-"""Where the processes of a run are started: on this machine, or on a cluster."""
