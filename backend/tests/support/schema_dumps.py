@@ -27,8 +27,6 @@ from tunix_rt.base.db.migrate import upgrade
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.core.access import ApiToken
-from tunix_rt.core.sweeps.sweep import Trial
-from tunix_rt.db.sweeps import Decision, SweepRepository
 from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
 from tunix_rt.evaluation.comparison.types import Baseline, GateCheck, GateRule
@@ -39,6 +37,8 @@ from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import FlagRepository, WorkerRepository
 from tunix_rt.serving.store import PreferenceRepository
 from tunix_rt.serving.types import Preference
+from tunix_rt.sweeps.store import Decision, SweepRepository
+from tunix_rt.sweeps.types import Trial
 from tunix_rt.traces.service import score_trace
 from tunix_rt.traces.store import TraceRepository
 

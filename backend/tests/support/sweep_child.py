@@ -8,10 +8,9 @@ from typing import Any
 
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import load_settings
-from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.services.sweeps.advancing import advance
-from tunix_rt.services.sweeps.deciding import Decider
+from tunix_rt.sweeps.advance import Decider, advance
+from tunix_rt.sweeps.store import SweepRepository
 
 
 def die_after(repository: type, method: str) -> None:

@@ -6,14 +6,13 @@ from typing import Any
 
 from support.datasets import build, sums
 from tunix_rt.base.home import Home
-from tunix_rt.core.sweeps.spec import SweepSpec
-from tunix_rt.core.sweeps.sweep import Sweep
-from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.engines.training.types import RunFailure, RunFigures
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import Claim, RunDetail, Slot
-from tunix_rt.services.sweeps.controlling import start
-from tunix_rt.services.sweeps.creating import create
+from tunix_rt.sweeps.create import create
+from tunix_rt.sweeps.service import start
+from tunix_rt.sweeps.store import SweepRepository
+from tunix_rt.sweeps.types import Sweep, SweepSpec
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LEARNING_RATE: dict[str, Any] = {"type": "loguniform", "min": 1e-4, "max": 1e-2}

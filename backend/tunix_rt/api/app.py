@@ -21,7 +21,6 @@ from tunix_rt.api.routes.evidence import router as evidence_router
 from tunix_rt.api.routes.health import router as health_router
 from tunix_rt.api.routes.metrics import router as metrics_router
 from tunix_rt.api.routes.session import router as session_router
-from tunix_rt.api.routes.tuning import router as tuning_router
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.http.errors import install_error_handlers
@@ -51,6 +50,7 @@ from tunix_rt.services.kept_diagnosis import KeptDiagnosis
 from tunix_rt.serving.pool import ModelPool, process_starter
 from tunix_rt.serving.routes import OpenAIErrors, preferences_router
 from tunix_rt.serving.routes import router as openai_router
+from tunix_rt.sweeps.routes import router as tuning_router
 from tunix_rt.traces.routes import router as revisions_router
 from tunix_rt.traces.routes import traces_router
 

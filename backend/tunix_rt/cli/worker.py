@@ -8,7 +8,7 @@ import typer
 from tunix_rt.base.logs import configure_logs
 from tunix_rt.base.settings import load_settings
 from tunix_rt.runs.types import ExecutorName, parse_slot
-from tunix_rt.services.sweeps.advancing import advance_all
+from tunix_rt.sweeps.advance import advance_all
 
 # By name: the command line and the worker do not import each other.
 _LOOP = "tunix_rt.runs.worker.loop"

@@ -22,14 +22,14 @@ from support.sweeps import (
 
 from tunix_rt.base.errors import ConflictError, InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home
-from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.types import RunFilter
-from tunix_rt.services.sweeps.advancing import advance, advance_all
-from tunix_rt.services.sweeps.controlling import cancel, remove, resume
-from tunix_rt.services.sweeps.creating import create
+from tunix_rt.sweeps.advance import advance, advance_all
+from tunix_rt.sweeps.create import create
+from tunix_rt.sweeps.service import cancel, remove, resume
+from tunix_rt.sweeps.store import SweepRepository
 
 TO_NINE = {"type": "randint", "min": 0, "max": 9}
 FOUR = {"training.batch_size": {"type": "choice", "values": [1, 2, 4, 8]}}

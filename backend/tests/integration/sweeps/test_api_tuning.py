@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from support.sweeps import LEARNING_RATE, RECIPE, rate_of, train_next, with_rows
 
 from tunix_rt.base.home import Home
-from tunix_rt.services.sweeps.advancing import advance
+from tunix_rt.sweeps.advance import advance
 
 JOBS = "/api/tuning/jobs"
 REFUSED: list[tuple[dict[str, Any], int, str]] = [

@@ -12,12 +12,11 @@ from typer.testing import CliRunner
 from tunix_rt.base.errors import MissingExtraError, TunixRTError
 from tunix_rt.base.home import Home
 from tunix_rt.cli.main import app
-from tunix_rt.cli.tune_view import progress_table, trial_line, trials_text
-from tunix_rt.config.sweep_spec import load_sweep
-from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.recipes.load import load_recipe
-from tunix_rt.services.sweeps.advancing import advance, advance_all
-from tunix_rt.services.sweeps.creating import create
+from tunix_rt.sweeps.advance import advance, advance_all
+from tunix_rt.sweeps.commands import progress_table, trial_line, trials_text
+from tunix_rt.sweeps.create import create, load_sweep
+from tunix_rt.sweeps.store import SweepRepository
 
 SWEEPS = Path(__file__).parents[4] / "training" / "sweeps"
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)

@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 from tunix_rt.base.home import Home
 from tunix_rt.cli.main import app
-from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.models.find import resolve
 from tunix_rt.recipes.load import load_recipe
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.services.sweeps.promoting import promote_best
+from tunix_rt.sweeps.service import promote_best
+from tunix_rt.sweeps.store import SweepRepository
 
 SWEEP = {
     "name": "rates",

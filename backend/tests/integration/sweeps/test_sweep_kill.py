@@ -12,11 +12,11 @@ from support.sweeps import rate_of, started, statuses, train_next
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import RunFilter
-from tunix_rt.services.sweeps.advancing import advance
-from tunix_rt.services.sweeps.study import SweepStudy
+from tunix_rt.sweeps.advance import advance
+from tunix_rt.sweeps.store import SweepRepository
+from tunix_rt.sweeps.study import SweepStudy
 
 NUM_TRIALS = 12
 

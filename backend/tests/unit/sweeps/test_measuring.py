@@ -6,11 +6,9 @@ import pytest
 from support.sweeps import NOON
 
 from tunix_rt.base.errors import ConflictError
-from tunix_rt.core.sweeps.device_time import device_seconds
-from tunix_rt.core.sweeps.states import require_sweep_transition
-from tunix_rt.core.sweeps.sweep import Trial, best_trial
 from tunix_rt.runs.types import ServiceEvent
-from tunix_rt.services.sweeps.measuring import progress_points
+from tunix_rt.sweeps.advance import progress_points
+from tunix_rt.sweeps.types import Trial, best_trial, device_seconds, require_sweep_transition
 
 
 def events(*steps: tuple[str, int]) -> list[ServiceEvent]:

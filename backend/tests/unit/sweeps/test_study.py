@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.sweeps import LEARNING_RATE, make_spec
 
-from tunix_rt.services.sweeps.study import SweepStudy
+from tunix_rt.sweeps.study import SweepStudy
 
 SMALL_SPACE = {
     "training.batch_size": {"type": "choice", "values": [2, 4]},

@@ -7,9 +7,8 @@ import pytest
 from support.sweeps import LEARNING_RATE, make_spec
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
-from tunix_rt.config.sweep_spec import as_override, load_sweep, parse_sweep, probes
-from tunix_rt.core.sweeps.search_space import num_grid_points
-from tunix_rt.core.sweeps.spec import Budget, SweepSpec
+from tunix_rt.sweeps.create import as_override, load_sweep, parse_sweep, probes
+from tunix_rt.sweeps.types import Budget, SweepSpec, num_grid_points
 
 SWEEP = """
 name: rates

@@ -1,4 +1,4 @@
-"""Sweeps under the names of `/api/tuning`: a job is a sweep, its samples are trials."""
+"""Sweeps in the shapes of /api/tuning."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -7,15 +7,23 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, pagination
-from tunix_rt.config.sweep_spec import as_override, parse_sweep
-from tunix_rt.core.sweeps.search_space import Parameter
-from tunix_rt.core.sweeps.spec import Metric, PrunerName, SamplerName, SweepSpec
-from tunix_rt.core.sweeps.sweep import Sweep, SweepDetail, Trial, TrialStatus
-from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.models.types import Alias, ModelName, Note
 from tunix_rt.runs.types import ExecutorName, Priority
-from tunix_rt.services.sweeps.promoting import best_recipe_text, require_best
+from tunix_rt.sweeps.create import as_override, parse_sweep
+from tunix_rt.sweeps.service import best_recipe_text, require_best
+from tunix_rt.sweeps.store import SweepRepository
+from tunix_rt.sweeps.types import (
+    Metric,
+    Parameter,
+    PrunerName,
+    SamplerName,
+    Sweep,
+    SweepDetail,
+    SweepSpec,
+    Trial,
+    TrialStatus,
+)
 
 DEFAULT_RECIPE: dict[str, JsonValue] = {
     "data": {"row_length": 2048},

@@ -1,4 +1,4 @@
-"""Sweeps: create, start, watch, cancel, resume, and take the best."""
+"""/api/tuning."""
 
 from typing import Annotated
 
@@ -6,13 +6,13 @@ from fastapi import APIRouter, Depends, Path, status
 
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
-from tunix_rt.core.sweeps.sweep import SweepDetail
-from tunix_rt.db.sweeps import SweepRepository
 from tunix_rt.models.types import ModelVersion
-from tunix_rt.services.sweeps import controlling, tuning_jobs
-from tunix_rt.services.sweeps.creating import create
-from tunix_rt.services.sweeps.promoting import promote_best
-from tunix_rt.services.sweeps.reporting import Importances, importances
+from tunix_rt.sweeps import service as controlling
+from tunix_rt.sweeps import tuning_jobs
+from tunix_rt.sweeps.create import create
+from tunix_rt.sweeps.service import Importances, importances, promote_best
+from tunix_rt.sweeps.store import SweepRepository
+from tunix_rt.sweeps.types import SweepDetail
 
 router = APIRouter(
     prefix="/api/tuning/jobs", tags=["tuning"], responses=error_responses(), route_class=CheckedRoute

@@ -1,27 +1,49 @@
-"""Optuna's study of one sweep: which values to try next, which trial to stop, which key mattered."""
+"""Optuna study over journal records in the database. Imports optuna; loaded lazily."""
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import optuna
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.pruners import BasePruner, HyperbandPruner, MedianPruner, NopPruner
 from optuna.samplers import BaseSampler, GridSampler, RandomSampler, TPESampler
 from optuna.storages import JournalStorage
+from optuna.storages.journal import BaseJournalBackend
 from optuna.trial import TrialState
 from pydantic import JsonValue
 
-from tunix_rt.core.sweeps.search_space import ChoiceSpace, LogRandInt, LogUniform, Parameter, RandInt
-from tunix_rt.core.sweeps.spec import SweepSpec
-from tunix_rt.db.sweeps import JournalRecord
-from tunix_rt.services.sweeps.journal import HeldJournal
+from tunix_rt.sweeps.store import JournalRecord
+from tunix_rt.sweeps.types import ChoiceSpace, LogRandInt, LogUniform, Parameter, RandInt, SweepSpec
+
+
+class HeldJournal(BaseJournalBackend):
+    """What the sampler remembers, and what it wants to remember from now on.
+
+    The new records go to the database in one transaction with the trials that they are about, so that a
+    process that dies at any moment leaves either both or none.
+    """
+
+    def __init__(self, records: Sequence[JournalRecord]) -> None:
+        self._records = list(records)
+        self._num_taken = len(records)
+
+    def read_logs(self, log_number_from: int) -> Iterable[JournalRecord]:
+        """The records from this place on."""
+        return self._records[log_number_from:]
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Take records, as the plain JSON that will be read back."""
+        self._records += [json.loads(json.dumps(log)) for log in logs]
+
+    def take_new(self) -> list[JournalRecord]:
+        """What must be stored: the records since the last time that somebody asked."""
+        new = self._records[self._num_taken :]
+        self._num_taken = len(self._records)
+        return new
+
 
 # What it would say about every trial is in the store already.
 optuna.logging.set_verbosity(optuna.logging.WARNING)

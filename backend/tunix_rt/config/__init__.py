@@ -1,1 +1,0 @@
-"""What YAML, the environment and flags may say. Imports nothing heavy."""

@@ -1,1 +1,0 @@
-"""Sweeps: what is searched, where the search stands, and what its trials gave."""

@@ -1,1 +1,0 @@
-"""Sweeps: created, advanced one decision at a time, controlled, reported on, promoted."""

@@ -1,0 +1,427 @@
+"""What a sweep does next; called by workers.
+
+look    at the trials' runs: what ended, what was reported
+    decide  tell the sampler, stop hopeless trials, ask for new ones: one transaction, its journal included
+    act     submit the runs that are missing, cancel those that are not wanted any more
+
+Whoever dies between deciding and acting is followed by somebody who looks again: a trial's run has a fixed
+id, so it is never submitted twice. Two who decide at the same time cannot both store it.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue
+
+from tunix_rt.base.errors import ConflictError, NotFoundError, StorageError, TunixRTError
+from tunix_rt.base.files.jsonl import read_json_lines
+from tunix_rt.base.home import Home
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunFailure
+from tunix_rt.evaluation.store import EvaluationRepository
+from tunix_rt.runs.service import cancel
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.runs.submit import submit
+from tunix_rt.runs.types import TERMINAL, Run, RunFilter, RunRequest
+from tunix_rt.sweeps.create import as_override, has_optuna
+from tunix_rt.sweeps.store import Decision, SweepRepository
+from tunix_rt.sweeps.types import Metric, Sweep, Trial, TrialStatus, best_trial, device_seconds, trial_run_id
+
+if TYPE_CHECKING:
+    from tunix_rt.sweeps.study import SweepStudy
+
+_STEP_PERCENT = 5
+
+
+def final_value(home: Home, sweep: Sweep, trial: Trial, run: Run) -> float | None:
+    """The metric of a run that succeeded; None: it has none."""
+    if sweep.spec.metric == "score":
+        evaluation = EvaluationRepository(home.database).newest_of_run(
+            run.run_id, evalset=sweep.spec.eval_set
+        )
+        return None if evaluation is None else evaluation.scores.primary_score
+    if run.figures is None:
+        return None
+    if sweep.spec.metric == "loss":
+        return run.figures.final_loss
+    # The loss of the weights that were exported.
+    is_best = value_of(sweep, trial, "output.model") == "best"
+    return run.figures.best_validation_loss if is_best else run.figures.validation_loss
+
+
+def points_so_far(home: Home, sweep: Sweep, trial: Trial) -> list[tuple[int, float]]:
+    """How the trial has gone: percent of its training, and the metric there."""
+    lines = read_json_lines(RunDir(home.settings.runs_dir / trial.run_id).metrics)
+    num_steps = value_of(sweep, trial, "training.num_steps")
+    num_epochs = value_of(sweep, trial, "training.num_epochs")
+    name, total = ("epoch", num_epochs) if num_steps is None else ("step", num_steps)
+    assert isinstance(total, int | float)  # the recipe has one of the two
+    return list(progress_points(lines, sweep.spec.metric, of=name, total=total))
+
+
+def progress_points(
+    lines: Iterable[Mapping[str, Any]], metric: Metric, *, of: str, total: float
+) -> Iterator[tuple[int, float]]:
+    """The mean of the metric up to each twentieth of a training that a line has reached.
+
+    Trials of different lengths can be compared at the same percent, and one step's noise decides nothing.
+
+    Example:
+        10 steps with the losses 9, 8, 7, … -> (10, 9), (20, 8), (30, 7), …
+    """
+    reached, values = 0, []
+    for line in lines:
+        if metric not in line:
+            continue
+        values.append(line[metric])
+        percent = min(int(100 * line[of] / total) // _STEP_PERCENT * _STEP_PERCENT, 100)
+        if percent > reached:
+            yield percent, fmean(values)
+            reached, values = percent, []
+
+
+def value_of(sweep: Sweep, trial: Trial, key: str) -> JsonValue:
+    """What a trial's recipe has under a dotted key; None when it has nothing there."""
+    if key in trial.params:
+        return trial.params[key]
+    found: JsonValue = sweep.recipe
+    for part in key.split("."):
+        if not isinstance(found, dict):
+            return None
+        found = found.get(part)
+    return found
+
+
+_FAULTS_OF_THE_VALUES = ("does-not-fit", "diverged")
+"""Failures that say something about what was tried: the sampler should stay away from there."""
+
+
+class Decider:
+    """What becomes of the trials of one sweep."""
+
+    def __init__(self, home: Home, sweep_id: str, now: datetime) -> None:
+        self._home = home
+        self._now = now
+        # Before the rows: if the journal grows in between, the decision is refused.
+        self._num_known = SweepRepository(home.database).journal_length(sweep_id)
+        self.sweep = SweepRepository(home.database).get(sweep_id)
+        self._trials = {trial.number: trial for trial in self.sweep.trials}
+        self._changed: set[int] = set()
+        self._opened: SweepStudy | None = None
+
+    @property
+    def _study(self) -> "SweepStudy":
+        if self._opened is None:
+            # Here, because most of the time there is nothing to ask the sampler.
+            from tunix_rt.sweeps.study import SweepStudy
+
+            records = SweepRepository(self._home.database).journal(self.sweep.sweep_id)[: self._num_known]
+            self._opened = SweepStudy(self.sweep.sweep_id, self.sweep.spec, records)
+        return self._opened
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The trials as they stand after what was decided."""
+        return list(self._trials.values())
+
+    @property
+    def best(self) -> Trial | None:
+        """The best of them."""
+        return best_trial(self.trials, self.sweep.spec.goal)
+
+    def open_trials(self) -> list[Trial]:
+        """Those from which something is still to come."""
+        return [trial for trial in self.trials if trial.is_open]
+
+    def num_wanted(self) -> int:
+        """How many more trials the budget allows, as far as trials are counted."""
+        max_trials = self.sweep.spec.max_trials
+        left = self.sweep.spec.max_concurrent if max_trials is None else max_trials - len(self._trials)
+        return max(left, 0)
+
+    def ask_for_more(self) -> None:
+        """Let the sampler fill the places that are free."""
+        num_free = self.sweep.spec.max_concurrent - len(self.open_trials())
+        for _ in range(min(num_free, self.num_wanted())):
+            suggestion = self._study.ask()
+            self._put(
+                Trial(
+                    number=suggestion.number,
+                    run_id=trial_run_id(self.sweep.sweep_id, suggestion.number),
+                    params=suggestion.params,
+                    status="queued",
+                    created_at=self._now,
+                )
+            )
+
+    def look_at(self, trial: Trial, run: Run | None) -> None:
+        """See what became of a trial's run."""
+        if run is None:
+            return
+        if run.status == "succeeded":
+            self._measure(trial, run)
+        elif run.status == "failed":
+            is_fault = run.failure is not None and run.failure.code in _FAULTS_OF_THE_VALUES
+            self._fail(trial, run.failure.detail if run.failure else "Its run failed.", is_fault=is_fault)
+        elif run.status == "cancelled":
+            self.stop(trial, "Its run was cancelled.")
+        else:
+            self._follow(trial, run)
+
+    def stop(self, trial: Trial, why: str) -> None:
+        """Leave a trial as it is. The sampler goes on waiting for it, so that it can be resumed."""
+        self._end(trial, "cancelled", error=why)
+
+    def refuse(self, trial: Trial, error: TunixRTError) -> None:
+        """A run of these values is not taken by the queue."""
+        self._fail(trial, str(error), is_fault=error.code in _FAULTS_OF_THE_VALUES)
+
+    def store_decision(self) -> bool:
+        """Store what was decided since the last time; False when somebody else has decided meanwhile."""
+        records = [] if self._opened is None else self._opened.journal.take_new()
+        if not (records or self._changed):
+            return True
+        decision = Decision(
+            num_known=self._num_known,
+            records=records,
+            trials=[self._trials[number] for number in sorted(self._changed)],
+            best_run_id=None if self.best is None else self.best.run_id,
+        )
+        self._num_known += len(records)
+        self._changed.clear()
+        return SweepRepository(self._home.database).commit(self.sweep.sweep_id, decision)
+
+    def _measure(self, trial: Trial, run: Run) -> None:
+        value = final_value(self._home, self.sweep, trial, run)
+        if value is None:
+            metric = self.sweep.spec.metric
+            self._fail(trial, f"Its run succeeded, but has no {metric}.", is_fault=False)
+            return
+        self._study.succeed(trial.number, value)
+        self._end(trial, "succeeded", value=value)
+
+    def _fail(self, trial: Trial, error: str, *, is_fault: bool) -> None:
+        if is_fault:
+            self._study.prune(trial.number)
+        else:
+            self._study.fail(trial.number)
+        self._end(trial, "failed", error=error)
+
+    def _follow(self, trial: Trial, run: Run) -> None:
+        if run.status == "running" and trial.status == "queued":
+            self._put(trial.model_copy(update={"status": "running"}))
+        if run.status != "running" or self.sweep.spec.pruner == "none":
+            return
+        points = points_so_far(self._home, self.sweep, trial)
+        stop_at = self._study.report(trial.number, points)
+        if stop_at is not None:
+            self._study.prune(trial.number)
+            why = f"Stopped at {stop_at} % of its training."
+            self._end(trial, "pruned", value=dict(points)[stop_at], error=why)
+
+    def _end(
+        self, trial: Trial, status: TrialStatus, *, value: float | None = None, error: str | None = None
+    ) -> None:
+        end = {"status": status, "value": value, "error": error, "finished_at": self._now}
+        self._put(trial.model_copy(update=end))
+
+    def _put(self, trial: Trial) -> None:
+        self._trials[trial.number] = trial
+        self._changed.add(trial.number)
+
+
+MAX_FAILED_IN_A_ROW = 5
+"""When the first trials all fail, the next ones would fail as well."""
+_MINUTE_S = 60
+
+
+def stop_reason(home: Home, sweep: Sweep, trials: Sequence[Trial], now: datetime) -> str | None:
+    """Why no more trials begin and those that run are stopped; None: the sweep goes on."""
+    if sweep.status == "cancelling":
+        return "the sweep was cancelled"
+    if _only_failures(sweep, trials):
+        return f"the first {MAX_FAILED_IN_A_ROW} failed"
+    limit = sweep.spec.budget.device_minutes
+    if limit is not None and device_minutes(home, trials, now) >= limit:
+        return f"the {limit:g} device-minutes are spent"
+    return None
+
+
+def device_minutes(home: Home, trials: Sequence[Trial], now: datetime) -> float:
+    """Minutes that the trials have had a device so far, running ones included."""
+    return sum(_seconds(home, trial, now) for trial in trials) / _MINUTE_S
+
+
+def _seconds(home: Home, trial: Trial, now: datetime) -> float:
+    try:
+        return device_seconds(RunRepository(home.database).events(trial.run_id), now)
+    except NotFoundError:
+        return 0.0  # Not submitted yet.
+
+
+def _only_failures(sweep: Sweep, trials: Sequence[Trial]) -> bool:
+    # From the last start on: who resumes a sweep has mended something.
+    since = sweep.started_at or sweep.created_at
+    ended = [trial for trial in trials if not trial.is_open and trial.created_at >= since]
+    return len(ended) >= MAX_FAILED_IN_A_ROW and all(trial.status == "failed" for trial in ended)
+
+
+Runs = dict[str, Run]
+_PAGE = 500
+
+
+def runs_of(home: Home, sweep: Sweep) -> Runs:
+    """Every run of a sweep, by its id."""
+    found: Runs = {}
+    while True:
+        page = RunRepository(home.database).list(
+            RunFilter(sweep_id=sweep.sweep_id), limit=_PAGE, offset=len(found)
+        )
+        found |= {run.run_id: run for run in page.data}
+        if len(page.data) < _PAGE:
+            return found
+
+
+def request_of(sweep: Sweep, trial: Trial) -> RunRequest:
+    """What the queue is asked for."""
+    spec = sweep.spec
+    return RunRequest(
+        recipe=sweep.recipe,
+        overrides=tuple(as_override(key, value) for key, value in trial.params.items()),
+        name=spec.name,
+        engine=spec.engine,
+        device=spec.device,
+        priority=spec.priority,
+        eval_set=spec.eval_set,
+        executor=spec.executor,
+    )
+
+
+def submit_trial(home: Home, sweep: Sweep, trial: Trial) -> None:
+    """Put a trial's run into the queue, unless it is there.
+
+    Raises:
+        TunixRTError: The queue does not take it.
+    """
+    try:
+        # Where models may come from was decided when the sweep was created.
+        request = request_of(sweep, trial)
+        submit(home, request, sweep_id=sweep.sweep_id, run_id=trial.run_id, allows_paths=True)
+    except ConflictError:
+        try:
+            RunRepository(home.database).status_of(trial.run_id)
+        except NotFoundError:
+            pass
+        else:
+            return  # Somebody was quicker.
+        raise
+
+
+def cancel_if_live(home: Home, run: Run) -> None:
+    """Cancel a run that waits or runs."""
+    if run.status in ("queued", "running"):
+        try:
+            cancel(home, run.run_id)
+        except ConflictError:
+            pass  # It has ended meanwhile; the next look sees how.
+
+
+logger = logging.getLogger(__name__)
+
+
+def advance_all(home: Home, worker_id: str) -> None:
+    """Advance every sweep that this worker looks after; one that cannot go on does not hold up the others."""
+    for sweep_id in SweepRepository(home.database).active():
+        if has_optuna() and SweepRepository(home.database).take(sweep_id, worker_id):
+            try:
+                advance(home, sweep_id)
+            except TunixRTError as error:
+                logger.warning("The sweep %s waits: %s", sweep_id, error)
+
+
+def advance(home: Home, sweep_id: str, *, now: datetime | None = None) -> bool:
+    """Take a sweep one step further; False when it is over.
+
+    Raises:
+        NotFoundError: There is no such sweep.
+        StorageError: The database did not do its part; asking again is safe.
+    """
+    now = now or datetime.now(UTC)
+    decider = Decider(home, sweep_id, now)
+    sweep = decider.sweep
+    if sweep.status not in ("running", "cancelling"):
+        return False
+    runs = runs_of(home, sweep)
+    for trial in decider.open_trials():
+        decider.look_at(trial, runs.get(trial.run_id))
+    reason = stop_reason(home, sweep, decider.trials, now)
+    if reason is None:
+        decider.ask_for_more()
+    if not decider.store_decision():
+        return True  # Somebody else was quicker, and knows more.
+    if not _act(home, decider, runs, is_stopping=reason is not None):
+        return True
+    if any(run.status not in TERMINAL for run in _unwanted(decider, runs)):
+        return True
+    return not _finish(home, decider, reason, now)
+
+
+def _unwanted(decider: Decider, runs: Runs, *, is_stopping: bool = False) -> list[Run]:
+    """The runs of trials from which nothing more is expected."""
+    unwanted = [trial for trial in decider.trials if trial.status == "pruned"]
+    stopped = decider.open_trials() if is_stopping else []
+    return [runs[trial.run_id] for trial in (*unwanted, *stopped) if trial.run_id in runs]
+
+
+def _act(home: Home, decider: Decider, runs: Runs, *, is_stopping: bool) -> bool:
+    """Make the runs what was decided; False when somebody else decides meanwhile."""
+    for run in _unwanted(decider, runs, is_stopping=is_stopping):
+        cancel_if_live(home, run)
+    for trial in decider.open_trials():
+        if trial.run_id in runs:
+            continue
+        if is_stopping:
+            decider.stop(trial, "It never began.")
+        else:
+            _submit(home, decider, trial)
+    return decider.store_decision()
+
+
+def _submit(home: Home, decider: Decider, trial: Trial) -> None:
+    try:
+        submit_trial(home, decider.sweep, trial)
+    except StorageError:
+        raise
+    except TunixRTError as error:
+        decider.refuse(trial, error)
+
+
+def _finish(home: Home, decider: Decider, reason: str | None, now: datetime) -> bool:
+    """End a sweep of which nothing more will come."""
+    if decider.open_trials() or (reason is None and decider.num_wanted()):
+        return False
+    sweep_id = decider.sweep.sweep_id
+    try:
+        if decider.sweep.status == "cancelling":
+            SweepRepository(home.database).move(sweep_id, "cancelled", now)
+        elif decider.best is None:
+            SweepRepository(home.database).move(sweep_id, "failed", now, _failure(decider, reason))
+        else:
+            SweepRepository(home.database).move(sweep_id, "succeeded", now)
+    except ConflictError:
+        logger.info("The sweep %s was ended by somebody else.", sweep_id)
+    return True
+
+
+def _failure(decider: Decider, reason: str | None) -> RunFailure:
+    errors = [trial.error for trial in decider.trials if trial.status == "failed" and trial.error]
+    last = f" The last one: {errors[-1]}" if errors else ""
+    why = reason or "the budget is spent"
+    return RunFailure(
+        code="no-trial-succeeded",
+        detail=f"None of the {len(decider.trials)} trials succeeded; {why}.{last}",
+        next_step=f"Look at its trials: tunix-rt tune show {decider.sweep.sweep_id}",
+    )

@@ -1,0 +1,334 @@
+"""tunix-rt tune, its tables and its live view."""
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import JsonValue
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import err, note, print_json, print_table, say
+from tunix_rt.runs.store.workers import WorkerRepository
+from tunix_rt.runs.types import TERMINAL
+from tunix_rt.runs.worker.companion import worker_beside
+from tunix_rt.sweeps import service as controlling
+from tunix_rt.sweeps.create import create, load_sweep
+from tunix_rt.sweeps.service import (
+    MIN_TRIALS,
+    Importances,
+    find_sweep,
+    importances,
+    promote_best,
+    save_best_recipe,
+)
+from tunix_rt.sweeps.store import SweepRepository
+from tunix_rt.sweeps.types import Sweep, SweepDetail, SweepPage, Trial
+
+_MAX_LIVE_ROWS = 20
+_BAR_CHARS = 20
+
+
+def print_sweeps(page: SweepPage) -> None:
+    """A page of sweeps as a table."""
+    if not page.data:
+        say("There are no sweeps yet. Start one: tunix-rt tune training/sweeps/learning_rate.yaml")
+        return
+    rows = [
+        (sweep.sweep_id, sweep.status, trials_text(sweep), sweep.spec.metric, sweep.best_run_id)
+        for sweep in page.data
+    ]
+    print_table(("id", "status", "trials", "metric", "best run"), rows)
+
+
+def print_sweep(sweep: SweepDetail, shares: Importances, recipe: Path | None = None) -> None:
+    """Where a sweep stands, every trial, the best one, and what mattered."""
+    say(f"{sweep.status}: {sweep.sweep_id}, {trials_text(sweep)} trials by {sweep.spec.metric}")
+    if sweep.failure is not None:
+        say(f"failure  {sweep.failure.detail}")
+        say(f"next     {sweep.failure.next_step}")
+    if sweep.trials:
+        print_table(_columns(sweep), [_row(sweep, trial) for trial in sweep.trials])
+    print_importances(shares)
+    if sweep.best is not None:
+        print_best(sweep, recipe)
+
+
+def print_importances(shares: Importances) -> None:
+    """How much each key mattered, as bars."""
+    if not shares.importances:
+        say(f"importances need {MIN_TRIALS} trials that succeeded; there are {shares.num_trials}")
+        return
+    rows = [
+        (key, f"{share:.0%}", "█" * round(share * _BAR_CHARS)) for key, share in shares.importances.items()
+    ]
+    print_table(("importance", "share", ""), rows)
+
+
+def print_best(sweep: SweepDetail, recipe: Path | None) -> None:
+    """The best trial and where its recipe is."""
+    best = sweep.best
+    assert best is not None
+    say(f"best     trial {best.number}: {sweep.spec.metric} {value_text(best.value)}, run {best.run_id}")
+    for key, value in best.params.items():
+        say(f"         {key} = {value_text(value)}")
+    if recipe is not None:
+        say(f"recipe   {recipe}")
+        say(f"next: tunix-rt train {recipe}, or tunix-rt tune best {sweep.sweep_id} --register NAME")
+    else:
+        say(f"next: tunix-rt tune best {sweep.sweep_id} --register NAME")
+
+
+def progress_table(sweep: SweepDetail) -> Table:
+    """The newest trials, for a terminal that is drawn again and again."""
+    title = f"{sweep.status}: {trials_text(sweep)} trials"
+    if sweep.best is not None:
+        title += f", best {sweep.spec.metric} {value_text(sweep.best.value)} (trial {sweep.best.number})"
+    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in _columns(sweep):
+        table.add_column(column)
+    for trial in sweep.trials[-_MAX_LIVE_ROWS:]:
+        table.add_row(*(escape(str(cell)) for cell in _row(sweep, trial)))
+    return table
+
+
+def trial_line(sweep: SweepDetail, trial: Trial) -> str:
+    """One trial that has ended, on one line."""
+    result = trial.error if trial.value is None else f"{sweep.spec.metric} {value_text(trial.value)}"
+    return f"trial {trial.number} {trial.status}: {result} ({', '.join(_params(trial))})"
+
+
+def trials_text(sweep: Sweep) -> str:
+    """How many trials there are, of how many.
+
+    Example:
+        "3 of 12"
+    """
+    limit = sweep.spec.max_trials
+    return str(sweep.num_trials) if limit is None else f"{sweep.num_trials} of {limit}"
+
+
+def value_text(value: JsonValue) -> str:
+    """A number with four digits that count; anything else as it is."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _columns(sweep: Sweep) -> tuple[str, ...]:
+    names = (key.rpartition(".")[2] for key in sweep.spec.search_space)
+    return ("trial", "status", sweep.spec.metric, *names, "note")
+
+
+def _row(sweep: Sweep, trial: Trial) -> tuple[str, ...]:
+    values = (value_text(trial.params.get(key)) for key in sweep.spec.search_space)
+    value = "–" if trial.value is None else value_text(trial.value)
+    return (str(trial.number), trial.status, value, *values, trial.error or "")
+
+
+def _params(trial: Trial) -> Iterable[str]:
+    return (f"{key} {value_text(value)}" for key, value in trial.params.items())
+
+
+_LOOK_EVERY_S = 0.5
+# A worker says every couple of seconds that it lives.
+_SILENT_AFTER = timedelta(seconds=30)
+
+
+def follow(home: Home, sweep_id: str) -> SweepDetail:
+    """Show how a sweep goes on until it has ended. Ctrl-C ends the looking on, not the sweep."""
+    note(f"sweep {sweep_id}; stop it with: tunix-rt tune cancel {sweep_id}")
+    with _some_worker(home), _view(home, sweep_id) as view:
+        while True:
+            sweep = SweepRepository(home.database).get(sweep_id)
+            view.show(sweep)
+            if sweep.status in TERMINAL:
+                return sweep
+            time.sleep(_LOOK_EVERY_S)
+
+
+@contextmanager
+def _some_worker(home: Home) -> Iterator[None]:
+    needs_one = not has_worker(home)
+    if needs_one:
+        note("no worker is there: this command brings its own, until it ends")
+    # Only its warnings: what it does is to be seen in the trials.
+    settings = home.settings.model_copy(update={"log_level": "warning"})
+    with worker_beside(settings) if needs_one else nullcontext():
+        yield
+
+
+def has_worker(home: Home) -> bool:
+    """Whether somebody is there who takes runs and looks after sweeps."""
+    since = datetime.now(UTC) - _SILENT_AFTER
+    return any(
+        worker.status == "active" and worker.last_seen_at > since
+        for worker in WorkerRepository(home.database).list()
+    )
+
+
+class _Lines:
+    """For a file or a pipe: a line for each trial that ends."""
+
+    def __init__(self) -> None:
+        self._said: set[int] = set()
+
+    def show(self, sweep: SweepDetail) -> None:
+        """Say what is new."""
+        for trial in sweep.trials:
+            if not trial.is_open and trial.number not in self._said:
+                self._said.add(trial.number)
+                note(trial_line(sweep, trial))
+
+
+class _Table:
+    """For a terminal: a table that is drawn again and again."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def show(self, sweep: SweepDetail) -> None:
+        """Draw it as it stands."""
+        self._live.update(progress_table(sweep), refresh=True)
+
+
+@contextmanager
+def _view(home: Home, sweep_id: str) -> Iterator[_Lines | _Table]:
+    if not err.is_terminal:
+        yield _Lines()
+        return
+    first = progress_table(SweepRepository(home.database).get(sweep_id))
+    with Live(first, console=err, auto_refresh=False, transient=True) as live:
+        yield _Table(live)
+
+
+SweepFile = Annotated[
+    Path, typer.Argument(metavar="SWEEP.yaml", help="What is searched; docs/sweeps.md lists its keys.")
+]
+Reference = Annotated[
+    str, typer.Argument(metavar="SWEEP", help="Id of a sweep, its beginning, its last word, or its name.")
+]
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Only start it; workers go on with it whoever is looking.")
+]
+Output = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Where the recipe goes. Default: the home's recipes.")
+]
+Register = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Register the best trial's model under this name.")
+]
+Alias = Annotated[str | None, typer.Option(help="Let this alias point to it, e.g. champion.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many sweeps to show.")]
+
+
+def run(sweep: SweepFile, detach: Detach = False, as_json: JsonFlag = False) -> None:
+    """Search: every trial is a run in the queue. Ctrl-C ends the looking on, not the sweep."""
+    spec = load_sweep(sweep)
+    with opened_home() as home:
+        sweep_id = create(home, spec, allows_paths=True).sweep_id
+        _go_on(home, controlling.start(home, sweep_id), detach=detach, as_json=as_json)
+
+
+def resume(sweep: Reference, detach: Detach = False, as_json: JsonFlag = False) -> None:
+    """Go on with a sweep: look on again, or take up one that was cancelled or has failed."""
+    with opened_home() as home:
+        found = find_sweep(home, sweep)
+        if found.status == "queued":
+            found = controlling.start(home, found.sweep_id)
+        elif found.status not in ("running", "cancelling"):
+            found = controlling.resume(home, found.sweep_id)
+        _go_on(home, found, detach=detach, as_json=as_json)
+
+
+def list_(limit: Limit = 20, as_json: JsonFlag = False) -> None:
+    """List sweeps, newest first."""
+    with opened_home() as home:
+        page = SweepRepository(home.database).list(limit=limit, offset=0)
+    if as_json:
+        print_json({"data": [sweep.to_json() for sweep in page.data], "total": page.total})
+    else:
+        print_sweeps(page)
+
+
+def show(sweep: Reference, as_json: JsonFlag = False) -> None:
+    """Show a sweep with its trials and how much each key mattered."""
+    with opened_home() as home:
+        found = find_sweep(home, sweep)
+        shares = importances(home, found.sweep_id)
+    if as_json:
+        print_json(found.to_json() | {"importances": shares.importances})
+    else:
+        print_sweep(found, shares)
+
+
+def cancel(sweep: Reference, as_json: JsonFlag = False) -> None:
+    """Stop a sweep and its trials; `tune resume` goes on from their last checkpoints."""
+    with opened_home() as home:
+        found = controlling.cancel(home, find_sweep(home, sweep).sweep_id)
+    print_json(found.to_json()) if as_json else say(f"{found.status}: {found.sweep_id}")
+
+
+def best(
+    sweep: Reference,
+    output: Output = None,
+    register: Register = None,
+    alias: Alias = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write the recipe of the best trial to a file, and register its model if asked to."""
+    if alias is not None and register is None:
+        raise InvalidInputError(
+            "--alias is given, but no model is registered.", next_step="Add --register NAME."
+        )
+    with opened_home() as home:
+        found = find_sweep(home, sweep)
+        path = save_best_recipe(home, found, output)
+        version = None if register is None else promote_best(home, found, register, alias=alias)
+    reference = None if version is None else version.reference
+    if as_json:
+        assert found.best is not None
+        registered = {} if reference is None else {"model": reference}
+        print_json({"recipe": str(path), **registered, **found.best.to_json()})
+        return
+    print_best(found, path)
+    if reference is not None:
+        say(f"model    {reference}{'' if alias is None else f', also @{alias}'}")
+
+
+def remove(sweep: Reference, as_json: JsonFlag = False) -> None:
+    """Forget a sweep; its runs stay."""
+    with opened_home() as home:
+        sweep_id = find_sweep(home, sweep).sweep_id
+        controlling.remove(home, sweep_id)
+    print_json({"removed": sweep_id}) if as_json else say(f"Removed {sweep_id}; its runs stay.")
+
+
+def _followed(home: Home, sweep_id: str) -> SweepDetail:
+    try:
+        return follow(home, sweep_id)
+    except KeyboardInterrupt as error:
+        note(f"the sweep goes on wherever a worker is; look again: tunix-rt tune resume {sweep_id}")
+        raise typer.Exit(130) from error
+
+
+def _go_on(home: Home, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
+    if not detach:
+        sweep = _followed(home, sweep.sweep_id)
+    elif not has_worker(home):
+        note("no worker is there to go on with it; start one: tunix-rt worker")
+    path = save_best_recipe(home, sweep) if sweep.best is not None and not detach else None
+    if as_json:
+        print_json(sweep.to_json() | ({} if path is None else {"recipe_file": str(path)}))
+    elif detach:
+        say(f"{sweep.status}: {sweep.sweep_id}")
+        say(f"next: tunix-rt tune resume {sweep.sweep_id}")
+    else:
+        print_sweep(sweep, importances(home, sweep.sweep_id), path)
+    if not detach and sweep.status != "succeeded":
+        raise typer.Exit(1)

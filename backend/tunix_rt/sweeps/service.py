@@ -1,0 +1,194 @@
+"""Start, cancel, resume, remove; best trial, importances, promote."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.base.errors import ConflictError, InvalidInputError, NotFoundError, did_you_mean
+from tunix_rt.base.files.atomic import storage_errors, write_atomically
+from tunix_rt.base.home import Home
+from tunix_rt.models.register import register_run
+from tunix_rt.models.store import ModelRepository
+from tunix_rt.models.types import ModelVersion, Remarks, parse_reference
+from tunix_rt.runs.service import resume as resume_run
+from tunix_rt.runs.store.repository import RunRepository
+from tunix_rt.sweeps.advance import advance
+from tunix_rt.sweeps.create import has_optuna, require_optuna, trial_recipe
+from tunix_rt.sweeps.store import SweepRepository
+from tunix_rt.sweeps.types import SweepDetail, Trial, require_sweep_transition
+
+
+def start(home: Home, sweep_id: str) -> SweepDetail:
+    """Let a new sweep begin: the next worker that looks takes care of it.
+
+    Raises:
+        NotFoundError: There is no such sweep.
+        ConflictError: It has begun already.
+    """
+    require_optuna()
+    require_sweep_transition(sweep_id, SweepRepository(home.database).get(sweep_id).status, "running")
+    SweepRepository(home.database).move(sweep_id, "running", _now())
+    return SweepRepository(home.database).get(sweep_id)
+
+
+def cancel(home: Home, sweep_id: str) -> SweepDetail:
+    """Stop a sweep and its trials. Those that run are told to stop and may take a moment.
+
+    Raises:
+        NotFoundError: There is no such sweep.
+        ConflictError: It has ended.
+    """
+    status = SweepRepository(home.database).get(sweep_id).status
+    if status == "queued":
+        SweepRepository(home.database).move(sweep_id, "cancelled", _now())
+    elif status != "cancelling":
+        SweepRepository(home.database).move(sweep_id, "cancelling", _now())
+    if status != "queued" and has_optuna():
+        advance(home, sweep_id)  # Now, and not when a worker looks: perhaps there is none.
+    return SweepRepository(home.database).get(sweep_id)
+
+
+def resume(home: Home, sweep_id: str) -> SweepDetail:
+    """Go on with a cancelled or failed sweep; its cancelled trials go on from their last checkpoints.
+
+    Raises:
+        NotFoundError: There is no such sweep.
+        ConflictError: It goes on already, or has come to its end.
+    """
+    require_optuna()
+    sweep = SweepRepository(home.database).get(sweep_id)
+    require_sweep_transition(sweep_id, sweep.status, "running")
+    again = [trial for trial in sweep.trials if trial.status == "cancelled"]
+    # Runs first: a trial whose run is still cancelled would be taken for one that was just stopped.
+    for trial in again:
+        _resume_run(home, trial)
+    afresh = {"status": "queued", "error": None, "finished_at": None}
+    SweepRepository(home.database).move(
+        sweep_id, "running", _now(), trials=[trial.model_copy(update=afresh) for trial in again]
+    )
+    return SweepRepository(home.database).get(sweep_id)
+
+
+def remove(home: Home, sweep_id: str) -> None:
+    """Forget a sweep and what its sampler knows; its runs stay.
+
+    Raises:
+        NotFoundError: There is no such sweep.
+        ConflictError: It goes on.
+    """
+    SweepRepository(home.database).remove(sweep_id)
+
+
+def _resume_run(home: Home, trial: Trial) -> None:
+    try:
+        if RunRepository(home.database).status_of(trial.run_id).status == "cancelled":
+            resume_run(home, trial.run_id)
+    except NotFoundError:
+        pass  # It was removed, or never submitted: it will be.
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+SWEEP_TAG = "sweep"
+
+
+def require_best(sweep: SweepDetail) -> Trial:
+    """The best trial so far, or ConflictError."""
+    if sweep.best is None:
+        raise ConflictError(
+            f"No trial of the sweep {sweep.sweep_id} has succeeded.",
+            next_step=f"Look at its trials: tunix-rt tune show {sweep.sweep_id}",
+        )
+    return sweep.best
+
+
+def best_recipe_text(sweep: SweepDetail) -> str:
+    """The recipe of the best trial as YAML, every key of it; or ConflictError."""
+    best = require_best(sweep)
+    recipe = trial_recipe(sweep.recipe, best.params)
+    values = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+    found = f"{sweep.spec.metric} {best.value:g}" if best.value is not None else ""
+    return f"# The best of {len(sweep.trials)} trials of the sweep {sweep.sweep_id}: {found}.\n{values}"
+
+
+def save_best_recipe(home: Home, sweep: SweepDetail, output: Path | None = None) -> Path:
+    """Write that recipe where it is asked for, else among the home's recipes, where it has a name."""
+    path = output or home.settings.recipes_dir / f"{sweep.sweep_id}-best.yaml"
+    text = best_recipe_text(sweep)
+    with storage_errors(f"writing {path.name}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with write_atomically(path, what=f"writing {path.name}") as file:
+        file.write(text.encode())
+    return path
+
+
+def promote_best(
+    home: Home, sweep: SweepDetail, model: str, *, alias: str | None = None, notes: str = ""
+) -> ModelVersion:
+    """Register the model of the best trial, and let an alias point to it.
+
+    Raises:
+        ConflictError: No trial has succeeded.
+        NotFoundError: Its run was removed.
+    """
+    best = require_best(sweep)
+    remarks = Remarks(notes=notes, tags={SWEEP_TAG: sweep.sweep_id})
+    version = register_run(home, model, best.run_id, remarks=remarks).version
+    if alias is None:
+        return version
+    return ModelRepository(home.database).set_alias(parse_reference(version.reference), alias)
+
+
+MIN_TRIALS = 4
+"""With fewer, what looks like importance is chance."""
+
+
+class Importances(BaseModel):
+    """How much each searched key decided which trials were good."""
+
+    model_config = ConfigDict(frozen=True)
+    num_trials: int
+    """Trials that succeeded: those that it is computed from."""
+    importances: dict[str, float]
+    """Share by key, the largest first; empty while there are too few trials."""
+
+
+def importances(home: Home, sweep_id: str) -> Importances:
+    """Shares by PED-ANOVA, which add up to 1.
+
+    Raises:
+        NotFoundError: There is no such sweep.
+        MissingExtraError: Optuna is not installed.
+    """
+    require_optuna()
+    sweep = SweepRepository(home.database).get(sweep_id)
+    num_trials = sum(trial.status == "succeeded" for trial in sweep.trials)
+    if num_trials < MIN_TRIALS:
+        return Importances(num_trials=num_trials, importances={})
+    from tunix_rt.sweeps.study import SweepStudy
+
+    study = SweepStudy(sweep_id, sweep.spec, SweepRepository(home.database).journal(sweep_id))
+    return Importances(num_trials=num_trials, importances=study.importances())
+
+
+def find_sweep(home: Home, text: str) -> SweepDetail:
+    """The sweep that somebody means: by its id, the beginning or last word of it, or its name.
+
+    Raises:
+        NotFoundError: None fits.
+        InvalidInputError: Several fit.
+    """
+    found = SweepRepository(home.database).find_ids(text)
+    if text in found or len(found) == 1:
+        return SweepRepository(home.database).get(text if text in found else found[0])
+    if found:
+        raise InvalidInputError(
+            f"{text!r} fits {len(found)} sweeps: {', '.join(found)}.", next_step="Type more of the id."
+        )
+    known = [sweep.sweep_id for sweep in SweepRepository(home.database).list(limit=100, offset=0).data]
+    hint = did_you_mean(text, known[:5]) if known else "Start one: tunix-rt tune SWEEP.yaml"
+    raise NotFoundError(f"There is no sweep {text!r}.", next_step=hint)
