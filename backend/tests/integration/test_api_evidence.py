@@ -12,7 +12,7 @@ from support.http import error_of
 from support.models import sqlite_home
 
 from tunix_rt.base.settings import Settings
-from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.evidence.verify import verify_evidence
 
 EVIDENCE = "/api/evidence"
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tunix_rt.base.errors import DataError, TunixRTError
 from tunix_rt.cli.main import app
-from tunix_rt.services.evidence.schemas import TYPES
+from tunix_rt.evidence.reader import TYPES
 
 ROOT = Path(__file__).parents[3]
 

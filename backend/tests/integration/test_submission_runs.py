@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.evidence.verify import verify_evidence
 
 SUBMISSION_RUNS = Path(__file__).parents[3] / "submission_runs"
 # Evaluations beside a bundle: those of the model before its training, and of other questions.

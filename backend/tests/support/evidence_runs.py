@@ -14,8 +14,6 @@ from support.evaluations import make_generation, make_protocol
 from support.recipes import make_recipe
 from tunix_rt.base.errors import DivergedError
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evidence.contents import kind_of
-from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, EvidenceManifest
 from tunix_rt.datasets.types import EvalItem, evalset_hash
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.training.data import dataset_rows
@@ -29,11 +27,12 @@ from tunix_rt.evaluation.evaluate import finish_evaluation
 from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.scoring.judgement import protocol_versions
 from tunix_rt.evaluation.types import EvaluationStart
-from tunix_rt.files.evidence.writing import BundleWriter
+from tunix_rt.evidence.check_run import json_text
+from tunix_rt.evidence.files import BundleWriter
+from tunix_rt.evidence.pack import PackRequest, pack_evidence
+from tunix_rt.evidence.types import EVIDENCE_FILE, EvidenceManifest, kind_of
 from tunix_rt.models.types import EvaluatedModel
 from tunix_rt.recipes.load import ResolvedRecipe
-from tunix_rt.services.evidence.checks_run import json_text
-from tunix_rt.services.evidence.packing import PackRequest, pack_evidence
 
 RUN = "run-1"
 DATASET = "demo-v1"

@@ -17,7 +17,6 @@ from tunix_rt.api.metrics import Measurements
 from tunix_rt.api.request_log import RequestLog
 from tunix_rt.api.routes.demo import router as demo_router
 from tunix_rt.api.routes.doctor import router as doctor_router
-from tunix_rt.api.routes.evidence import router as evidence_router
 from tunix_rt.api.routes.health import router as health_router
 from tunix_rt.api.routes.metrics import router as metrics_router
 from tunix_rt.api.routes.session import router as session_router
@@ -35,6 +34,7 @@ from tunix_rt.evaluation.routes import (
     run_evaluations_router,
 )
 from tunix_rt.evaluation.routes import router as evalsets_router
+from tunix_rt.evidence.routes import router as evidence_router
 from tunix_rt.models.routes import models_router
 from tunix_rt.models.routes import router as model_versions_router
 from tunix_rt.runs.routes.live import LiveRuns

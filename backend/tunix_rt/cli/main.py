@@ -189,10 +189,10 @@ COMMANDS: dict[str, Command | Group] = {
     "evidence": Group(
         "Pack what proves a run, and check what others packed.",
         {
-            "pack": Command("tunix_rt.cli.evidence:pack"),
-            "verify": Command("tunix_rt.cli.evidence:verify"),
-            "list": Command("tunix_rt.cli.evidence:list_bundles"),
-            "schema": Command("tunix_rt.cli.evidence:schema"),
+            "pack": Command("tunix_rt.evidence.commands:pack"),
+            "verify": Command("tunix_rt.evidence.commands:verify"),
+            "list": Command("tunix_rt.evidence.commands:list_bundles"),
+            "schema": Command("tunix_rt.evidence.commands:schema"),
         },
     ),
     "kaggle": Group(

@@ -7,17 +7,11 @@ import typer
 
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.output import say
-from tunix_rt.cli.evidence_view import print_packed, print_verdict
 from tunix_rt.cli.launchers import launch
-from tunix_rt.core.evidence.manifest import EVIDENCE_FILE
-from tunix_rt.services.evidence.packing import (
-    PackRequest,
-    evidence_id,
-    pack_evidence,
-    run_by_id_or_path,
-    zip_bundle,
-)
-from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.evidence.commands import print_packed, print_verdict
+from tunix_rt.evidence.pack import PackRequest, evidence_id, pack_evidence, run_by_id_or_path, zip_bundle
+from tunix_rt.evidence.types import EVIDENCE_FILE
+from tunix_rt.evidence.verify import verify_evidence
 
 RunDirectory = Annotated[
     Path, typer.Option("--run-dir", metavar="DIR", help="Directory of a run, or of its evidence.")

@@ -13,11 +13,10 @@ import pytest
 from support.evidence_runs import packed, reseal
 
 from tunix_rt.base.errors import NotFoundError
-from tunix_rt.core.evidence.manifest import EvidenceManifest
-from tunix_rt.core.evidence.verdict import EvidenceVerdict
-from tunix_rt.files.evidence.writing import BundleWriter, bundle_entries
-from tunix_rt.services.evidence.reading import MAX_LINE_BYTES
-from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.evidence.files import BundleWriter, bundle_entries
+from tunix_rt.evidence.reader import MAX_LINE_BYTES
+from tunix_rt.evidence.types import EvidenceManifest, EvidenceVerdict
+from tunix_rt.evidence.verify import verify_evidence
 
 MIB = 1 << 20
 

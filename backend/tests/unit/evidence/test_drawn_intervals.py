@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.services.evidence.checks_figures import DRAWN_APART, is_drawn_alike
+from tunix_rt.evidence.check_run import DRAWN_APART, is_drawn_alike
 
 DRAWN = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 100, "method": "bootstrap-by-item"}
 

@@ -9,9 +9,8 @@ from support.evidence_runs import RUN, evaluated_run, packed, trained_run
 from tunix_rt.base.errors import ConflictError, DataError, NotFoundError
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.training.run_dir import RunDir, add_run_files
-from tunix_rt.services.evidence.gathering import Wanted
-from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_in_home
-from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.evidence.pack import PackRequest, Wanted, pack_evidence, run_in_home
+from tunix_rt.evidence.verify import verify_evidence
 
 
 def pack(home: Path, **request: object) -> Path:

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from support.evidence_runs import LOSSES, Silence, WritingEngine, packed
 
-from tunix_rt.core.evidence.verdict import Check
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run
 from tunix_rt.engines.training.types import RunManifest
-from tunix_rt.services.evidence.gathering import Wanted
-from tunix_rt.services.evidence.replaying import Replay
-from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence
+from tunix_rt.evidence.pack import Wanted
+from tunix_rt.evidence.replay import Replay
+from tunix_rt.evidence.types import Check
+from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
 
 
 class Trainer:

@@ -7,8 +7,8 @@ import jsonschema_rs
 import pytest
 from support.evidence_runs import packed
 
-from tunix_rt.core.evidence.contents import KINDS, kind_of
-from tunix_rt.services.evidence.schemas import TYPES, schema_of, schema_text
+from tunix_rt.evidence.reader import TYPES, schema_of, schema_text
+from tunix_rt.evidence.types import KINDS, kind_of
 
 SCHEMAS = Path(__file__).parents[4] / "docs" / "schemas"
 

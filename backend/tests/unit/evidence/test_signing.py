@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.serialization import (
 from support.evidence_runs import packed, reseal
 
 from tunix_rt.base.errors import InvalidInputError
-from tunix_rt.core.evidence.verdict import Check
-from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence
+from tunix_rt.evidence.types import Check
+from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
 
 
 def make_keys(directory: Path, name: str) -> tuple[Path, Path]:

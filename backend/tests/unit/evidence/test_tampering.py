@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support.evidence_runs import change_json, packed, reseal
 
-from tunix_rt.core.evidence.verdict import EvidenceVerdict
-from tunix_rt.services.evidence.gathering import Wanted
-from tunix_rt.services.evidence.verifying import verify_evidence
+from tunix_rt.evidence.pack import Wanted
+from tunix_rt.evidence.types import EvidenceVerdict
+from tunix_rt.evidence.verify import verify_evidence
 
 NUM_OFFSETS = 7
 

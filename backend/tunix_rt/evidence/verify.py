@@ -1,4 +1,4 @@
-"""Check a bundle: every byte, every schema, every figure, every verdict. Nothing of it is believed."""
+"""All checks in order."""
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -8,29 +8,30 @@ from pathlib import Path
 
 from tunix_rt import __version__
 from tunix_rt.base.errors import DataError
-from tunix_rt.core.evidence.manifest import UNLISTED_FILES, EvidenceManifest
-from tunix_rt.core.evidence.verdict import (
-    BundleProblem,
-    Check,
-    CheckName,
-    EvidenceVerdict,
-    VerifyProgress,
-    check_of,
-    skipped,
-)
-from tunix_rt.files.evidence.bundle import Bundle, open_bundle
-from tunix_rt.services.evidence.checks_contents import check_complete, check_contents
-from tunix_rt.services.evidence.checks_figures import check_scores, metrics_problems
-from tunix_rt.services.evidence.checks_files import (
+from tunix_rt.evidence.check_files import (
+    check_complete,
     check_container,
+    check_contents,
     check_files,
     check_sums,
     not_looked_at,
     read_manifest,
 )
-from tunix_rt.services.evidence.checks_run import dataset_problems, run_problems
-from tunix_rt.services.evidence.reading import Contents
-from tunix_rt.services.evidence.signing import check_signature
+from tunix_rt.evidence.check_run import check_scores, dataset_problems, metrics_problems, run_problems
+from tunix_rt.evidence.files import Bundle, open_bundle
+from tunix_rt.evidence.reader import Contents
+from tunix_rt.evidence.sign import check_signature
+from tunix_rt.evidence.types import (
+    UNLISTED_FILES,
+    BundleProblem,
+    Check,
+    CheckName,
+    EvidenceManifest,
+    EvidenceVerdict,
+    VerifyProgress,
+    check_of,
+    skipped,
+)
 
 _MAX_COUNTED = 1_000
 _MANIFEST = "run_manifest.json"

@@ -1,4 +1,4 @@
-"""`tunix-rt evidence`: pack what proves a run, and check what others packed."""
+"""tunix-rt evidence."""
 
 from pathlib import Path
 from typing import Annotated, get_args
@@ -9,8 +9,7 @@ from tunix_rt.base.errors import NotFoundError
 from tunix_rt.base.files.atomic import write_atomically
 from tunix_rt.base.settings import load_settings
 from tunix_rt.base.terminal.options import JsonFlag
-from tunix_rt.base.terminal.output import err, print_json, say
-from tunix_rt.cli.evidence_view import print_bundles, print_packed, print_verdict
+from tunix_rt.base.terminal.output import counted, err, out, print_json, print_table, say
 from tunix_rt.engines.load import chosen_engine, load_engine
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.training.job import TrainingJob
@@ -18,14 +17,72 @@ from tunix_rt.engines.training.records import View
 from tunix_rt.engines.training.run import run as run_training
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.engines.types import DeviceName, EngineName
+from tunix_rt.evidence.pack import PackedEvidence, PackRequest, Wanted, pack_evidence, run_by_id_or_path
+from tunix_rt.evidence.page import verdict_page
+from tunix_rt.evidence.reader import TYPES, schema_text
+from tunix_rt.evidence.replay import Replay
+from tunix_rt.evidence.service import EvidenceList, list_evidence
+from tunix_rt.evidence.types import Check, EvidenceVerdict
+from tunix_rt.evidence.verify import VerifyOptions, verify_evidence
 from tunix_rt.runs.views import TrainingView
-from tunix_rt.services.evidence.gathering import Wanted
-from tunix_rt.services.evidence.listing import list_evidence
-from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_by_id_or_path
-from tunix_rt.services.evidence.page import verdict_page
-from tunix_rt.services.evidence.replaying import Replay
-from tunix_rt.services.evidence.schemas import TYPES, schema_text
-from tunix_rt.services.evidence.verifying import VerifyOptions, verify_evidence
+
+_STYLES = {"passed": "green", "failed": "bold red", "skipped": "dim"}
+
+
+def print_bundles(found: EvidenceList) -> None:
+    """What was packed into the home directory."""
+    if not found.data and not found.damaged:
+        say("No evidence yet. Pack a run: tunix-rt evidence pack RUN")
+        return
+    rows = [
+        (row.evidence_id, row.kind, f"{row.created_at:%Y-%m-%d %H:%M}", f"{row.size_bytes:,}", row.headline)
+        for row in found.data
+    ]
+    print_table(["id", "kind", "packed (UTC)", "bytes", "what it comes to"], rows)
+    for name in found.damaged:
+        say(f"{name} was changed after it was packed: tunix-rt evidence verify shows what")
+    if found.pagination.next_offset is not None:
+        say(f"{len(found.data)} of {found.pagination.total:,}; --limit shows more")
+
+
+def print_packed(packed: PackedEvidence) -> None:
+    """What was packed, and how anyone checks it."""
+    manifest = packed.manifest
+    say(manifest.headline)
+    say(f"{counted(len(manifest.files), 'file')}, {manifest.size_bytes:,} bytes, all checked")
+    if manifest.left_out:
+        say(f"{len(manifest.left_out)} files of the run are named in evidence.json and not in the bundle")
+    say(f"bundle        {packed.path}")
+    say(f"content hash  {manifest.content_hash}")
+    say(f"anyone can check it: tunix-rt evidence verify {packed.path}")
+
+
+def print_verdict(verdict: EvidenceVerdict) -> None:
+    """One line a check, the problems, the answer."""
+    print_table(
+        ["check", "verdict", "what was looked at"],
+        [(check.title, check.status, check.detail) for check in verdict.checks],
+    )
+    for check in verdict.checks:
+        if check.status == "failed":
+            _print_problems(check)
+    if verdict.manifest is not None:
+        # A claim that does not hold is not printed: somebody would quote it.
+        say(f"\n{verdict.manifest.headline if verdict.passed else 'Do not believe this bundle.'}")
+        say(f"content hash {verdict.manifest.content_hash}")
+    word, style = ("VERIFIED", _STYLES["passed"]) if verdict.passed else ("NOT VERIFIED", _STYLES["failed"])
+    out.print(word, style=style)
+
+
+def _print_problems(check: Check) -> None:
+    out.print(f"\nfailed: {check.title}", style=_STYLES["failed"], markup=False, highlight=False)
+    for problem in check.problems:
+        say(f"- {problem.detail}")
+    if check.num_problems > len(check.problems):
+        say(f"- and {check.num_problems - len(check.problems):,} more")
+    for next_step in dict.fromkeys(filter(None, (problem.next_step for problem in check.problems))):
+        say(f"  next: {next_step}")
+
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its directory.")]
 To = Annotated[

@@ -1,4 +1,4 @@
-"""The bundles of the home directory: listed, looked at, verified, sent as a zip."""
+"""Bundles of the home directory."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +11,18 @@ from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.files.copies import zip_pieces
 from tunix_rt.base.records import Count, Pagination, Record, pagination
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.evidence.manifest import EVIDENCE_ID_PATTERN, SIGNATURE_FILE, BundleKind, EvidenceManifest
-from tunix_rt.core.evidence.verdict import EvidenceVerdict, VerifyProgress
 from tunix_rt.engines.training.types import RunStatus
-from tunix_rt.files.evidence.bundle import open_bundle
-from tunix_rt.files.evidence.writing import bundle_entries
-from tunix_rt.services.evidence.checks_files import read_manifest
-from tunix_rt.services.evidence.verifying import iter_verification, verify_evidence
+from tunix_rt.evidence.check_files import read_manifest
+from tunix_rt.evidence.files import bundle_entries, open_bundle
+from tunix_rt.evidence.types import (
+    EVIDENCE_ID_PATTERN,
+    SIGNATURE_FILE,
+    BundleKind,
+    EvidenceManifest,
+    EvidenceVerdict,
+    VerifyProgress,
+)
+from tunix_rt.evidence.verify import iter_verification, verify_evidence
 
 
 class EvidenceRow(Record):

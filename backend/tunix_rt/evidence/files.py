@@ -1,4 +1,4 @@
-"""A bundle that somebody gave us: a directory or a zip file, read in place and never believed.
+"""A bundle as directory or zip: untrusted reader, writer.
 
 Nothing is unpacked, no link is followed, and no more of a file is read than was asked for.
 """
@@ -11,12 +11,89 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
 from tunix_rt.base.errors import DataError, NotFoundError
-from tunix_rt.files.evidence.zip_entries import ZipContents, read_entries
+from tunix_rt.base.files.atomic import storage_errors
+from tunix_rt.base.files.copies import PIECE_BYTES, Entry, copy_file, file_digest
+from tunix_rt.evidence.types import (
+    EVIDENCE_FILE,
+    SUMS_FILE,
+    EvidenceFile,
+    EvidenceManifest,
+    kind_of,
+    sums_text,
+)
+
+MAX_RATIO = 100
+"""How many times its own size an archive may unpack to, once that is more than `FREE_BYTES`."""
+FREE_BYTES = 1 << 30
+_ENCRYPTED = 0x1
+_WINDOWS_DRIVE = 2
+
+
+@dataclass
+class ZipContents:
+    """What an archive announces."""
+
+    files: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def read_entries(archive: zipfile.ZipFile, archive_bytes: int, *, max_files: int) -> ZipContents:
+    """The plain files by their paths in the bundle, judged by the list of entries alone."""
+    entries = archive.infolist()
+    if len(entries) > max_files:
+        return ZipContents(problems=[f"there are more than {max_files:,} entries"])
+    if problem := _bomb(entries, archive_bytes):
+        return ZipContents(problems=[problem])
+    contents = ZipContents()
+    folder = _common_folder([entry.filename for entry in entries])
+    for entry in entries:
+        problem = _problem(entry)
+        path = entry.filename.removeprefix(folder)
+        if problem is None and path in contents.files:
+            problem = "is there twice"
+        if problem is not None:
+            contents.problems.append(f"the entry {entry.filename!r} {problem}")
+        elif not entry.is_dir():
+            contents.files[path] = entry
+    return contents
+
+
+def _bomb(entries: list[zipfile.ZipInfo], archive_bytes: int) -> str | None:
+    unpacked = sum(entry.file_size for entry in entries)
+    if sum(entry.compress_size for entry in entries) > archive_bytes:
+        return "its entries overlap: it is a zip bomb"
+    if unpacked > max(FREE_BYTES, MAX_RATIO * archive_bytes):
+        return f"{archive_bytes:,} bytes unpack to {unpacked:,}: it is a zip bomb"
+    return None
+
+
+def _problem(entry: zipfile.ZipInfo) -> str | None:
+    path = PurePosixPath(entry.filename)
+    if entry.filename.startswith("/") or "\\" in entry.filename or path.parts[0][1:_WINDOWS_DRIVE] == ":":
+        return "is an absolute path or one of another system"
+    if ".." in path.parts or "\x00" in entry.orig_filename:
+        return "leads out of the bundle"
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+        return "is a link or a device, no plain file"
+    if entry.flag_bits & _ENCRYPTED:
+        return "is encrypted"
+    return None
+
+
+def _common_folder(names: list[str]) -> str:
+    """`run-1/` where somebody packed the directory itself; nothing where its files are at the top."""
+    if EVIDENCE_FILE in names:
+        return ""
+    folders = {name.split("/")[0] for name in names if "/" in name}
+    folder = f"{min(folders)}/" if len(folders) == 1 else ""
+    return folder if f"{folder}{EVIDENCE_FILE}" in names else ""
+
 
 MAX_FILES = 50_000
 _CHUNK_BYTES = 1 << 20
@@ -203,3 +280,82 @@ def copy_out(bundle: Bundle, path: str, target: Path) -> None:
 
 def _unreadable(path: str, reason: str) -> DataError:
     return DataError(f"{path} cannot be read: {reason}.", next_step="Take another copy of the bundle.")
+
+
+_WHAT = "packing the evidence"
+
+
+class BundleWriter:
+    """Fills an empty directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._files: dict[str, EvidenceFile] = {}
+
+    @property
+    def files(self) -> tuple[EvidenceFile, ...]:
+        """Listed so far, by path."""
+        return tuple(self._files[path] for path in sorted(self._files))
+
+    def copy(self, path: str, source: Path) -> None:
+        """Take a copy of a file; one of the source's later changes does not reach it."""
+        target = self._target(path)
+        with storage_errors(_WHAT), target.open("xb") as file:
+            copy_file(source, file)
+        self._list(path)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a file."""
+        with storage_errors(_WHAT):
+            self._target(path).write_bytes(content)
+        self._list(path)
+
+    def finish(self, manifest: EvidenceManifest) -> None:
+        """Write the list of files."""
+        with storage_errors(_WHAT):
+            (self.directory / EVIDENCE_FILE).write_bytes(manifest.to_bytes())
+
+    def write_sums(self) -> None:
+        """Write the sums of everything that is there; last, after any signature."""
+        paths = sorted(path for path in self.directory.rglob("*") if path.is_file())
+        hashes = {path.relative_to(self.directory).as_posix(): file_digest(path) for path in paths}
+        hashes.pop(SUMS_FILE, None)
+        with storage_errors(_WHAT):
+            (self.directory / SUMS_FILE).write_bytes(sums_text(hashes))
+
+    def _target(self, path: str) -> Path:
+        target = self.directory / path
+        with storage_errors(_WHAT):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        return target
+
+    def _list(self, path: str) -> None:
+        kind = kind_of(path)
+        assert kind is not None, f"{path} has no place in a bundle"
+        written = self.directory / path
+        with storage_errors(_WHAT):
+            size_bytes, digest = written.stat().st_size, file_digest(written)
+        self._files[path] = EvidenceFile(
+            path=path,
+            size_bytes=size_bytes,
+            sha256=digest,
+            proves=kind.proves,
+            content_schema=kind.content_schema,
+        )
+
+
+def bundle_entries(directory: Path) -> Iterator[Entry]:
+    """The files of a packed bundle as entries of a zip."""
+    for path in sorted(path for path in directory.rglob("*") if path.is_file()):
+        yield path.relative_to(directory).as_posix(), _pieces(path)
+
+
+def bytes_digest(content: bytes) -> str:
+    """SHA-256 of bytes in memory."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece

@@ -1,4 +1,4 @@
-"""Signatures by a key file, offline, in the format of OpenSSF Model Signing.
+"""OpenSSF model signatures with a key file.
 
 What is signed is evidence.json, which has the hash of every other file.
 """
@@ -11,9 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
-from tunix_rt.core.evidence.manifest import EVIDENCE_FILE, PUBLIC_KEY_FILE, SIGNATURE_FILE
-from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of, skipped
-from tunix_rt.files.evidence.bundle import Bundle, read_whole
+from tunix_rt.evidence.files import Bundle, read_whole
+from tunix_rt.evidence.types import (
+    EVIDENCE_FILE,
+    PUBLIC_KEY_FILE,
+    SIGNATURE_FILE,
+    BundleProblem,
+    Check,
+    check_of,
+    skipped,
+)
 
 _MAX_KEY_BYTES = 1 << 16
 _MAX_SIGNATURE_BYTES = 1 << 22

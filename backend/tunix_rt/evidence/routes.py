@@ -1,4 +1,4 @@
-"""Evidence: list, pack, get, verify, download."""
+"""/api/evidence."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -11,12 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import chunks
-from tunix_rt.core.evidence.manifest import EVIDENCE_ID_PATTERN, EvidenceManifest
-from tunix_rt.core.evidence.verdict import EvidenceVerdict
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
-from tunix_rt.services.evidence import listing
-from tunix_rt.services.evidence.gathering import Wanted
-from tunix_rt.services.evidence.packing import PackRequest, pack_evidence, run_in_home
+from tunix_rt.evidence import service as listing
+from tunix_rt.evidence.pack import PackRequest, Wanted, pack_evidence, run_in_home
+from tunix_rt.evidence.types import EVIDENCE_ID_PATTERN, EvidenceManifest, EvidenceVerdict
 
 router = APIRouter(
     prefix="/api/evidence", tags=["evidence"], responses=error_responses(), route_class=CheckedRoute

@@ -1,4 +1,4 @@
-"""Train the first steps of a bundle's run again, from its own recipe and rows, and compare the losses."""
+"""Train the first steps again and compare losses."""
 
 import signal
 import tempfile
@@ -11,18 +11,17 @@ from tunix_rt.base.errors import InvalidInputError, TunixRTError
 from tunix_rt.base.files.jsonl import read_json_lines
 from tunix_rt.base.settings import Settings
 from tunix_rt.base.signals import Interrupted
-from tunix_rt.core.evidence.manifest import EvidenceManifest
-from tunix_rt.core.evidence.verdict import BundleProblem, Check, check_of
 from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.engines.training.job import TrainingJob
 from tunix_rt.engines.training.records import Progress, View
 from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.engines.training.types import MetricsLine, RunManifest
 from tunix_rt.engines.types import DeviceName, DeviceRequest
-from tunix_rt.files.evidence.bundle import Bundle, copy_out
+from tunix_rt.evidence.check_run import read_dataset
+from tunix_rt.evidence.files import Bundle, copy_out
+from tunix_rt.evidence.reader import Contents
+from tunix_rt.evidence.types import BundleProblem, Check, EvidenceManifest, check_of
 from tunix_rt.recipes.load import Flag, ResolvedRecipe, load_recipe
-from tunix_rt.services.evidence.checks_run import read_dataset
-from tunix_rt.services.evidence.reading import Contents
 
 Train = Callable[[str, TrainingJob, View], RunManifest]
 """Engine, job, view -> how it ended."""

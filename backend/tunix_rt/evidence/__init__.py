@@ -1,0 +1,1 @@
+"""Bundles that prove a run: pack, verify, replay, sign."""

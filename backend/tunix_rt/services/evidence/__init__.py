@@ -1,1 +1,0 @@
-"""Evidence of runs: packed, checked, listed."""
