@@ -13,7 +13,7 @@ from support.notebooks import written_notebook
 
 from tunix_rt.base.errors import InvalidInputError, MissingExtraError
 from tunix_rt.engines.training.types import OUT_OF_TIME_TEXT
-from tunix_rt.services.kaggle.kernels import PushRequest, push_kernel
+from tunix_rt.kaggle.kernels import PushRequest, push_kernel
 
 Kaggle = Callable[..., "CompletedProcess[str]"]
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from tunix_rt.base.assets import shipped_recipe_path
 from tunix_rt.base.settings import Settings
-from tunix_rt.services.kaggle.machines import DEFAULT_HOURS
-from tunix_rt.services.kaggle.notebook import WrittenNotebook, write_notebook
-from tunix_rt.services.kaggle.stages import NotebookRequest
+from tunix_rt.kaggle.notebook import NotebookRequest, WrittenNotebook, write_notebook
+from tunix_rt.kaggle.session import DEFAULT_HOURS
 
 
 def written_notebook(

@@ -198,10 +198,10 @@ COMMANDS: dict[str, Command | Group] = {
     "kaggle": Group(
         "Train in a session on Kaggle: notebook, preflight, push and pull.",
         {
-            "notebook": Command("tunix_rt.cli.kaggle:notebook"),
-            "preflight": Command("tunix_rt.cli.kaggle:preflight"),
-            "push": Command("tunix_rt.cli.kaggle:push"),
-            "pull": Command("tunix_rt.cli.kaggle:pull"),
+            "notebook": Command("tunix_rt.kaggle.commands:notebook"),
+            "preflight": Command("tunix_rt.kaggle.commands:preflight"),
+            "push": Command("tunix_rt.kaggle.commands:push"),
+            "pull": Command("tunix_rt.kaggle.commands:pull"),
         },
     ),
     "demo": Command(

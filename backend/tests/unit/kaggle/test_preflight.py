@@ -7,12 +7,11 @@ import pytest
 from support.recipes import SEED_KEYS, make_recipe
 
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.preflight import Preflight
 from tunix_rt.engines.planning.targets import GIB
 from tunix_rt.engines.select import ProbeAnswer
 from tunix_rt.engines.types import DeviceReport, DoctorProblem, EngineName, Platform
+from tunix_rt.kaggle.preflight import Preflight, PreflightRequest, run_preflight
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.kaggle.preflight import PreflightRequest, run_preflight
 
 HOUR = 3600
 

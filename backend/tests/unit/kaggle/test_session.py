@@ -7,7 +7,7 @@ from support.recipes import make_recipe
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.planning.types import Plan
-from tunix_rt.services.kaggle.session import plan_session, training_seconds
+from tunix_rt.kaggle.session import plan_session, training_seconds
 
 HOUR = 3600
 GB = 10**9

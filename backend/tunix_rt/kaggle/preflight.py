@@ -1,18 +1,41 @@
-"""The use case behind `tunix-rt kaggle preflight`: before a session is spent, is it what was planned for?"""
+"""Is the machine the one that was planned for?"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.preflight import CheckName, Preflight, PreflightCheck
 from tunix_rt.engines.planning.fixes import advice_of
 from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
 from tunix_rt.engines.planning.targets import GIB, LOCAL, Target, find_target, target_of_device_kind
 from tunix_rt.engines.planning.types import Plan
 from tunix_rt.engines.select import ProbeAnswer, probe
 from tunix_rt.engines.types import DeviceReport, EngineName, Platform
+from tunix_rt.kaggle.session import sessions_needed, training_seconds
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.services.kaggle.session import sessions_needed, training_seconds
+
+CheckName = Literal["devices", "memory", "session"]
+
+
+class PreflightCheck(Record):
+    """One question and its answer."""
+
+    name: CheckName
+    passed: bool
+    detail: str
+    next_step: str | None = None
+    """What to do; absent when there is nothing to do."""
+
+
+class Preflight(Record):
+    """The checks in their order. One that makes no sense after a failure is left out."""
+
+    recipe: str
+    target: str
+    passed: bool
+    checks: tuple[PreflightCheck, ...]
+
 
 Probe = Callable[[EngineName, Platform], ProbeAnswer]
 

@@ -1,16 +1,76 @@
-"""What happens in a session, in order. Every stage is one command; a command that fails ends the notebook."""
+"""Stages of a session; the notebook file."""
 
+import json
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
 from tunix_rt import __version__
-from tunix_rt.engines.planning.targets import LOCAL
-from tunix_rt.services.kaggle.addresses import slug_of
-from tunix_rt.services.kaggle.ipynb import Cell
-from tunix_rt.services.kaggle.machines import INPUT, WORKING, machine_of
-from tunix_rt.services.kaggle.session import SessionPlan
+from tunix_rt.base.assets import shipped_dataset_names
+from tunix_rt.base.errors import DoesNotFitError, InvalidInputError
+from tunix_rt.base.settings import Settings
+from tunix_rt.engines.planning.fixes import advice_of
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import LOCAL, find_target
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.kaggle.session import INPUT, WORKING, SessionPlan, machine_of, plan_session
+from tunix_rt.recipes.load import load_recipe
+from tunix_rt.recipes.types import Recipe
+
+_KERNEL = re.compile(r"[\w-]+/[a-z0-9][a-z0-9-]{4,49}")
+
+
+def slug_of(kernel: str) -> str:
+    """The second half of `owner/slug`.
+
+    Raises:
+        InvalidInputError: It is not the address of a notebook.
+    """
+    if not _KERNEL.fullmatch(kernel):
+        raise InvalidInputError(
+            f"{kernel!r} is not the address of a notebook.",
+            next_step="Write OWNER/SLUG: small letters, digits and dashes, five at least, as in its address.",
+        )
+    return kernel.partition("/")[2]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell."""
+
+    id: str
+    """Letters, digits and dashes; none twice."""
+    kind: Literal["markdown", "code"]
+    text: str
+
+
+def notebook_text(cells: Sequence[Cell], metadata: dict[str, Any]) -> str:
+    """The file of a notebook."""
+    notebook = {
+        "cells": [_cell(cell) for cell in cells],
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+            **metadata,
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    shared = {
+        "cell_type": cell.kind,
+        "id": cell.id,
+        "metadata": {},
+        "source": cell.text.splitlines(keepends=True),
+    }
+    return shared if cell.kind == "markdown" else shared | {"execution_count": None, "outputs": []}
+
 
 # IPython raises when a script of this magic does not end with 0, and the notebook stops there.
 _SHELL = "%%bash"
@@ -178,3 +238,82 @@ def _duration(seconds: int) -> str:
     """
     units = (("h", seconds // 3600), ("m", seconds % 3600 // 60), ("s", seconds % 60))
     return "".join(f"{count}{unit}" for unit, count in units if count) or "0s"
+
+
+_SILENT = PlanProgress()
+METADATA_KEY = "tunix_rt"
+"""In the notebook's metadata: what `kaggle push` must know."""
+
+
+@dataclass(frozen=True)
+class WrittenNotebook:
+    """A notebook and what it rests on."""
+
+    text: str
+    plan: Plan
+    session: SessionPlan
+
+
+def write_notebook(
+    settings: Settings,
+    recipe_path: Path,
+    request: NotebookRequest,
+    *,
+    is_fast: bool,
+    progress: PlanProgress = _SILENT,
+) -> WrittenNotebook:
+    """Plan the recipe for the machine and write the notebook.
+
+    Raises:
+        DoesNotFitError: The plan says that it does not fit.
+        InvalidInputError: Kaggle has no such machine, or no such session.
+    """
+    machine = machine_of(request.target)
+    if request.hours <= 0:
+        raise InvalidInputError("A session has some hours.", next_step="Write --hours 9, or less.")
+    recipe = load_recipe(recipe_path, sets=list(request.sets)).recipe
+    dataset = _dataset_there(recipe, request)
+    options = PlanOptions(is_fast=is_fast, session_seconds=request.hours * 3600)
+    plan = plan_recipe(settings, recipe, find_target(request.target), options, progress)
+    if not plan.fits:
+        raise DoesNotFitError(
+            plan.reason, next_step=f"{advice_of(plan)}No session is spent on what does not fit."
+        )
+    session = plan_session(recipe, plan, request.hours * 3600)
+    cells = [Cell("title", "markdown", _headline(request)), *_stage_cells(request, session, dataset)]
+    metadata = {
+        METADATA_KEY: {
+            "recipe": request.recipe_name,
+            "target": request.target,
+            "machine_shape": machine.machine_shape or "",
+            "kernel_sources": [request.goes_on_from] if request.goes_on_from else [],
+        }
+    }
+    return WrittenNotebook(notebook_text(cells, metadata), plan, session)
+
+
+def _stage_cells(request: NotebookRequest, session: SessionPlan, dataset: str) -> list[Cell]:
+    return [cell for stage in stages(request, session, dataset) for cell in stage.cells()]
+
+
+def _dataset_there(recipe: Recipe, request: NotebookRequest) -> str:
+    """The key of the dataset, if Kaggle can have it."""
+    key = recipe.data.dataset
+    if key is None:
+        raise InvalidInputError("The recipe names no dataset.", next_step="Add --set data.dataset=KEY.")
+    if key not in shipped_dataset_names() and request.data_file is None:
+        raise InvalidInputError(
+            f"The dataset {key} is on this machine only.",
+            next_step=f"Put the file of `tunix-rt data export {key}` into a dataset on Kaggle, and add "
+            "--data /kaggle/input/SLUG/FILE.",
+        )
+    return key
+
+
+def _headline(request: NotebookRequest) -> str:
+    where = "this machine, two steps of everything" if request.target == LOCAL else request.target
+    return (
+        f"# {request.recipe_name}: {where}\n\n"
+        "Made by `tunix-rt kaggle notebook`. Every cell is one command; one that fails stops the notebook "
+        "with its reason."
+    )

@@ -1,0 +1,1 @@
+"""Recipes as Kaggle notebooks."""
