@@ -20,9 +20,9 @@ from tunix_rt.api.app import ROUTERS
 from tunix_rt.api.auth_failures import MAX_FAILURES
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.access import SCOPES, Scope, allows, needed_scope
-from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.services.tokens import create_token, revoke_token
+from tunix_rt.system.access import create_token, revoke_token
+from tunix_rt.system.store import TokenRepository
+from tunix_rt.system.types import SCOPES, Scope, allows, needed_scope
 
 BASE_URL = "http://127.0.0.1:8000"
 

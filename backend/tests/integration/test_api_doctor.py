@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 from support.apps import make_app
 
 from tunix_rt.base.home import Home
-from tunix_rt.core.doctor import Diagnosis
-from tunix_rt.services.kept_diagnosis import KeptDiagnosis
+from tunix_rt.system.doctor import KeptDiagnosis
+from tunix_rt.system.types import Diagnosis
 
 MACHINE = Diagnosis(
     tunix_rt_version="0.1.0",

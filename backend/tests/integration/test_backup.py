@@ -23,14 +23,12 @@ from tunix_rt.base.db.engine import reading
 from tunix_rt.base.errors import ConflictError, DataError, InvalidInputError
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.dump import DUMPED
-from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.evaluation.comparison.store import BaselineRepository
 from tunix_rt.evaluation.comparison.types import Baseline
 from tunix_rt.runs.store.workers import WorkerRepository
-from tunix_rt.services.backup import make_backup
-from tunix_rt.services.restoring import restore_backup
-from tunix_rt.services.tokens import create_token
+from tunix_rt.system.access import create_token
+from tunix_rt.system.backup import make_backup, restore_backup
+from tunix_rt.system.store import DUMPED, TokenRepository
 from tunix_rt.traces.service import score_trace
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter

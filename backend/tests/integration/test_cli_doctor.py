@@ -15,8 +15,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.engines.select import has_nvidia_gpu, probe
 from tunix_rt.runs.store.workers import WorkerRepository
-from tunix_rt.services.doctor import examine
-from tunix_rt.services.doctor_service import examine_service, home_problems, hub_tokens
+from tunix_rt.system.doctor import examine, examine_service, home_problems, hub_tokens
 
 _REPORT_MODULES = """
 import json, sys

@@ -16,7 +16,7 @@ from support.children import free_port
 from support.compose import DEADLINE_S, ROOT, Translation, compose_file, composed, dockerfile_line
 from support.http import body, error_of
 
-from tunix_rt.db.dump import DUMPED, dump_rows
+from tunix_rt.system.store import DUMPED, dump_rows
 
 RECIPE = {
     "model": {"name": "tiny-llama", "weights": "random"},

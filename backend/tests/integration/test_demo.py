@@ -10,7 +10,7 @@ from support.children import run_program
 
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.services.demo import Stage, build_demo_dataset
+from tunix_rt.system.demo import Stage, build_demo_dataset
 
 
 def test_the_demo_builds_a_checked_dataset_and_builds_it_once(store: Home) -> None:

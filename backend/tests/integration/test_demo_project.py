@@ -14,7 +14,7 @@ from support.http import error_of
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.services.demo_project import DemoProject, DemoState
+from tunix_rt.system.demo import DemoProject, DemoState
 
 DEADLINE_S = 60
 RESULT = {"passed": True, "before": 0.0, "after": 0.99, "interval": [0.96, 1.0], "num_items": 200}

@@ -15,8 +15,8 @@ from support.queued_runs import queued
 
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.services.tokens import create_token
+from tunix_rt.system.access import create_token
+from tunix_rt.system.store import TokenRepository
 
 DEADLINE_S = 60
 

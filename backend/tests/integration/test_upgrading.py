@@ -16,7 +16,6 @@ from support.schema_dumps import dump_file, load_dump
 from tunix_rt.base.db.engine import open_engine, reading
 from tunix_rt.base.db.migrate import alembic_config, current_revision, ensure_schema
 from tunix_rt.base.db.schema import SCHEMA_HEAD
-from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
 from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.evaluation.types import EvaluationFilter
@@ -26,6 +25,7 @@ from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import FlagRepository, WorkerRepository
 from tunix_rt.serving.store import PreferenceRepository
 from tunix_rt.sweeps.store import SweepRepository
+from tunix_rt.system.store import TokenRepository
 from tunix_rt.traces.store import TraceRepository
 from tunix_rt.traces.types import TraceFilter
 

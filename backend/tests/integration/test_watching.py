@@ -22,7 +22,7 @@ from tunix_rt.base.logs import JsonLines, TextLines, request_id
 from tunix_rt.base.settings import Settings
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import WorkerRepository
-from tunix_rt.services.metrics import FiguresReader, last_tokens_per_s
+from tunix_rt.system.health import FiguresReader, last_tokens_per_s
 
 Figures = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

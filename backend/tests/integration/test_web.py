@@ -12,8 +12,8 @@ from support.http import error_of
 from tunix_rt.api.access import TOKEN_COOKIE, Access
 from tunix_rt.api.web import WebApp
 from tunix_rt.base.home import Home
-from tunix_rt.db.tokens import TokenRepository
-from tunix_rt.services.tokens import create_token, revoke_token
+from tunix_rt.system.access import create_token, revoke_token
+from tunix_rt.system.store import TokenRepository
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 

@@ -14,12 +14,12 @@ from support.models import plain_model, sqlite_home
 from support.queued_runs import claimed, queued
 from support.submitting import SMALL_RECIPE
 from tunix_rt.base.home import Home, open_home
-from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.engines.training.job import TrainingJob, TrainingResult
 from tunix_rt.engines.training.records import RunRecords
 from tunix_rt.evaluation.store import EvaluationRepository
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.services.tokens import create_token
+from tunix_rt.system.access import create_token
+from tunix_rt.system.store import TokenRepository
 from tunix_rt.traces.types import Trace, trace_from_text_steps
 
 FINISHED = "20250131-142907-demo-3f2a"

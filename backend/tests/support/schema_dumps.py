@@ -26,8 +26,6 @@ from tunix_rt.base.db.engine import open_engine, writing
 from tunix_rt.base.db.migrate import upgrade
 from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.access import ApiToken
-from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
 from tunix_rt.evaluation.comparison.types import Baseline, GateCheck, GateRule
 from tunix_rt.evaluation.store import EvaluationRepository
@@ -39,6 +37,8 @@ from tunix_rt.serving.store import PreferenceRepository
 from tunix_rt.serving.types import Preference
 from tunix_rt.sweeps.store import Decision, SweepRepository
 from tunix_rt.sweeps.types import Trial
+from tunix_rt.system.store import TokenRepository
+from tunix_rt.system.types import ApiToken
 from tunix_rt.traces.service import score_trace
 from tunix_rt.traces.store import TraceRepository
 

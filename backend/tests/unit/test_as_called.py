@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tunix_rt.cli.as_called import as_called, program
+from tunix_rt.system.views import as_called, program
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from tunix_rt.base.errors import StorageError
 from tunix_rt.base.logs import redacted, secret_values
 from tunix_rt.base.settings import Settings
 from tunix_rt.base.terminal.output import print_error
-from tunix_rt.core.access import new_token
 from tunix_rt.engines.training.environment import run_environment
 from tunix_rt.engines.training.records import Progress, RunRecords
 from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.system.types import new_token
 
 MARKED = "marked-0123456789"
 

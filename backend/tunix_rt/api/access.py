@@ -24,8 +24,8 @@ from tunix_rt.api.web import is_web_path
 from tunix_rt.base.errors import StorageError
 from tunix_rt.base.http.errors import error_response, response_to
 from tunix_rt.base.settings import Settings
-from tunix_rt.core.access import TOKEN_PREFIX, ApiToken, allows, is_loopback, needed_scope, token_hash
-from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.system.store import TokenRepository
+from tunix_rt.system.types import TOKEN_PREFIX, ApiToken, allows, is_loopback, needed_scope, token_hash
 
 OPEN_PATHS = frozenset({"/api/health"})
 """What whoever watches over the server may read without a token: it says only whether it works."""

@@ -15,9 +15,6 @@ from tunix_rt.api.hosts import OwnHostOnly
 from tunix_rt.api.limits import BodyLimit
 from tunix_rt.api.metrics import Measurements
 from tunix_rt.api.request_log import RequestLog
-from tunix_rt.api.routes.demo import router as demo_router
-from tunix_rt.api.routes.doctor import router as doctor_router
-from tunix_rt.api.routes.health import router as health_router
 from tunix_rt.api.routes.metrics import router as metrics_router
 from tunix_rt.api.routes.session import router as session_router
 from tunix_rt.api.web import BUILT, WebApp
@@ -26,7 +23,6 @@ from tunix_rt.base.http.errors import install_error_handlers
 from tunix_rt.base.settings import Settings
 from tunix_rt.datasets.routes import router as datasets_router
 from tunix_rt.datasets.routes import xray_router
-from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.evaluation.routes import (
     evaluations_router,
     faithfulness_router,
@@ -44,13 +40,15 @@ from tunix_rt.runs.routes.preview import tunix_router
 from tunix_rt.runs.routes.runs import router as run_artifacts_router
 from tunix_rt.runs.routes.runs import runs_router
 from tunix_rt.runs.tasks.routes import router as tasks_router
-from tunix_rt.services.demo_project import DemoProject
-from tunix_rt.services.doctor import examine
-from tunix_rt.services.kept_diagnosis import KeptDiagnosis
 from tunix_rt.serving.pool import ModelPool, process_starter
 from tunix_rt.serving.routes import OpenAIErrors, preferences_router
 from tunix_rt.serving.routes import router as openai_router
 from tunix_rt.sweeps.routes import router as tuning_router
+from tunix_rt.system.demo import DemoProject
+from tunix_rt.system.doctor import KeptDiagnosis, examine
+from tunix_rt.system.routes import doctor_router, health_router
+from tunix_rt.system.routes import router as demo_router
+from tunix_rt.system.store import TokenRepository
 from tunix_rt.traces.routes import router as revisions_router
 from tunix_rt.traces.routes import traces_router
 

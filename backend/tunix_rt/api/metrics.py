@@ -16,7 +16,7 @@ from tunix_rt import __version__
 from tunix_rt.base.errors import StorageError
 from tunix_rt.base.home import Home
 from tunix_rt.runs.store.workers import WAIT_BUCKETS_S, QueueFigures
-from tunix_rt.services.metrics import FiguresReader
+from tunix_rt.system.health import FiguresReader
 
 _LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 

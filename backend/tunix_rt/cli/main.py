@@ -205,11 +205,11 @@ COMMANDS: dict[str, Command | Group] = {
         },
     ),
     "demo": Command(
-        "tunix_rt.cli.demo:demo",
+        "tunix_rt.system.commands:demo",
         "Train a small model on shipped traces and test it before and after. Exit 1 when a check fails.",
     ),
     "doctor": Command(
-        "tunix_rt.cli.doctor:doctor",
+        "tunix_rt.system.commands:doctor",
         "Look at devices, engines, extras, home and database. Exit 1: something that is installed is broken.",
     ),
     "up": Command(
@@ -219,17 +219,17 @@ COMMANDS: dict[str, Command | Group] = {
     "tokens": Group(
         "Who may ask over the network.",
         {
-            "create": Command("tunix_rt.cli.tokens:create"),
-            "list": Command("tunix_rt.cli.tokens:list_"),
-            "revoke": Command("tunix_rt.cli.tokens:revoke"),
+            "create": Command("tunix_rt.system.commands:create"),
+            "list": Command("tunix_rt.system.commands:list_"),
+            "revoke": Command("tunix_rt.system.commands:revoke"),
         },
     ),
     "backup": Command(
-        "tunix_rt.cli.backup:backup",
+        "tunix_rt.system.commands:backup",
         "Write database and home into one file, while everything goes on. docs/operations.md explains it.",
     ),
     "restore": Command(
-        "tunix_rt.cli.backup:restore",
+        "tunix_rt.system.commands:restore",
         "Put a backup into an empty home and an empty database of either kind; every hash is checked.",
     ),
 }

@@ -16,10 +16,10 @@ from tunix_rt.base.logs import configure_logs
 from tunix_rt.base.settings import Settings, load_settings
 from tunix_rt.base.terminal.output import note
 from tunix_rt.cli.browser import open_browser, page_address
-from tunix_rt.core.access import is_loopback
-from tunix_rt.db.tokens import TokenRepository
 from tunix_rt.runs.worker.companion import worker_beside
-from tunix_rt.services.tokens import has_valid_token
+from tunix_rt.system.access import has_valid_token
+from tunix_rt.system.store import TokenRepository
+from tunix_rt.system.types import is_loopback
 
 if TYPE_CHECKING:
     import uvicorn

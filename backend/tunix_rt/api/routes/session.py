@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Request, Response, status
 from tunix_rt.api.access import TOKEN_COOKIE, signed_in_as
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.records import Record
-from tunix_rt.core.access import Scope as TokenScope
+from tunix_rt.system.types import Scope as TokenScope
 
 router = APIRouter(prefix="/api/session", tags=["session"], responses=error_responses())
 

@@ -1,4 +1,4 @@
-"""The use cases behind `tunix-rt tokens` and behind the check of every request."""
+"""Create, adopt, revoke and check access tokens."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Literal
 
 from tunix_rt.base.errors import ConflictError, InvalidInputError
 from tunix_rt.base.files.atomic import storage_errors
-from tunix_rt.core.access import MIN_TOKEN_CHARS, ApiToken, Scope, new_token, token_hash
-from tunix_rt.db.tokens import TokenRepository
+from tunix_rt.system.store import TokenRepository
+from tunix_rt.system.types import MIN_TOKEN_CHARS, ApiToken, Scope, new_token, token_hash
 
 MAX_NAME_CHARS = 64
 

@@ -1,1 +1,0 @@
-"""The only SQL: tables, migrations and repositories that take and return core types."""

@@ -1,1 +1,0 @@
-"""Disk formats: JSONL, dataset and run directories, manifests, hashes, atomic writes."""

@@ -1,1 +1,0 @@
-"""One function a use case. Knows no HTTP and no argv; receives its stores."""

@@ -1,0 +1,1 @@
+"""The installation itself: doctor, backup, health, demo, access tokens."""

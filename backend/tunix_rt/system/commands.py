@@ -1,0 +1,344 @@
+"""tunix-rt doctor, backup, restore, tokens, demo."""
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunix_rt.base.assets import shipped_recipe_path
+from tunix_rt.base.errors import InvalidInputError
+from tunix_rt.base.home import Home, opened_home
+from tunix_rt.base.settings import load_settings
+from tunix_rt.base.terminal.options import JsonFlag
+from tunix_rt.base.terminal.output import counted, err, note, print_json, print_table, say
+from tunix_rt.engines.load import chosen_engine, load_engine
+from tunix_rt.engines.parity.check import (
+    DeterminismRequest,
+    ParityRequest,
+    certify_parity,
+    measure_determinism,
+)
+from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.evaluation.views import EvaluationBar
+from tunix_rt.runs.views import TrainingView
+from tunix_rt.system.access import adopt_token, create_token, revoke_token, standing_of
+from tunix_rt.system.backup import make_backup, restore_backup
+from tunix_rt.system.demo import (
+    DEMO_DEVICE,
+    DemoData,
+    DemoResult,
+    DemoTraining,
+    Stage,
+    build_demo_dataset,
+    demo_result,
+    evaluate_demo_run,
+    evaluate_random_weights,
+    plan_demo_training,
+)
+from tunix_rt.system.doctor import examine
+from tunix_rt.system.store import TokenRepository
+from tunix_rt.system.types import ApiToken, BackupManifest, Scope
+from tunix_rt.system.views import (
+    print_certificate,
+    print_data,
+    print_determinism,
+    print_diagnosis,
+    print_end,
+    print_plan,
+    print_result,
+)
+
+BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup: a zip file.")]
+WithCheckpoints = Annotated[
+    bool, typer.Option("--with-checkpoints", help="Keep what unfinished runs go on from; it may be large.")
+]
+HomeOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Home to restore into. Default: TUNIX_RT_HOME.")
+]
+
+
+def backup(file: BackupFile, with_checkpoints: WithCheckpoints = False, as_json: JsonFlag = False) -> None:
+    """Write database and home into one file, while everything goes on. docs/operations.md explains it."""
+    with opened_home() as opened, err.status("reading the database") as status:
+        manifest = make_backup(opened, file, with_checkpoints=with_checkpoints, on_file=status.update)
+    _report(manifest, f"{file} holds", as_json=as_json)
+
+
+def restore(file: BackupFile, home: HomeOption = None, as_json: JsonFlag = False) -> None:
+    """Put a backup into an empty home and an empty database of either kind; every hash is checked."""
+    settings = load_settings()
+    if home is not None:
+        settings = settings.model_copy(update={"home": home})
+    with err.status("checking the backup") as status:
+        manifest = restore_backup(settings, file, on_file=status.update)
+    _report(manifest, f"{settings.home_dir} has got", as_json=as_json)
+
+
+def _report(manifest: BackupManifest, what: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(manifest.to_json())
+        return
+    tables = f"{counted(manifest.num_rows, 'row')} of {counted(len(manifest.tables), 'table')}"
+    files = f"{counted(len(manifest.files), 'file')}, {manifest.size_bytes / 2**20:,.1f} MiB"
+    say(f"{what} {tables} and {files}.")
+    if not manifest.has_checkpoints:
+        say("Checkpoints are not among them: an unfinished run would begin anew.")
+
+
+STAGES: dict[Stage, str] = {
+    "collect": "1/10 collecting worked arithmetic traces",
+    "check": "2/10 checking every step of every trace",
+    "plant": "3/10 planting wrong steps to see whether the check finds them",
+    "build": "4/10 building the dataset: duplicates, splits, contamination",
+    "verify": "5/10 hashing the dataset again",
+    "xray": "6/10 looking at what training will see",
+}
+
+SmokeSteps = Annotated[
+    int | None,
+    typer.Option(min=1, help="Train for this many steps only: everything runs, nothing has to be learned."),
+]
+
+
+def demo(smoke_steps: SmokeSteps = None, as_json: JsonFlag = False) -> None:
+    """Train a small model on shipped traces and test it before and after. Exit 1 when a check fails.
+
+    With --json, the last line has `before` and `after` (accuracy), `num_items`, `interval` (95 %, of after),
+    `seconds` and `run_dir`.
+    """
+    start_s = time.monotonic()
+    engine = load_engine(chosen_engine("auto", DEMO_DEVICE))
+    with opened_home() as opened:
+        data = _data(opened)
+        if not as_json:
+            print_data(data)
+        note("7/10 planning the training")
+        training = plan_demo_training(opened.settings, smoke_steps=smoke_steps)
+        recipe = training.resolved.recipe
+        if not as_json:
+            print_plan(training.plan)
+        note("8/10 asking the untrained model the held-out questions")
+        with EvaluationBar(err) as bar:
+            before = evaluate_random_weights(opened, engine, recipe, bar)
+        note("9/10 training a tiny Gemma; Ctrl-C saves and stops")
+        with TrainingView(err) as view:
+            manifest = training.run(engine, view)
+        if manifest.status != "succeeded":
+            _stop(manifest, training)
+        note("10/10 asking the trained model the same questions")
+        with EvaluationBar(err) as bar:
+            after = evaluate_demo_run(opened, engine, recipe, training.run_dir, bar)
+        result = demo_result(opened, before, after)
+    passed = data.passed and (result.has_learned or smoke_steps is not None)
+    seconds = time.monotonic() - start_s
+    if as_json:
+        _print_json(data, training, manifest, result, passed=passed, seconds=seconds)
+    else:
+        print_result(manifest, training.run_dir.path, result, seconds=seconds)
+        print_end(result, passed=passed, is_smoke=smoke_steps is not None)
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _data(opened: Home) -> DemoData:
+    return build_demo_dataset(opened, on_stage=lambda stage: note(STAGES[stage]))
+
+
+def _stop(manifest: RunManifest, training: DemoTraining) -> None:
+    note(f"Demo stopped: the run in {training.run_dir.path} is {manifest.status}.")
+    raise typer.Exit(manifest.exit_code or 1)
+
+
+def _print_json(
+    data: DemoData,
+    training: DemoTraining,
+    manifest: RunManifest,
+    result: DemoResult,
+    *,
+    passed: bool,
+    seconds: float,
+) -> None:
+    before, after = result.accuracies
+    print_json(
+        {
+            "before": before.value,
+            "after": after.value,
+            "num_items": after.n,
+            "interval": [after.low, after.high],
+            "seconds": round(seconds, 1),
+            "run_dir": str(training.run_dir.path),
+            "passed": passed,
+            "evaluations": [result.before.to_json(), result.after.to_json()],
+            "difference": result.difference.to_json(),
+            "data": data.model_dump(mode="json"),
+            "plan": training.plan.model_dump(mode="json", exclude_none=True),
+            "run": manifest.to_json(),
+        }
+    )
+
+
+_DEFAULT_STEPS = 20
+_DEFAULT_RECIPE = "smoke_tiny"
+
+Recipe = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[RECIPE]", help=f"Recipe of --determinism. Default: the shipped {_DEFAULT_RECIPE}."
+    ),
+]
+Determinism = Annotated[
+    bool, typer.Option("--determinism", help="Train twice with every engine on every device, and compare.")
+]
+Parity = Annotated[
+    Path | None,
+    typer.Option(metavar="RECIPE", help="Train this recipe with both engines on the CPU, and compare them."),
+]
+Dataset = Annotated[
+    str | None, typer.Option(help="Key of the dataset that is trained on. Default: the recipe's.")
+]
+Steps = Annotated[int | None, typer.Option(min=1, help=f"Steps that are trained. Default: {_DEFAULT_STEPS}.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a key of the recipe that is trained; repeatable."
+    ),
+]
+
+
+def doctor(
+    recipe: Recipe = None,
+    parity: Parity = None,
+    determinism: Determinism = False,
+    dataset: Dataset = None,
+    steps: Steps = None,
+    sets: Set = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Look at devices, engines, extras, home and database. Exit 1: something that is installed is broken.
+
+    With --parity: train from the same weights on the same batches with both engines, and keep a certificate.
+    Exit 1: their losses or weights differ by more than its bounds. docs/torch-engine.md explains it.
+
+    With --determinism: train the same run twice, and compare losses and weights bit for bit.
+    Exit 1: they differ on a CPU. docs/training.md says what holds on accelerators.
+    """
+    _refuse_what_does_not_belong(recipe, parity, determinism, [dataset, steps, sets])
+    num_steps, changes = steps or _DEFAULT_STEPS, tuple(sets or ())
+    if parity is not None:
+        _certify(ParityRequest(parity, dataset, num_steps, changes), as_json=as_json)
+    elif determinism:
+        path = recipe or shipped_recipe_path(_DEFAULT_RECIPE)
+        _repeat(DeterminismRequest(path, dataset, num_steps, changes), as_json=as_json)
+    else:
+        _examine(as_json=as_json)
+
+
+def _refuse_what_does_not_belong(
+    recipe: Path | None, parity: Path | None, determinism: bool, flags: list[object]
+) -> None:
+    if parity is not None and determinism:
+        raise InvalidInputError(
+            "--parity and --determinism are two questions.", next_step="Ask one after the other."
+        )
+    if recipe is not None and not determinism:
+        raise InvalidInputError(
+            "A recipe is trained by --parity or --determinism.",
+            next_step=f"Write: --parity {recipe}, or: --determinism {recipe}",
+        )
+    if any(flags) and parity is None and not determinism:
+        raise InvalidInputError(
+            "--dataset, --steps and --set belong to --parity and --determinism.",
+            next_step="Add --parity RECIPE, or --determinism.",
+        )
+
+
+def _examine(*, as_json: bool) -> None:
+    with err.status("asking the engines"):
+        diagnosis = examine(load_settings())
+    print_json(diagnosis.to_json()) if as_json else print_diagnosis(diagnosis)
+    if diagnosis.problems:
+        raise typer.Exit(1)
+
+
+def _certify(request: ParityRequest, *, as_json: bool) -> None:
+    with err.status("starting") as status:
+        certificate, path = certify_parity(load_settings(), request, on_stage=status.update)
+    if as_json:
+        print_json({"path": str(path), **certificate.to_json()})
+    else:
+        print_certificate(certificate, path)
+    if not certificate.passed:
+        raise typer.Exit(1)
+
+
+def _repeat(request: DeterminismRequest, *, as_json: bool) -> None:
+    with err.status("starting") as status:
+        report = measure_determinism(load_settings(), request, on_stage=status.update)
+    print_json(report.to_json()) if as_json else print_determinism(report)
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is, or what for.")]
+ScopeOption = Annotated[
+    Scope, typer.Option(help="read: look and ask models; write: submit and change; admin: delete too.")
+]
+Days = Annotated[int | None, typer.Option(min=1, max=3650, help="Days until it expires. Default: never.")]
+FromFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Accept the token in this file; the same again changes nothing."),
+]
+
+
+def create(
+    name: Name,
+    scope: ScopeOption = "read",
+    days: Days = None,
+    from_file: FromFile = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a token. It is printed once, and only its hash is kept; docs/security.md says more."""
+    lifetime = None if days is None else timedelta(days=days)
+    if from_file is not None:
+        with opened_home() as home:
+            adopted = adopt_token(TokenRepository(home.database), from_file, name, scope, lifetime=lifetime)
+        print_json(adopted.to_json()) if as_json else say(f"The token {adopted.token_id} is accepted.")
+        return
+    with opened_home() as home:
+        made, token = create_token(TokenRepository(home.database), name, scope, lifetime=lifetime)
+    if as_json:
+        print_json({"token": token, **made.to_json()})
+        return
+    note(f"The token {made.token_id} ({made.scope}); keep it now, it is not shown again:")
+    say(token)
+
+
+def list_(as_json: JsonFlag = False) -> None:
+    """List the tokens: what they may do, and when each was last used."""
+    with opened_home() as home:
+        found = TokenRepository(home.database).list()
+    if as_json:
+        print_json({"data": [{**token.to_json(), "standing": standing_of(token)} for token in found]})
+    elif found:
+        columns = ("id", "name", "scope", "standing", "made", "expires", "last used")
+        print_table(columns, [_row(token) for token in found])
+    else:
+        say("There are no tokens yet. Make one: tunix-rt tokens create NAME --scope read")
+
+
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="As `tokens list` shows it.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a token worthless. Servers that run notice within seconds."""
+    with opened_home() as home:
+        revoked = revoke_token(TokenRepository(home.database), token_id)
+    print_json(revoked.to_json()) if as_json else say(f"The token {token_id} opens nothing any more.")
+
+
+def _row(token: ApiToken) -> tuple[object, ...]:
+    moments = (token.created_at, token.expires_at, token.last_used_at)
+    texts = [None if moment is None else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
+    return token.token_id, token.name, token.scope, standing_of(token), *texts

@@ -1,0 +1,404 @@
+"""The end-to-end demo, in the terminal and for the web app."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from tunix_rt.base.assets import shipped_dataset_path, shipped_recipe_path, shipped_traces
+from tunix_rt.base.errors import ConflictError
+from tunix_rt.base.files.atomic import storage_errors, write_atomically
+from tunix_rt.base.home import Home
+from tunix_rt.base.logs import redacted
+from tunix_rt.base.records import Record
+from tunix_rt.base.settings import Settings
+from tunix_rt.base.statistics import Share, wilson_share
+from tunix_rt.datasets.build import build_from_store
+from tunix_rt.datasets.service import DatasetVerdict, verify_dataset
+from tunix_rt.datasets.types import BuildOutcome, DatasetSpec
+from tunix_rt.datasets.xray.inspect import ModelChoice, XrayOptions, xray_dataset
+from tunix_rt.datasets.xray.report import XrayReport, xray_html
+from tunix_rt.engines.generation.base import GeneratingEngine
+from tunix_rt.engines.planning.service import PlanOptions, PlanProgress, plan_recipe
+from tunix_rt.engines.planning.targets import find_target
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.training.data import dataset_rows, new_run_dir, smoke_flags
+from tunix_rt.engines.training.job import Engine, TrainingJob
+from tunix_rt.engines.training.records import View
+from tunix_rt.engines.training.run import run
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
+from tunix_rt.evaluation.comparison.compare import compare_evaluations
+from tunix_rt.evaluation.comparison.types import PairedDifference
+from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate
+from tunix_rt.evaluation.predict import EvaluationView
+from tunix_rt.evaluation.service import load_predictions
+from tunix_rt.evaluation.types import Estimate, Evaluation, Prediction
+from tunix_rt.problems.demo_arithmetic import DEMO_DATASET, DEMO_EVALSET
+from tunix_rt.recipes.load import ResolvedRecipe, load_recipe
+from tunix_rt.recipes.types import Recipe
+from tunix_rt.traces.corruption import corrupt
+from tunix_rt.traces.importer import ImportOptions, ImportReport, import_traces
+from tunix_rt.traces.linter.findings import CODES
+from tunix_rt.traces.linter.linter import lint_trace
+from tunix_rt.traces.service import Progress, score_unscored
+from tunix_rt.traces.store import TraceRepository
+from tunix_rt.traces.types import Trace, TraceFilter
+
+NUM_PLANTED_ERRORS = 300
+
+Stage = Literal["collect", "check", "plant", "build", "verify", "xray"]
+
+
+class DemoData(BaseModel):
+    """What the demo made of the traces, every figure as it came out."""
+
+    model_config = ConfigDict(frozen=True)
+    passed: bool
+    imported: ImportReport
+    traces_with_errors: Share
+    """Traces with a linter finding that is an error: should be none."""
+    planted_errors_found: Share
+    """Wrong steps planted in right traces that the linter found, at the very step."""
+    dataset: BuildOutcome
+    verdict: DatasetVerdict
+    xray: XrayReport
+    page: str
+    """The X-ray as a self-contained page."""
+
+
+def build_demo_dataset(
+    home: Home, *, on_stage: Callable[[Stage], None], progress: Progress = lambda _: None
+) -> DemoData:
+    """Collect, check, build, verify, X-ray. Running it again changes nothing and says the same."""
+    settings = home.settings
+    on_stage("collect")
+    options = ImportOptions(source=DEMO_DATASET)
+    imported = import_traces(
+        TraceRepository(home.database), shipped_dataset_path(DEMO_DATASET), options, name=DEMO_DATASET
+    )
+    on_stage("check")
+    of_the_demo = TraceFilter(source=DEMO_DATASET)
+    score_unscored(TraceRepository(home.database), of_the_demo, progress=progress)
+    with_errors = _traces_with_errors(home, of_the_demo)
+    on_stage("plant")
+    planted_found = _planted_errors_found()
+    on_stage("build")
+    name, _, version = DEMO_DATASET.rpartition("-")
+    spec = DatasetSpec(dataset_name=name, dataset_version=version, filters=of_the_demo, license="Apache-2.0")
+    dataset = build_from_store(home, spec, progress=progress)
+    on_stage("verify")
+    verdict = verify_dataset(settings.datasets_dir, spec.dataset_key)
+    on_stage("xray")
+    recipe = load_recipe(shipped_recipe_path("demo")).recipe
+    xray_options = XrayOptions(row_length=recipe.data.row_length, packed=True, max_examples=None)
+    report = xray_dataset(settings.datasets_dir, spec.dataset_key, ModelChoice("tiny"), xray_options)
+    page = settings.home_dir / f"{spec.dataset_key}-xray.html"
+    _write_page(page, report, spec.dataset_key)
+    return DemoData(
+        passed=with_errors.count == 0 and verdict.intact and report.passed,
+        imported=imported,
+        traces_with_errors=with_errors,
+        planted_errors_found=planted_found,
+        dataset=dataset,
+        verdict=verdict,
+        xray=report,
+        page=str(page),
+    )
+
+
+def _traces_with_errors(home: Home, criteria: TraceFilter) -> Share:
+    errors = {code for code, info in CODES.items() if info.severity == "error"}
+    without_errors = criteria.model_copy(update={"without_codes": tuple(sorted(errors))})
+    num_all, num_right = (
+        TraceRepository(home.database).list(chosen, limit=1, offset=0).total
+        for chosen in (criteria, without_errors)
+    )
+    return wilson_share(num_all - num_right, num_all)
+
+
+def _planted_errors_found() -> Share:
+    broken = [corrupt(trace, seed) for seed, trace in enumerate(islice(_demo_traces(), NUM_PLANTED_ERRORS))]
+    found = [
+        any(
+            finding.code == "arithmetic-wrong" and finding.step == corruption.step
+            for finding in lint_trace(corruption.trace).findings
+        )
+        for corruption in broken
+    ]
+    return wilson_share(sum(found), len(found))
+
+
+def _demo_traces() -> Iterator[Trace]:
+    return (Trace.model_validate_json(line) for line in shipped_traces(DEMO_DATASET))
+
+
+def _write_page(page: Path, report: XrayReport, title: str) -> None:
+    with write_atomically(page, what="writing the X-ray") as file:
+        file.write(xray_html(report, title=title).encode())
+
+
+_RECIPE = "demo"
+DEMO_DEVICE: DeviceName = "cpu"
+
+
+@dataclass(frozen=True)
+class DemoTraining:
+    """A training that is ready to start, and what it is expected to take."""
+
+    settings: Settings
+    resolved: ResolvedRecipe
+    plan: Plan
+    run_dir: RunDir
+
+    def run(self, engine: Engine, view: View) -> RunManifest:
+        """Train. The run directory is a new one, whatever earlier demos left."""
+        job = TrainingJob(
+            resolved=self.resolved,
+            data=dataset_rows(self.settings, self.resolved.recipe),
+            run_dir=self.run_dir,
+            device=DeviceRequest(DEMO_DEVICE),
+            recipe_name=_RECIPE,
+        )
+        return run(engine, job, view)
+
+
+def plan_demo_training(settings: Settings, *, smoke_steps: int | None = None) -> DemoTraining:
+    """Read the shipped recipe and plan it for this machine's CPU.
+
+    Args:
+        settings: Where the dataset is and the run goes.
+        smoke_steps: End after this many steps. None: as long as the recipe says.
+    """
+    path = shipped_recipe_path(_RECIPE)
+    resolved = load_recipe(path)
+    if smoke_steps is not None:
+        flags = smoke_flags(resolved.recipe, smoke_steps, reason="--smoke-steps")
+        resolved = load_recipe(path, flags=flags)
+    plan = plan_recipe(
+        settings, resolved.recipe, find_target(DEMO_DEVICE), PlanOptions(is_fast=True), PlanProgress()
+    )
+    return DemoTraining(settings, resolved, plan, new_run_dir(settings, path, None))
+
+
+MIN_ACCURACY = 0.9
+"""What the demo's recipe reaches with every seed that was tried, with room to spare."""
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """Before and after, on the same questions under the same protocol."""
+
+    before: Evaluation
+    after: Evaluation
+    difference: PairedDifference
+    examples: tuple[Prediction, ...]
+    """The first right answer after training, with its work; empty when there is none."""
+
+    @property
+    def accuracies(self) -> tuple[Estimate, Estimate]:
+        """Before and after."""
+        before, after = (evaluation.scores.overall.accuracy for evaluation in (self.before, self.after))
+        assert before is not None  # a random model writes something, and all of it can be judged
+        assert after is not None
+        return before, after
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether the model can do after training what it was trained for."""
+        return self.accuracies[1].value >= MIN_ACCURACY
+
+
+def evaluate_random_weights(
+    home: Home, engine: GeneratingEngine, recipe: Recipe, view: EvaluationView
+) -> Evaluation:
+    """The model as training finds it: the very weights that its first step starts from."""
+    request = EvaluationRequest(
+        model=recipe.model.name,
+        weights="random",
+        weights_seed=recipe.training.seed,
+        evalset=DEMO_EVALSET,
+        decoding=_decoding(recipe),
+        device=DeviceRequest(DEMO_DEVICE),
+    )
+    return evaluate(home, engine, request, view)
+
+
+def evaluate_demo_run(
+    home: Home, engine: GeneratingEngine, recipe: Recipe, run_dir: RunDir, view: EvaluationView
+) -> Evaluation:
+    """The model that the run exported."""
+    request = EvaluationRequest(
+        model=str(run_dir.path),
+        evalset=DEMO_EVALSET,
+        decoding=_decoding(recipe),
+        device=DeviceRequest(DEMO_DEVICE),
+    )
+    return evaluate(home, engine, request, view)
+
+
+def demo_result(home: Home, before: Evaluation, after: Evaluation) -> DemoResult:
+    """The two held against each other."""
+    difference = compare_evaluations(home, before, after).overall
+    assert difference is not None  # both were asked the same questions
+    return DemoResult(before, after, difference, _first_right(load_predictions(home, after)))
+
+
+def _decoding(recipe: Recipe) -> Decoding:
+    # No completion of the training set is longer than a row.
+    return Decoding(max_new_tokens=recipe.data.row_length)
+
+
+def _first_right(predictions: Sequence[Prediction]) -> tuple[Prediction, ...]:
+    right = [prediction for prediction in predictions if prediction.judgement.is_correct]
+    return tuple(right[:1])
+
+
+_COMMAND = (sys.executable, "-m", "tunix_rt.cli", "demo", "--json")
+_LEAVING_S = 10.0
+"""How long it may take to save what it trains."""
+_SHOWN_LINES = 6
+
+DemoStatus = Literal["none", "running", "succeeded", "failed"]
+
+
+class DemoFigures(Record):
+    """Right answers of the model to the same held-out questions."""
+
+    before: float
+    """Share that was right before the training."""
+    after: float
+    low: float
+    """Of the 95 % interval of `after`."""
+    high: float
+    num_items: int
+
+
+class DemoState(Record):
+    """Where the demo project stands."""
+
+    status: DemoStatus
+    stage: str | None = None
+    """What it does now: `7/10 planning the training`."""
+    figures: DemoFigures | None = None
+    failure: str | None = None
+    """The last that it printed."""
+
+
+class DemoProject:
+    """At most one demo at a time; it ends with the server."""
+
+    def __init__(self, settings: Settings, command: Sequence[str] = _COMMAND) -> None:
+        """Nothing is started yet."""
+        self._settings = settings
+        self._command = command
+        self._starting = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> DemoState:
+        """Begin; what an earlier one made stays.
+
+        Raises:
+            ConflictError: One is running.
+        """
+        with self._starting, storage_errors("starting the demo"):
+            if self._is_running():
+                raise ConflictError("The demo project is being made.", next_step="Wait until it is finished.")
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._result.open("wb") as result, self._log.open("wb") as log:
+                # In a session of its own: Ctrl-C is for the server, which lets it save first.
+                self._process = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=result,
+                    stderr=log,
+                    env=self._environment(),
+                    start_new_session=True,
+                )
+        return self.state()
+
+    def state(self) -> DemoState:
+        """Where it stands, whichever server has started it."""
+        lines = _lines(self._log)
+        # What a terminal is told behind the semicolon, as which key stops it, holds for a terminal only.
+        stage = next((line.partition(";")[0] for line in reversed(lines) if _is_stage(line)), None)
+        if self._is_running():
+            return DemoState(status="running", stage=stage)
+        if not self._log.exists():
+            return DemoState(status="none")
+        result = _result(_lines(self._result))
+        if result is None:
+            return DemoState(status="failed", stage=stage, failure="\n".join(lines[-_SHOWN_LINES:]))
+        return DemoState(
+            status="succeeded" if result["passed"] else "failed", stage=stage, figures=_figures(result)
+        )
+
+    def close(self) -> None:
+        """End it, once it has saved what it trains."""
+        process = self._process
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(_LEAVING_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    @property
+    def _folder(self) -> Path:
+        return self._settings.home_dir / "demo"
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "log.txt"
+
+    @property
+    def _result(self) -> Path:
+        return self._folder / "result.json"
+
+    def _is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def _environment(self) -> dict[str, str]:
+        named = {"TUNIX_RT_HOME": str(self._settings.home_dir)}
+        if self._settings.database_url is not None:
+            named["TUNIX_RT_DATABASE_URL"] = self._settings.database_url
+        return {**os.environ, **named}
+
+
+def _lines(path: Path) -> list[str]:
+    with storage_errors("reading the demo's output"):
+        try:
+            return redacted(path.read_text(encoding="utf-8", errors="replace")).splitlines()
+        except FileNotFoundError:
+            return []
+
+
+def _is_stage(line: str) -> bool:
+    """Whether a line is one like `7/10 planning the training`."""
+    number, _, _ = line.partition("/10 ")
+    return number.isdecimal()
+
+
+def _result(lines: Sequence[str]) -> dict[str, Any] | None:
+    """What it printed at its end; None when it did not come so far."""
+    if not lines or not lines[-1].startswith("{"):
+        return None
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
+
+
+def _figures(result: dict[str, Any]) -> DemoFigures:
+    low, high = result["interval"]
+    values = {key: result[key] for key in ("before", "after", "num_items")}
+    return DemoFigures(**values, low=low, high=high)

@@ -1,0 +1,63 @@
+"""Health, doctor, demo."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, status
+
+from tunix_rt.base.http.errors import error_responses
+from tunix_rt.base.http.routing import OpenHome, ThreadedRoute
+from tunix_rt.system.demo import DemoProject, DemoState
+from tunix_rt.system.doctor import Examination, KeptDiagnosis
+from tunix_rt.system.health import Health, check_health
+
+router = APIRouter(prefix="/api/demo", tags=["demo"], responses=error_responses())
+
+
+async def _demo(request: Request) -> DemoProject:
+    demo: DemoProject = request.app.state.demo
+    return demo
+
+
+Demo = Annotated[DemoProject, Depends(_demo)]
+
+
+@router.get("", response_model_exclude_none=True)
+def get_demo(demo: Demo) -> DemoState:
+    """Whether the demo project was made, is being made, and what came out."""
+    return demo.state()
+
+
+@router.post(
+    "", status_code=status.HTTP_202_ACCEPTED, responses=error_responses(409), response_model_exclude_none=True
+)
+def make_demo(demo: Demo) -> DemoState:
+    """Make it: traces, a dataset, a trained tiny model, tests before and after. 409 while it is made."""
+    return demo.start()
+
+
+doctor_router = APIRouter(prefix="/api/doctor", tags=["doctor"], responses=error_responses())
+
+
+async def _doctor(request: Request) -> KeptDiagnosis:
+    doctor: KeptDiagnosis = request.app.state.doctor
+    return doctor
+
+
+@doctor_router.get("", response_model_exclude_none=True)
+def get_diagnosis(
+    doctor: Annotated[KeptDiagnosis, Depends(_doctor)],
+    fresh: Annotated[bool, Query(description="examine again, also when that was a moment ago")] = False,
+) -> Examination:
+    """The machine, its engines and devices, and what is wrong with them; takes seconds the first time."""
+    return doctor.get(is_fresh=fresh)
+
+
+health_router = APIRouter(
+    prefix="/api/health", tags=["health"], responses=error_responses(), route_class=ThreadedRoute
+)
+
+
+@health_router.get("")
+def health(home: OpenHome) -> Health:
+    """Ask the database something. 503 when it does not answer."""
+    return check_health(home)

@@ -1,0 +1,295 @@
+"""Doctor, parity and demo in the terminal."""
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from tunix_rt.base.terminal.output import counted, out, print_table, say
+from tunix_rt.datasets.xray.views import print_xray
+from tunix_rt.engines.parity.types import DeterminismReport, ParityCertificate, RepeatedRun
+from tunix_rt.engines.planning.types import Plan
+from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.engines.types import DeviceReport
+from tunix_rt.evaluation.types import Estimate, Evaluation
+from tunix_rt.evaluation.views import print_prediction
+from tunix_rt.runs.views import summary
+from tunix_rt.system.demo import MIN_ACCURACY, DemoData, DemoResult
+from tunix_rt.system.types import Diagnosis, EngineReport, HubToken, ServiceReport, WorkerReport
+
+
+def as_called(command: str) -> str:
+    """The command, so that it finds what this one has made.
+
+    Example:
+        "eval list" after `make demo` -> "TUNIX_RT_HOME=.demo .venv/bin/tunix-rt eval list"
+    """
+    home = os.environ.get("TUNIX_RT_HOME")
+    where = f"TUNIX_RT_HOME={_from_here(Path(home))} " if home else ""
+    return f"{where}{program()} {command}"
+
+
+def program() -> str:
+    """This program as a shell finds it: by its name only where that is the same one."""
+    called = Path(sys.argv[0])
+    if called.name != "tunix-rt":
+        return f"{_from_here(Path(sys.executable))} -m tunix_rt.cli"
+    found = shutil.which("tunix-rt")
+    return "tunix-rt" if found and Path(found).samefile(called) else _from_here(called)
+
+
+def _from_here(path: Path) -> str:
+    here = Path.cwd()
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+_WITH_YOUR_OWN = (
+    "traces import YOUR_FILE",
+    "data build --name mine",
+    "plan training/configs/lora_smollm2_135m.yaml --on local --dataset mine-v1",
+    "train training/configs/lora_smollm2_135m.yaml --dataset mine-v1 --output output/mine",
+)
+
+
+def print_data(data: DemoData) -> None:
+    """What became of the traces."""
+    dataset, imported = data.dataset.manifest, data.imported
+    splits = ", ".join(f"{split.name} {split.statistics.num_rows:,}" for split in dataset.splits)
+    say(f"collected  {imported.num_imported:,} new traces, {imported.num_present:,} were there already")
+    say(f"checked    traces with an error: {data.traces_with_errors}")
+    say(f"           planted wrong steps found: {data.planted_errors_found}")
+    say(f"dataset    {dataset.dataset_key}: {counted(dataset.num_rows, 'row')} ({splits})")
+    hashes = "hold" if data.verdict.intact else "FAIL"
+    say(f"           content {dataset.content_hash[:16]}, hashes {hashes}")
+    say("")
+    print_xray(data.xray, out)
+    say("")
+    say(f"page       {data.page}")
+
+
+def print_plan(plan: Plan) -> None:
+    """What the training is expected to take."""
+    say(f"plan       {plan.reason} ({plan.source})")
+    if plan.total_seconds is not None:
+        say(f"           about {plan.total_seconds / 60:.0f} min for {plan.num_steps} steps")
+
+
+def print_result(manifest: RunManifest, run_dir: Path, result: DemoResult, *, seconds: float) -> None:
+    """How training went, and the table that it was for."""
+    say(summary(manifest, str(run_dir)))
+    say("")
+    for example in result.examples:
+        say(f"The work that the model shows now ({example.item_id}):")
+        print_prediction(example)
+        say("")
+    title = f"{result.after.num_items} questions with numbers that training never had together"
+    columns = ("", "right answers", "95 %", "in the taught form", "steps right")
+    rows = [_row("before", result.before), _row("after", result.after)]
+    print_table(columns, rows, title=title)
+    difference = result.difference
+    say(
+        f"difference {difference.difference:+.1%} (95 % {difference.low:+.1%} to {difference.high:+.1%}), "
+        f"{difference.num_gained} gained, {difference.num_lost} lost, "
+        f"exact McNemar p = {difference.p_value:.2g}"
+    )
+    say("")
+    say(f"evidence   {run_dir}: recipe, plan, environment, metrics, model, predictions, evaluation, hashes")
+    say(f"           {seconds:.0f} s in all")
+
+
+def print_end(result: DemoResult, *, passed: bool, is_smoke: bool) -> None:
+    """The verdict, and where to go from here."""
+    if is_smoke and passed:
+        say("Demo passed: everything ran. So few steps teach nothing; leave out --smoke-steps for a result.")
+    elif passed:
+        say("Demo passed.")
+    else:
+        accuracy = result.accuracies[1].value
+        say(f"Demo FAILED: {accuracy:.1%} right, {MIN_ACCURACY:.0%} expected; see the checks above as well.")
+    _print_next_steps(result)
+
+
+def _print_next_steps(result: DemoResult) -> None:
+    before, after = (str(which.evaluation_id)[:8] for which in (result.before, result.after))
+    say("Look closer:")
+    say(f"  {as_called(f'eval show {after}')}  # every question, text and verdict")
+    say(f"  {as_called(f'compare {before} {after}')}  # what the training changed")
+    say(f"  {as_called(f'chat {result.after.model.run_id}')}  # ask it yourself")
+    say(f"  {as_called('up')}  # all of it in a browser")
+    say("Next, with your own traces:")
+    for command in _WITH_YOUR_OWN:
+        say(f"  {program()} {command}")
+
+
+def _row(when: str, evaluation: Evaluation) -> tuple[object, ...]:
+    scores = evaluation.scores.overall
+    accuracy = scores.accuracy
+    return (
+        when,
+        None if accuracy is None else f"{accuracy.value:.1%} of {accuracy.n}",
+        None if accuracy is None else f"{accuracy.low:.1%}–{accuracy.high:.1%}",
+        _percent(scores.format_adherence),
+        _percent(scores.step_correctness),
+    )
+
+
+def _percent(estimate: Estimate | None) -> str | None:
+    return None if estimate is None else f"{estimate.value:.1%}"
+
+
+def print_determinism(report: DeterminismReport) -> None:
+    """A row for each engine and platform; then what that means."""
+    verdict = (
+        "the same run twice gives the same weights on the CPU"
+        if report.passed
+        else "the same run twice does NOT give the same weights on the CPU"
+    )
+    _line(f"{verdict}: {report.recipe_name}, {counted(report.num_steps, 'step')}")
+    print_table(
+        ["engine", "device", "batches", "losses", "weights", "largest difference of a weight"],
+        [_determinism_row(one) for one in report.repeats],
+    )
+    if any(one.platform != "cpu" for one in report.repeats):
+        _line("Accelerators are measured, not promised: kernels that add in any order may differ next time.")
+    for override in report.overrides:
+        _line(f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})")
+
+
+def _determinism_row(one: RepeatedRun) -> tuple[str, ...]:
+    return (
+        one.engine,
+        one.platform,
+        "equal" if one.batches_equal else "differ",
+        _losses(one),
+        "equal" if len(set(one.weights_sha256)) == 1 else "differ",
+        _largest_difference(one),
+    )
+
+
+def _losses(one: RepeatedRun) -> str:
+    if one.num_equal_steps == len(one.losses):
+        return "equal"
+    return f"differ from step {one.num_equal_steps + 1}, by up to {one.max_loss_difference:.1e}"
+
+
+def _largest_difference(one: RepeatedRun) -> str:
+    if not one.max_weight_difference:
+        return f"0 in {one.num_weights:,} weights"
+    return f"{one.max_weight_difference:.1e} in {one.max_weight_difference_tensor}"
+
+
+def _line(text: str) -> None:
+    out.print(text, markup=False, highlight=False)
+
+
+def print_diagnosis(diagnosis: Diagnosis) -> None:
+    """The machine, the engines, the extras, the store; what is broken comes last."""
+    _doctor_line(f"tunix-rt {diagnosis.tunix_rt_version}, Python {diagnosis.python}, {diagnosis.platform}")
+    memory, driver = _gib(diagnosis.available_memory_bytes), diagnosis.driver or "none"
+    _doctor_line(f"{diagnosis.num_cpus} processors, {memory} of memory free, NVIDIA driver: {driver}")
+    _doctor_line(f"home {diagnosis.home}, {_gib(diagnosis.free_disk_bytes)} free")
+    if diagnosis.database is not None:
+        _doctor_line(
+            f"database {diagnosis.database.address}, answers in {diagnosis.database.latency_ms:.1f} ms"
+        )
+    if diagnosis.service is not None:
+        _print_service(diagnosis.service)
+    _doctor_line(f"keys: {', '.join(map(_token_text, diagnosis.hub_tokens))}")
+    _doctor_line()
+    print_table(["engine", "version", "devices that work"], [_engine_row(one) for one in diagnosis.engines])
+    _doctor_line(f"auto: {diagnosis.auto_engine}")
+    _doctor_line()
+    abilities = [
+        (engine.name, one.what, "yes" if one.is_available else f"needs {one.needs}")
+        for engine in diagnosis.engines
+        if engine.is_installed
+        for one in engine.abilities
+    ]
+    print_table(["engine", "can do", "here"], abilities)
+    _doctor_line()
+    print_table(
+        ["extra", "installed", "packages"],
+        [
+            (extra.name, "yes" if extra.is_installed else "no", _packages(extra.packages))
+            for extra in diagnosis.extras
+        ],
+    )
+    for problem in diagnosis.problems:
+        _doctor_line()
+        _doctor_line(f"broken: {problem.detail}")
+        _doctor_line(f"next:   {problem.next_step}")
+
+
+def _print_service(service: ServiceReport) -> None:
+    paused = ", paused" if service.is_queue_paused else ""
+    workers = ", ".join(map(_worker_text, service.workers)) or "none"
+    _doctor_line(
+        f"queue: {service.num_waiting} waiting, {service.num_running} running{paused}; workers: {workers}"
+    )
+
+
+def _worker_text(worker: WorkerReport) -> str:
+    slots = " ".join(worker.slots)
+    return f"{worker.worker_id} ({slots}; {worker.status}, seen {worker.last_seen_s_ago:.0f} s ago)"
+
+
+def _token_text(token: HubToken) -> str:
+    return f"{token.hub} {'–' if token.found_in is None else f'in {token.found_in}'}"
+
+
+def print_certificate(certificate: ParityCertificate, path: Path) -> None:
+    """Whether both engines train the same, and by how much they differ."""
+    verdict = "the engines train the same" if certificate.passed else "the engines do NOT train the same"
+    steps = counted(certificate.num_steps, "step")
+    _doctor_line(f"{verdict}: {certificate.recipe_name}, {steps} in float32 on the CPU")
+    first, second = certificate.runs
+    print_table(
+        ["", "difference", "allowed", "where"],
+        [
+            ("batches", "none" if certificate.batches_equal else "some", "none", "bytes of every step"),
+            (
+                "losses",
+                f"{certificate.max_loss_difference:.2e}",
+                f"{certificate.allowed_loss_difference:.0e}",
+                f"step {certificate.max_loss_difference_step}",
+            ),
+            (
+                "weights",
+                f"{certificate.max_weight_difference:.2e}",
+                f"{certificate.allowed_weight_difference:.0e}",
+                certificate.max_weight_difference_tensor,
+            ),
+        ],
+    )
+    _doctor_line(f"loss {first.losses[0]:.4f} -> {first.losses[-1]:.4f} ({first.engine}), "
+          f"{second.losses[0]:.4f} -> {second.losses[-1]:.4f} ({second.engine})")  # fmt: skip
+    for override in certificate.overrides:
+        _doctor_line(
+            f"changed {override.key}: {override.recipe_value} -> {override.used_value} ({override.reason})"
+        )
+    _doctor_line(f"certificate {path}")
+
+
+def _engine_row(engine: EngineReport) -> tuple[str, str, str]:
+    if not engine.is_installed:
+        return engine.name, "–", f"not installed: pip install 'tunix-rt[{engine.name}]'"
+    devices = ", ".join(map(_device_text, engine.devices)) or "none"
+    return engine.name, engine.packages[engine.name], devices
+
+
+def _device_text(device: DeviceReport) -> str:
+    memory = "" if device.memory_bytes is None else f", {_gib(device.memory_bytes)} each"
+    return f"{device.platform}: {device.num_devices} x {device.kind}{memory}"
+
+
+def _packages(packages: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in packages.items()) or "–"
+
+
+def _gib(num_bytes: int | None) -> str:
+    return "?" if num_bytes is None else f"{num_bytes / 2**30:.1f} GiB"
+
+
+def _doctor_line(text: str = "") -> None:
+    out.print(text, markup=False, highlight=False)
