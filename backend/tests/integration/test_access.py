@@ -15,9 +15,8 @@ from starlette.websockets import WebSocketDisconnect
 from support.apps import make_app
 from support.http import body, error_of
 
-from tunix_rt.api.access import KNOWN_FOR_S, OPEN_PATHS, Access, access_to
+from tunix_rt.api.access import KNOWN_FOR_S, MAX_FAILURES, OPEN_PATHS, Access, access_to
 from tunix_rt.api.app import ROUTERS
-from tunix_rt.api.auth_failures import MAX_FAILURES
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
 from tunix_rt.system.access import create_token, revoke_token

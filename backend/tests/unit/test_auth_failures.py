@@ -1,6 +1,6 @@
 """Who sends wrong tokens too often has to wait, and fills no memory."""
 
-from tunix_rt.api.auth_failures import MAX_ADDRESSES, MAX_FAILURES, WINDOW_S, AuthFailures
+from tunix_rt.api.access import MAX_ADDRESSES, MAX_FAILURES, WINDOW_S, AuthFailures
 
 
 class Clock:

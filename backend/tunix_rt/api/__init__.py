@@ -1,1 +1,1 @@
-"""The HTTP surface: FastAPI app, one error shape, one router a resource."""
+"""The HTTP server: app, middleware, static web app."""

@@ -1,4 +1,8 @@
-"""Every request shows a token whose scope covers it, unless it comes from this machine to this machine.
+"""Host and token checks, throttling, browser sessions.
+
+A page elsewhere can make a browser send requests here. With a name of its own that it points at this address
+(DNS rebinding) it would even read the answers: the Host gives it away. Without one it can still send
+(cross-site request forgery): the Origin gives it away.
 
 On loopback no token is needed: whoever can connect there can read the home directory too. A token of ours
 that is sent there must still be right; other keys are passed over, since OpenAI's clients always send one.
@@ -6,26 +10,203 @@ that is sent there must still be right; other keys are passed over, since OpenAI
 A browser that has signed in sends its token in a cookie: links and streams cannot carry a header.
 """
 
+import ipaddress
+import math
 import socket
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated
+from urllib.parse import urlsplit
 
 import anyio.to_thread
+from fastapi import APIRouter, Header, Request, Response, status
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tunix_rt.api.auth_failures import AuthFailures
-from tunix_rt.api.hosts import Hosts
 from tunix_rt.api.web import is_web_path
 from tunix_rt.base.errors import StorageError
-from tunix_rt.base.http.errors import error_response, response_to
+from tunix_rt.base.http.errors import error_response, error_responses, response_to
+from tunix_rt.base.records import Record
 from tunix_rt.base.settings import Settings
 from tunix_rt.system.store import TokenRepository
-from tunix_rt.system.types import TOKEN_PREFIX, ApiToken, allows, is_loopback, needed_scope, token_hash
+from tunix_rt.system.types import (
+    TOKEN_PREFIX,
+    ApiToken,
+    allows,
+    is_loopback,
+    needed_scope,
+    token_hash,
+)
+from tunix_rt.system.types import (
+    Scope as TokenScope,
+)
+
+MAX_FAILURES = 10
+WINDOW_S = 60.0
+MAX_ADDRESSES = 10_000
+"""How many addresses are remembered: an attacker with more of them fills no memory."""
+_IPV6_NETWORK_BITS = 64
+"""One customer of an internet provider has so many addresses: they count as one."""
+
+
+@dataclass
+class _Failures:
+    since_s: float
+    count: int
+
+
+class AuthFailures:
+    """Counts wrong tokens by address."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._by_address: OrderedDict[str, _Failures] = OrderedDict()
+
+    def wait_s(self, address: str) -> int:
+        """How long this address must wait before it may try again; 0: not at all."""
+        failures = self._by_address.get(_group(address))
+        if failures is None or failures.count < MAX_FAILURES:
+            return 0
+        return max(math.ceil(failures.since_s + WINDOW_S - self._clock()), 0)
+
+    def add(self, address: str) -> None:
+        """Count a wrong token."""
+        key, now_s = _group(address), self._clock()
+        failures = self._by_address.pop(key, None)
+        if failures is None or now_s - failures.since_s >= WINDOW_S:
+            failures = _Failures(now_s, 0)
+        failures.count += 1
+        self._by_address[key] = failures
+        while len(self._by_address) > MAX_ADDRESSES:
+            self._by_address.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._by_address)
+
+
+def _group(address: str) -> str:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return address
+    return str(ipaddress.ip_network((parsed, _IPV6_NETWORK_BITS), strict=False))
+
+
+_LOOPBACK_NAMES = frozenset({"localhost"})
+_DEFAULT_PORTS = (80, 443)
+_FOREIGN = frozenset({"cross-site", "same-site"})
+"""What a browser says of a request from another site, or from another port of this one."""
+_POLICY_VIOLATION = 1008
+_NUM_REMEMBERED = 16
+"""Names that were looked at: nearly every request has the same one."""
+_HEADERS = {
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+"""What tells browsers to keep the answers from other sites."""
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The names that this server answers to."""
+
+    names: frozenset[str] = frozenset()
+    takes_any_address: bool = False
+    """Whether an IP address will do: no attacker's page has one as its name."""
+
+    @lru_cache(_NUM_REMEMBERED)  # noqa: B019 - there is one of them in a server
+    def has(self, name: str) -> bool:
+        """Whether a request for this name is meant for us."""
+        if name in _LOOPBACK_NAMES or name in self.names:
+            return True
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return self.takes_any_address or address.is_loopback
+
+
+class OwnHostOnly:
+    """Refuses requests for another host (421) and from another origin (403)."""
+
+    def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Look at the headers, then pass on."""
+        if scope["type"] == "websocket":
+            # There are none here; one that is added must be checked as requests are.
+            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                others = (header for header in message.get("headers", ()) if header[0] not in _HEADERS)
+                message["headers"] = [*others, *_HEADERS.items()]
+            await send(message)
+
+        refusal = self._refusal(scope["method"], Headers(scope=scope))
+        await (refusal or self._app)(scope, receive, send_marked)
+
+    def _refusal(self, method: str, headers: Headers) -> JSONResponse | None:
+        authority = _authority(headers.get("host", ""))
+        if authority is None or not self._hosts.has(authority[0]):
+            return error_response(
+                421,
+                "This server does not answer to the host of the request.",
+                "Use its address, or add the name to TUNIX_RT_ALLOWED_HOSTS: docs/security.md",
+                "wrong-host",
+            )
+        if _is_foreign(method, headers, authority):
+            return error_response(
+                403,
+                "The request comes from a page of another origin.",
+                "Ask from the server's own pages, or without a browser.",
+                "wrong-origin",
+            )
+        return None
+
+
+def _is_foreign(method: str, headers: Headers, authority: tuple[str, int | None]) -> bool:
+    origin = headers.get("origin")
+    if origin is not None:
+        _, separator, rest = origin.partition("://")
+        return not separator or _authority(rest) != authority
+    is_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate"
+    return headers.get("sec-fetch-site") in _FOREIGN and not is_link
+
+
+@lru_cache(_NUM_REMEMBERED)
+def _authority(text: str) -> tuple[str, int | None] | None:
+    """Host and port, in lower case, without brackets and default ports; None when it is no such thing.
+
+    The scheme is left out of it: a proxy that ends TLS passes on the name, and not that it was https.
+
+    Example:
+        "LOCALHOST:8000" -> ("localhost", 8000); "[::1]" -> ("::1", None); "box:443" -> ("box", None)
+    """
+    try:
+        parts = urlsplit(f"//{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    is_plain = parts.username is None and not (parts.path or parts.query or parts.fragment)
+    return (host.rstrip("."), None if port in _DEFAULT_PORTS else port) if host and is_plain else None
+
 
 OPEN_PATHS = frozenset({"/api/health"})
 """What whoever watches over the server may read without a token: it says only whether it works."""
@@ -164,3 +345,54 @@ def _too_many(wait_s: int) -> JSONResponse:
     response = error_response(429, detail, f"Wait {wait_s} s, then use a valid token.", "too-many-failures")
     response.headers["retry-after"] = str(wait_s)
     return response
+
+
+router = APIRouter(prefix="/api/session", tags=["session"], responses=error_responses())
+
+_KEPT_FOR_S = 30 * 24 * 3600
+"""The browser forgets it then; the token itself may end earlier."""
+
+
+class Session(Record):
+    """As whom this server sees you."""
+
+    scope: TokenScope
+    """What you may do."""
+    token_name: str | None = None
+    """The name of your access token; none on this machine, where none is needed."""
+
+
+@router.get("", response_model_exclude_none=True)
+async def get_session(request: Request) -> Session:
+    """Who you are to this server. 401 when it wants a token and there is none."""
+    return _session(request)
+
+
+@router.post("", response_model_exclude_none=True)
+async def sign_in(
+    request: Request, response: Response, authorization: Annotated[str, Header()] = ""
+) -> Session:
+    """Keep the token of the `Authorization` header in a cookie. 401 when it is not valid."""
+    _, _, token = authorization.partition(" ")
+    # Only a token that was checked: on loopback, others are passed over.
+    if signed_in_as(request.scope) is not None:
+        response.set_cookie(
+            TOKEN_COOKIE,
+            token.strip(),
+            max_age=_KEPT_FOR_S,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+    return _session(request)
+
+
+@router.delete("", status_code=status.HTTP_204_NO_CONTENT)
+async def sign_out(response: Response) -> None:
+    """Forget the token in this browser; elsewhere it stays valid."""
+    response.delete_cookie(TOKEN_COOKIE, httponly=True, samesite="strict")
+
+
+def _session(request: Request) -> Session:
+    token = signed_in_as(request.scope)
+    return Session(scope="admin") if token is None else Session(scope=token.scope, token_name=token.name)

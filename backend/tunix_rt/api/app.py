@@ -1,4 +1,4 @@
-"""The application: routes, limits and errors around one open store."""
+"""Routers, middleware, lifespan."""
 
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -10,13 +10,11 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from tunix_rt import __version__
-from tunix_rt.api.access import Access, TokenCheck, access_to
-from tunix_rt.api.hosts import OwnHostOnly
+from tunix_rt.api.access import Access, OwnHostOnly, TokenCheck, access_to
+from tunix_rt.api.access import router as session_router
 from tunix_rt.api.limits import BodyLimit
-from tunix_rt.api.metrics import Measurements
-from tunix_rt.api.request_log import RequestLog
-from tunix_rt.api.routes.metrics import router as metrics_router
-from tunix_rt.api.routes.session import router as session_router
+from tunix_rt.api.metrics import Measurements, RequestLog
+from tunix_rt.api.metrics import router as metrics_router
 from tunix_rt.api.web import BUILT, WebApp
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.http.errors import install_error_handlers
@@ -29,7 +27,9 @@ from tunix_rt.evaluation.routes import (
     regression_router,
     run_evaluations_router,
 )
-from tunix_rt.evaluation.routes import router as evalsets_router
+from tunix_rt.evaluation.routes import (
+    router as evalsets_router,
+)
 from tunix_rt.evidence.routes import router as evidence_router
 from tunix_rt.models.routes import models_router
 from tunix_rt.models.routes import router as model_versions_router

@@ -1,4 +1,4 @@
-"""The OpenAPI document: `python -m tunix_rt.api.openapi` prints what the TypeScript client is made from."""
+"""python -m: the OpenAPI document for the TypeScript client."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The web app: its built files, and its one page under every address that is no file and no route.
+"""The built web app.
 
 The files hold no data, so they need no token; what the page then asks for does.
 """

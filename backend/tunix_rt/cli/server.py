@@ -28,7 +28,7 @@ _GRACE_S = 10
 """How long answers that have begun may take to end; streams end by themselves."""
 # By name: the command line and the API do not import each other.
 _APPLICATION = "tunix_rt.api.app:app_to_serve"
-_PROTOCOL = "tunix_rt.api.protocol:BoundedHttp"
+_PROTOCOL = "tunix_rt.api.limits:BoundedHttp"
 
 Host = Annotated[
     str | None, typer.Option(help="Address to listen on; one that others can reach needs an access token.")

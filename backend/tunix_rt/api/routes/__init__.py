@@ -1,1 +1,0 @@
-"""One file a resource: a route parses, calls one service, returns a type."""
