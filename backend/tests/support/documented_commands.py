@@ -19,10 +19,8 @@ from support.apps import make_app
 from tunix_rt.base.errors import TunixRTError
 from tunix_rt.base.home import open_home
 from tunix_rt.base.settings import Settings
-from tunix_rt.cli.eval_launcher import eval_generate_command
-from tunix_rt.cli.launchers import training_command
+from tunix_rt.cli.launchers import eval_generate_command, package_submission_command, training_command
 from tunix_rt.cli.main import app
-from tunix_rt.cli.submission_launcher import package_submission_command
 
 BLOCK = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```", re.M | re.S)
 SHELL = "console"

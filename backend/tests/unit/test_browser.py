@@ -2,7 +2,7 @@
 
 import pytest
 
-from tunix_rt.cli.browser import has_screen, page_address
+from tunix_rt.cli.server import has_screen, page_address
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""`tunix-rt`: one file a command group."""
+"""The command tree and process entry points."""

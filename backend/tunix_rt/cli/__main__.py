@@ -1,4 +1,4 @@
-"""`python -m tunix_rt.cli` is `tunix-rt`."""
+"""python -m tunix_rt.cli."""
 
 from tunix_rt.cli.main import main
 

@@ -1,4 +1,4 @@
-"""The command lines of `training/train_jax.py` and `training_pt/train.py`: `tunix-rt train`, other flags."""
+"""The flag sets of training/*.py and tools/package_submission.py."""
 
 import sys
 from collections.abc import Callable
@@ -8,13 +8,21 @@ from typing import Annotated, Literal
 import typer
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError, TunixRTError
+from tunix_rt.base.files.atomic import copy_atomically
+from tunix_rt.base.home import opened_home
 from tunix_rt.base.settings import load_settings
-from tunix_rt.base.terminal.output import note, print_error
+from tunix_rt.base.terminal.output import note, print_error, say
 from tunix_rt.datasets.evalsets import open_evalset
-from tunix_rt.engines.types import DeviceRequest, EngineName
-from tunix_rt.evaluation.commands import evaluate_and_show
+from tunix_rt.engines.commands import EngineOption
+from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
+from tunix_rt.evaluation.commands import decoding_of, evaluate_and_show, evaluated, show
 from tunix_rt.evaluation.evaluate import EvaluationRequest
+from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
+from tunix_rt.evidence.commands import print_packed, print_verdict
+from tunix_rt.evidence.pack import PackRequest, evidence_id, pack_evidence, run_by_id_or_path, zip_bundle
+from tunix_rt.evidence.types import EVIDENCE_FILE
+from tunix_rt.evidence.verify import verify_evidence
 from tunix_rt.recipes.load import Flag
 from tunix_rt.runs.commands.train import TrainRequest, parse_resume_from, resolve, run_request
 
@@ -155,3 +163,116 @@ def _check_evaluation(eval_after_train: bool, eval_set: str | None) -> None:
         )
     if eval_after_train:
         require_checkers(open_evalset(load_settings(), eval_set or DEFAULT_EVAL_SET).items)
+
+
+_PREDICTIONS_ENDING = ".jsonl"
+
+Model = Annotated[
+    str, typer.Option("--model", help="Run, directory of a model or adapter, hub id, kaggle: handle.")
+]
+EvalSetPath = Annotated[
+    str, typer.Option("--eval-set", metavar="NAME|FILE", help="Name or JSONL file of the eval set.")
+]
+EvalOutput = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        help="Directory of the evaluation. A name that ends in .jsonl: a file of predictions, "
+        "with the directory beside it.",
+    ),
+]
+EvalDevice = Annotated[DeviceName, typer.Option("--device", help="Where to run.")]
+MaxNewTokens = Annotated[
+    int, typer.Option("--max_new_tokens", min=1, help="A text that reaches it is cut off.")
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", "--max-examples", min=1, help="Ask the first items only.")
+]
+Temperature = Annotated[float, typer.Option("--temperature", min=0, help="0 takes the most likely token.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every draw of a temperature above 0.")]
+
+
+def eval_generate_command(
+    model: Model,
+    eval_set: EvalSetPath,
+    output: EvalOutput,
+    engine: EngineOption = "auto",
+    device: EvalDevice = "auto",
+    max_new_tokens: MaxNewTokens = 512,
+    limit: Limit = None,
+    temperature: Temperature = 0.0,
+    seed: Seed = 0,
+) -> None:
+    """Evaluate a model; the same as `tunix-rt eval`. docs/evaluation.md explains the files and exit codes."""
+    _refuse_base(model)
+    is_file = output.suffix == _PREDICTIONS_ENDING
+    directory = output.with_suffix("") if is_file else output
+    request = EvaluationRequest(
+        model=model,
+        evalset=eval_set,
+        decoding=decoding_of(temperature, 1.0, 1, seed, max_new_tokens),
+        device=DeviceRequest(device),
+        limit=limit,
+        output=directory,
+    )
+    with opened_home() as home:
+        evaluation = evaluated(home, request, engine)
+        if is_file:
+            copy_atomically(EvaluationDir(directory).predictions, output)
+            note(f"predictions in {output}")
+        show(home, evaluation, directory, as_json=False)
+
+
+def eval_generate() -> None:
+    """Run the command line; an error becomes its message, its next step and its exit code."""
+    launch(eval_generate_command)
+
+
+def _refuse_base(model: str) -> None:
+    if model == "base" and not Path(model).is_dir():
+        raise InvalidInputError(
+            "--model base names no model: which base is meant?",
+            next_step="Name it, e.g. --model google/gemma-3-1b-it, or a directory with its files.",
+        )
+
+
+RunDirectory = Annotated[
+    Path, typer.Option("--run-dir", metavar="DIR", help="Directory of a run, or of its evidence.")
+]
+SubmissionOutput = Annotated[Path, typer.Option("--output", metavar="DIR", help="Where the zip goes.")]
+FailureReport = Annotated[
+    bool, typer.Option("--failure-report", help="Package a run that did not succeed, and say so on its face.")
+]
+
+
+def package_submission_command(
+    run_dir: RunDirectory,
+    output: SubmissionOutput = Path("submission"),
+    failure_report: FailureReport = False,
+) -> None:
+    """Package a run, or evidence that was packed before, as one zip that was verified. Exit 1 if it fails."""
+    if (run_dir / EVIDENCE_FILE).is_file():
+        _package_bundle(run_dir, output)
+        return
+    settings = load_settings()
+    found = run_by_id_or_path(settings, str(run_dir))
+    request = PackRequest(
+        found, to=output / evidence_id(found.run_id), is_zip=True, is_failure_report=failure_report
+    )
+    print_packed(pack_evidence(settings, request))
+
+
+def _package_bundle(directory: Path, output: Path) -> None:
+    verdict = verify_evidence(directory)
+    print_verdict(verdict)
+    if not verdict.passed:
+        raise typer.Exit(1)
+    assert verdict.manifest is not None  # nothing passes without it
+    path = output / f"{verdict.manifest.evidence_id}.zip"
+    zip_bundle(directory, path)
+    say(f"packaged in {path}")
+
+
+def package_submission() -> None:
+    """Run the command line; an error becomes its message, its next step and its exit code."""
+    launch(package_submission_command)

@@ -1,4 +1,4 @@
-"""`tunix-rt`: the whole command line as one table, and its exit codes."""
+"""The whole command tree as data, lazily imported; exit codes."""
 
 import sys
 import traceback
@@ -104,7 +104,7 @@ COMMANDS: dict[str, Command | Group] = {
         },
     ),
     "worker": Command(
-        "tunix_rt.cli.worker:worker",
+        "tunix_rt.cli.server:worker",
         "Take runs from the queue until stopped; Ctrl-C saves them and gives them back, twice stops at once.",
     ),
     "tasks": Group(

@@ -1,28 +1,60 @@
-"""`tunix-rt up`: the server."""
+"""tunix-rt up; tunix-rt worker, with sweeps as a periodic chore."""
 
 import gc
+import os
 import signal
 import socket
-from collections.abc import Callable
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from importlib import import_module
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+import uvicorn
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.base.home import open_home
 from tunix_rt.base.logs import configure_logs
 from tunix_rt.base.settings import Settings, load_settings
 from tunix_rt.base.terminal.output import note
-from tunix_rt.cli.browser import open_browser, page_address
+from tunix_rt.runs.types import ExecutorName, parse_slot
 from tunix_rt.runs.worker.companion import worker_beside
+from tunix_rt.sweeps.advance import advance_all
 from tunix_rt.system.access import has_valid_token
 from tunix_rt.system.store import TokenRepository
 from tunix_rt.system.types import is_loopback
 
-if TYPE_CHECKING:
-    import uvicorn
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses to listen on that are none to go to, and what to go to in their place."""
+
+
+def page_address(host: str, port: int) -> str:
+    """Where a browser on this machine finds a server that listens on `host`.
+
+    Example:
+        ("0.0.0.0", 8000) -> "http://127.0.0.1:8000"; ("::1", 80) -> "http://[::1]:80"
+    """
+    name = _EVERYWHERE.get(host, host)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def open_browser(address: str) -> None:
+    """Open a browser, unless nobody sits before this process."""
+    if sys.stderr.isatty() and has_screen(sys.platform, os.environ):
+        # Some browsers keep the caller waiting until they are closed.
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def has_screen(platform: str, environment: Mapping[str, str]) -> bool:
+    """Whether a browser has somewhere to appear: over SSH, one for text would take over the terminal."""
+    if platform in ("win32", "darwin"):
+        return "SSH_CONNECTION" not in environment
+    return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
 
 _GRACE_S = 10
 """How long answers that have begun may take to end; streams end by themselves."""
@@ -124,3 +156,48 @@ def _require_token_beyond_loopback(settings: Settings) -> None:
             next_step="Make a token first: tunix-rt tokens create NAME --scope admin; "
             "or use --host 127.0.0.1 and, from elsewhere, an SSH tunnel.",
         )
+
+
+# By name: the command line and the worker do not import each other.
+_LOOP = "tunix_rt.runs.worker.loop"
+
+Slots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slot",
+        metavar="DEVICE",
+        help="Room for one run at a time: auto (default), cpu, gpu, tpu, or one GPU as gpu:0; repeatable.",
+    ),
+]
+ExecutorOption = Annotated[
+    ExecutorName, typer.Option(help="Where runs go: this machine, or the Ray cluster of --ray-address.")
+]
+RayAddress = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Of the Ray cluster. Default: TUNIX_RT_RAY_ADDRESS.")
+]
+# For whoever starts a worker as a child and keeps the other end of its standard input.
+Lifeline = Annotated[bool, typer.Option("--lifeline", hidden=True)]
+
+
+def worker(
+    slots: Slots = None,
+    executor: ExecutorOption = "local",
+    ray_address: RayAddress = None,
+    lifeline: Lifeline = False,
+) -> None:
+    """Take runs from the queue until stopped; Ctrl-C saves them and gives them back, twice stops at once."""
+    settings = load_settings()
+    if ray_address is not None:
+        settings = settings.model_copy(update={"ray_address": ray_address})
+    configure_logs(settings)
+    chosen = [parse_slot(text) for text in slots or ["auto"]]
+    run_worker = import_module(_LOOP).run_worker
+    raise typer.Exit(
+        run_worker(
+            settings,
+            chosen,
+            executor_name=executor,
+            is_on_lifeline=lifeline,
+            chores={"moving sweeps on": advance_all},
+        )
+    )
