@@ -88,8 +88,8 @@ bench: .venv/dev ## benchmark speed, size, packing and linter accuracy, with int
 	$(BIN)/python -m benchmarks.packing_cpu
 
 docs: .venv/dev ## generate the reference pages from the code
-	$(BIN)/python -m pytest -q --update-golden backend/tests/unit/test_docs.py backend/tests/unit/evidence/test_schemas.py \
-		backend/tests/unit/kaggle/test_notebook.py backend/tests/unit/kaggle/test_training_modes.py
+	$(BIN)/python -m pytest -q --update-golden backend/tests/project/test_docs.py backend/tests/evidence/test_schemas.py \
+		backend/tests/kaggle/test_notebook.py backend/tests/kaggle/test_training_modes.py
 
 client: frontend/node_modules ## generate the TypeScript client from the API
 	$(NPM) run --silent generate

@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from support.apps import make_app
 from support.databases import TEMPLATE, Databases
 from support.postgres import postgres_server
+from support.training import workshop_fixture
 
 from tunix_rt.base.home import Home, open_home
 from tunix_rt.base.settings import Settings
@@ -170,3 +171,6 @@ def client(store: Home) -> Iterator[TestClient]:
     """HTTP to an app over an empty store, once per database."""
     with TestClient(make_app(store)) as started:
         yield started
+
+
+workshop = workshop_fixture("jax")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.children import environment, run_program, start_program
 from support.datasets import build, sums
 from tunix_rt.base.files.jsonl import read_json_lines
@@ -149,4 +151,14 @@ def make_workshop(root: Path, engine: EngineName = "jax") -> Workshop:
     build(root / "home", sums(48), splits={"train": 0.75, "validation": 0.25})
     workshop = Workshop(root, engine)
     workshop.recipe.write_text(RECIPE, encoding="utf-8")
+    return workshop
+
+
+def workshop_fixture(*engines: EngineName) -> Any:
+    """A fixture: a home to train tiny models in, one per module and engine."""
+
+    @pytest.fixture(scope="module", params=engines)
+    def workshop(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Workshop:
+        return make_workshop(tmp_path_factory.mktemp("workshop"), request.param)
+
     return workshop

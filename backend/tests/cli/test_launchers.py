@@ -1,0 +1,106 @@
+"""The command lines of the seeds still launch: their flags, their exit codes, no fallback in silence."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.children import run_script_here
+from support.training import Workshop
+
+from tunix_rt.datasets.service import iter_rows
+from tunix_rt.traces.types import canonical_json
+
+ROOT = Path(__file__).parents[3]
+
+
+def launch(workshop: Workshop, script: str, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, f"training/{script}", *map(str, arguments)],
+        cwd=ROOT,
+        env=workshop.environment(COLUMNS="200"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+
+
+def test_launchers_are_only_launchers() -> None:
+    for script in ("run_train_jax.py", "train_jax.py", "eval_generate.py"):
+        assert len((ROOT / "training" / script).read_text().splitlines()) <= 15
+
+
+def test_help_names_every_flag_that_does_something(workshop: Workshop) -> None:
+    done = launch(workshop, "train_jax.py", "--help")
+    assert done.returncode == 0
+    for flag in (
+        "--config --output --dataset --data --device --device_index --smoke_steps --smoke_config "
+        "--checkpoint_dir --resume_from --save_every_steps --eval_after_train --eval_set"
+    ).split():
+        assert f"{flag} " in done.stdout, flag
+
+
+def test_a_smoke_run_trains_saves_and_exports(workshop: Workshop) -> None:
+    output, checkpoints = workshop.root / "smoke", workshop.root / "kept-elsewhere"
+    done = launch(
+        workshop,
+        "run_train_jax.py",
+        *("--config", "training/configs/submission_tpu.yaml", "--smoke_config", workshop.recipe),
+        *("--output", output, "--dataset", "demo-v1", "--device", "auto", "--smoke_steps", "2"),
+        *("--save_every_steps", "1", "--checkpoint_dir", checkpoints, "--device_index", "0"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line["step"] for line in workshop.metrics("smoke") if "loss" in line] == [1, 2]
+    assert (output / "model" / "model.safetensors").is_file()
+    assert {"1", "2"} <= set(os.listdir(checkpoints))
+    overrides = {
+        event["details"]["key"]: event["details"]["reason"] for event in workshop.events("smoke", "override")
+    }
+    assert overrides == {
+        "training.num_steps": "--smoke_steps",
+        "output.save_every_steps": "--save_every_steps",
+    }
+
+
+def test_a_file_of_traces_can_be_trained_on_and_resumed(workshop: Workshop, tmp_path: Path) -> None:
+    file = tmp_path / "traces.jsonl"
+    rows = iter_rows(workshop.settings.datasets_dir, "demo-v1", "train")
+    file.write_text("".join(canonical_json(row.trace()) + "\n" for row in rows), encoding="utf-8")
+    recipe = tmp_path / "without-validation.yaml"
+    recipe.write_text(workshop.recipe.read_text().replace("eval: {every_steps: 4, max_batches: 2}\n", ""))
+    flags = ("--config", recipe, "--output", workshop.root / "from-file", "--data", file, "--device", "cpu")
+    done = launch(workshop, "train_jax.py", *flags, "--resume_from", "latest", "--smoke_steps", "1")
+    assert done.returncode == 0, done.stderr
+    assert workshop.manifest("from-file")["dataset"] == "traces.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("flags", "exit_code", "message"),
+    [
+        (("--smoke_steps", "2", "--smoke_config", "missing.yaml"), 2, "There is no recipe missing.yaml"),
+        (("--smoke_config", "training/configs/smoke_tiny.yaml"), 2, "without --smoke_steps"),
+        (("--eval_set", "eval_v2"), 2, "--eval_set is given without --eval_after_train"),
+        (("--eval_after_train", "--eval_set", "eval_v1"), 2, "Did you mean 'eval_v2'?"),
+        (("--resume_from", "newest"), 2, "neither a step nor 'latest'"),
+        (("--data", "missing.jsonl"), 2, "There is no file missing.jsonl"),
+        (("--device", "gpu"), 4, "no GPU"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    workshop: Workshop,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: tuple[str, ...],
+    exit_code: int,
+    message: str,
+) -> None:
+    data = () if "--data" in flags else ("--dataset", "demo-v1")
+    given = ("--config", workshop.recipe, "--output", workshop.root / "refused", *data)
+    monkeypatch.chdir(ROOT)
+    script, environ = Path("training/train_jax.py"), workshop.environment(COLUMNS="200")
+    done = run_script_here(script, *given, *flags, environ=environ)
+    assert done.returncode == exit_code, done.stderr
+    assert message in done.stderr
+    assert "\nnext:  " in done.stderr
+    assert not (workshop.root / "refused").exists()

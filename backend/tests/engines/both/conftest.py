@@ -1,0 +1,9 @@
+"""Trainings of these tests run on each engine."""
+
+from typing import get_args
+
+from support.training import workshop_fixture
+
+from tunix_rt.engines.types import EngineName
+
+workshop = workshop_fixture(*get_args(EngineName))

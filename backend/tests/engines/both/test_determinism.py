@@ -1,0 +1,35 @@
+"""`tunix-rt doctor --determinism`: on a CPU the same run twice is the same run, with either engine."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.children import PROGRAM
+from support.training import make_workshop
+
+from tunix_rt.engines.select import has_nvidia_gpu, has_tpu
+
+
+# Slow: four trainings in child processes; tests/engines/parity/test_determinism.py covers the comparison.
+@pytest.mark.slow
+@pytest.mark.skipif(has_nvidia_gpu() or has_tpu(), reason="accelerators are measured by hand")
+def test_both_engines_repeat_a_run_bit_for_bit_on_the_cpu(tmp_path: Path) -> None:
+    workshop = make_workshop(tmp_path / "workshop")
+    done = subprocess.run(
+        [*PROGRAM, "doctor", "--determinism", str(workshop.recipe), "--steps", "2", "--json"],
+        env=workshop.environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["passed"]
+    assert [(one["engine"], one["platform"]) for one in report["repeats"]] == [
+        ("jax", "cpu"),
+        ("torch", "cpu"),
+    ]
+    assert all(one["is_bit_equal"] for one in report["repeats"])
+    assert all(one["losses"][0] != one["losses"][1] for one in report["repeats"])
+    assert [path.name for path in workshop.settings.home_dir.glob(".determinism-*")] == []

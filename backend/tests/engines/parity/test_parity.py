@@ -1,0 +1,136 @@
+"""What a parity compares: the recipe it changes, the errors of its children, the weights it reads."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from tunix_rt.base.errors import DataError, DoesNotFitError, InvalidInputError, TunixRTError, child_error
+from tunix_rt.engines.parity.check import compare_weights, make_certificate
+from tunix_rt.engines.parity.runs import FinishedRun, load_parity_recipe
+from tunix_rt.engines.parity.types import ParityRun, is_within_bounds
+
+CONFIGS = Path(__file__).parents[4] / "training" / "configs"
+QLORA = """
+model: {name: google/gemma-3-1b-it}
+data: {dataset: dev-reasoning-v2}
+training: {mode: qlora, num_epochs: 3, warmup_steps: 50, attention: cudnn, precision: {weights: bfloat16}}
+lora: {dropout: 0.1}
+quantization: {format: int8}
+sharding: {tensor: 2}
+eval: {every_steps: 4, early_stop_patience: 2}
+output: {model: best}
+"""
+
+
+@pytest.fixture
+def recipe_path(tmp_path: Path) -> Path:
+    path = tmp_path / "qlora.yaml"
+    path.write_text(QLORA, encoding="utf-8")
+    return path
+
+
+def test_a_parity_recipe_leaves_nothing_to_chance_and_says_every_change(recipe_path: Path) -> None:
+    resolved = load_parity_recipe(recipe_path, dataset=None, num_steps=20, sets=())
+    training = resolved.recipe.training
+    assert (training.mode, training.num_steps, training.warmup_steps) == ("lora", 20, 20)
+    assert {training.precision.compute, training.precision.weights} == {"float32"}
+    assert resolved.recipe.lora is not None
+    assert resolved.recipe.lora.dropout == 0
+    changed = {override.key: override.reason for override in resolved.overrides}
+    assert changed == {
+        "training.precision.compute": "--parity",
+        "training.precision.weights": "--parity",
+        "training.attention": "--parity",
+        "training.mode": "--parity",
+        "quantization": "--parity",
+        "lora.dropout": "--parity",
+        "sharding.tensor": "--parity",
+        "eval.every_steps": "--parity",
+        "eval.early_stop_patience": "--parity",
+        "output.model": "--parity",
+        "training.num_steps": "--steps",
+        "training.num_epochs": "--steps",
+        "training.warmup_steps": "--steps",
+    }
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_shipped_recipe_can_be_compared(path: Path) -> None:
+    resolved = load_parity_recipe(path, dataset="demo-v1", num_steps=3, sets=())
+    assert resolved.recipe.training.num_steps == 3
+    assert resolved.recipe.data.dataset == "demo-v1"
+
+
+def test_a_key_that_parity_decides_cannot_be_set_otherwise(recipe_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"training.precision.compute is given twice"):
+        load_parity_recipe(
+            recipe_path, dataset=None, num_steps=3, sets=("training.precision.compute=bfloat16",)
+        )
+
+
+def test_the_error_of_a_child_keeps_its_kind_and_its_words() -> None:
+    said = 'compiling\n{"detail": "It needs 9 GiB.", "next_step": "Lower it.", "code": "does-not-fit"}\n'
+    error = child_error("Training", 5, said)
+    assert type(error) is DoesNotFitError
+    assert str(error) == "Training failed: It needs 9 GiB. Lower it."
+
+
+def test_a_child_that_crashes_leaves_its_last_words() -> None:
+    error = child_error("Training", -9, "Traceback\nKeyError: 'loss'")
+    assert type(error) is TunixRTError
+    assert "KeyError: 'loss'" in error.detail
+
+
+def write_weights(directory: Path, **tensors: float) -> Path:
+    directory.mkdir()
+    arrays = {name: np.full((2, 3), value, np.float32) for name, value in tensors.items()}
+    save_file(arrays, directory / "model.safetensors")
+    return directory
+
+
+def test_the_largest_difference_of_any_weight_is_found(tmp_path: Path) -> None:
+    first = write_weights(tmp_path / "a", up=1.0, down=2.0)
+    second = write_weights(tmp_path / "b", up=1.25, down=2.0)
+    difference = compare_weights(first, second)
+    assert (difference.largest, difference.tensor, difference.num_weights) == (0.25, "up", 12)
+
+
+def test_weights_of_other_names_are_no_weights_to_compare(tmp_path: Path) -> None:
+    first, second = write_weights(tmp_path / "a", up=1.0), write_weights(tmp_path / "b", gate=1.0)
+    with pytest.raises(DataError, match="different tensors: gate, up"):
+        compare_weights(first, second)
+
+
+def finished_run(engine: str, model: Path, *losses: float) -> FinishedRun:
+    hashes = tuple(str(step) for step in range(len(losses)))
+    record = ParityRun(engine=engine, packages={}, losses=losses, batch_hashes=hashes)
+    return FinishedRun(record, "demo-v1", "abc", model)
+
+
+def test_a_certificate_names_the_step_and_the_tensor_that_differ_most(
+    tmp_path: Path, recipe_path: Path
+) -> None:
+    resolved = load_parity_recipe(recipe_path, dataset=None, num_steps=3, sets=())
+    first = finished_run("jax", write_weights(tmp_path / "a", up=1.0, down=2.0), 3.0, 2.0, 1.0)
+    second = finished_run("torch", write_weights(tmp_path / "b", up=1.0, down=2.5), 3.0, 2.25, 1.125)
+    certificate = make_certificate("qlora", resolved, first, second)
+    assert (certificate.max_loss_difference, certificate.max_loss_difference_step) == (0.25, 2)
+    assert (certificate.max_weight_difference, certificate.max_weight_difference_tensor) == (0.5, "down")
+    assert certificate.batches_equal
+    assert not certificate.passed
+
+
+@pytest.mark.parametrize(
+    ("batches_equal", "loss", "weight", "passed"),
+    [
+        (True, 1e-4, 1e-3, True),
+        (False, 0.0, 0.0, False),
+        (True, 1.1e-4, 0.0, False),
+        (True, 0.0, 1.1e-3, False),
+    ],
+)
+def test_bounds_are_kept_or_not(batches_equal: bool, loss: float, weight: float, passed: bool) -> None:
+    verdict = is_within_bounds(batches_equal=batches_equal, loss_difference=loss, weight_difference=weight)
+    assert verdict is passed

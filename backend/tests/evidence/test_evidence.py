@@ -1,0 +1,31 @@
+"""Evidence of a real training: packed, verified, and its first steps trained again to the same losses."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from support.evidence_runs import evaluate
+from support.training import Workshop, workshop_fixture
+from typer.testing import CliRunner
+
+from tunix_rt.cli.main import app
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.types import EngineName
+
+workshop = workshop_fixture(*get_args(EngineName))
+
+
+def test_the_first_steps_of_a_bundle_can_be_trained_again(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUNIX_RT_HOME", str(workshop.settings.home))
+    workshop.train("home/runs/proved", "training.num_steps=3", "eval.every_steps=3")
+    evaluate(workshop.settings.home, RunDir(workshop.settings.runs_dir / "proved"))
+    bundle = str(tmp_path / "bundle")
+
+    packed = CliRunner().invoke(app, ["evidence", "pack", "proved", "--to", bundle])
+    verified = CliRunner().invoke(app, ["evidence", "verify", bundle, "--replay", "2"])
+
+    assert packed.exit_code == 0, packed.output
+    assert verified.exit_code == 0, verified.output
+    assert "2 steps trained again" in " ".join(verified.output.split())

@@ -1,0 +1,31 @@
+"""A checkpoint becomes a registered version through a child process: nothing is loaded here."""
+
+import pytest
+from support.training import Workshop, workshop_fixture
+
+from tunix_rt.base.errors import NotFoundError
+from tunix_rt.base.home import open_home
+from tunix_rt.models.find import directory_of
+from tunix_rt.models.register import register_run
+
+workshop = workshop_fixture("torch")
+
+SHORT = ("eval.every_steps=null", "eval.max_batches=null", "output.save_every_steps=1")
+
+
+def test_a_checkpoint_of_a_run_is_registered_with_its_step(workshop: Workshop) -> None:
+    run, ended = "home/runs/three", "home/runs/two"
+    workshop.train(run, *SHORT, "training.num_steps=3")
+    workshop.train(ended, *SHORT, "training.num_steps=2")
+    store = open_home(workshop.settings)
+    whole = register_run(store, "demo", "three").version
+    assert register_run(store, "demo", "three", step=3).version == whole
+    version = register_run(store, "demo", "three", step=2).version
+    assert (version.version, version.lineage.step, version.lineage.is_checkpoint) == (2, 2, True)
+    weights = directory_of(workshop.settings, version) / "model.safetensors"
+    assert weights.read_bytes() == workshop.weights(ended)
+    # The same weights, whoever exported them.
+    assert register_run(store, "demo", "two").version == version
+    with pytest.raises(NotFoundError, match=r"no checkpoint of step 9.*: 2, 3"):
+        register_run(store, "demo", "three", step=9)
+    store.close()

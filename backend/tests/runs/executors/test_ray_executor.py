@@ -1,0 +1,168 @@
+"""Runs on a real Ray cluster: a head and two nodes, one of which is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from ray.cluster_utils import Cluster
+from support.jobs import number_in
+from support.ray_cluster import RECIPE, Office, add_node, in_the_end, lose_node_of, make_office, ray_cluster
+
+from tunix_rt.base.errors import DeviceError
+from tunix_rt.base.files.jsonl import read_json_lines
+from tunix_rt.engines.training.run_dir import RunDir
+from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.runs.executors.processes import process_start
+from tunix_rt.runs.executors.ray.executor import RayExecutor
+from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
+from tunix_rt.runs.files import JobDir
+
+WAITS_TO_BE_STOPPED = textwrap.dedent("""
+    import os, pathlib, signal, sys
+    def save(*_):
+        (run / "saved.json").write_text("{}")
+        print("saved", flush=True)
+        sys.exit(143)
+    run = pathlib.Path(sys.argv[1])
+    run.mkdir(parents=True)
+    signal.signal(signal.SIGTERM, save)
+    (run / "pid.json").write_text(f"{os.getpid()}\\n")
+    print("ready", flush=True)
+    while True:
+        signal.pause()
+""")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with ray_cluster() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
+    return make_office(tmp_path_factory.mktemp("office"))
+
+
+@pytest.fixture(scope="module")
+def executor(cluster: Cluster, office: Office) -> Iterator[RayExecutor]:
+    with closing(RayExecutor(office.settings, cluster.address)) as joined:
+        yield joined
+
+
+# Slow: a cluster of three raylets. test_ray_replicas.py and tests/runs/worker cover the executor without one.
+on_a_cluster = pytest.mark.slow
+
+
+def is_gone(pid: int) -> bool:
+    return process_start(pid) is None
+
+
+@on_a_cluster
+def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint_elsewhere_and_comes_back_whole(
+    executor: RayExecutor, office: Office, cluster: Cluster
+) -> None:
+    first = office.training("moved", num_steps=100_000, attempt=1)
+    with closing(executor.start(first)) as child:
+        in_the_end(lambda: executor.newest_step(first.run_dir))
+        pid = lose_node_of(cluster, "moved")
+        exit_ = in_the_end(child.poll)
+    assert exit_.is_infrastructure
+    assert "The Ray node" in exit_.detail
+    add_node(cluster)
+    in_the_end(lambda: is_gone(pid))
+    last_step = executor.newest_step(first.run_dir)
+
+    second = office.training("moved", num_steps=last_step + 5, attempt=2)
+    executor.adopt_or_clear(second.job_dir)
+    with closing(executor.start(second)) as child:
+        assert in_the_end(child.poll).code == 0
+    [resumed] = [event for event in read_json_lines(second.run_dir.events) if event["kind"] == "resumed"]
+    assert resumed["details"]["step"] == last_step
+    steps = [line["step"] for line in read_json_lines(second.run_dir.metrics)]
+    assert steps == list(range(1, last_step + 6))
+    manifest = RunManifest.model_validate_json(second.run_dir.manifest.read_bytes())
+    assert manifest.files == second.run_dir.file_hashes()
+    assert "model/model.safetensors" in manifest.files
+    assert "succeeded" in second.job_dir.output_tail()
+    assert not list(CheckpointMirror(str(office.settings.checkpoint_url), "moved").complete())
+
+
+@on_a_cluster
+def test_a_run_that_is_told_to_stop_saves_first(executor: RayExecutor, office: Office) -> None:
+    job = office.job("stopped", "-S", "-c", WAITS_TO_BE_STOPPED)
+    with closing(executor.start(job)) as child:
+        in_the_end(lambda: (job.run_dir.path / "pid.json").exists())
+        child.stop()
+        assert in_the_end(child.poll).code == 143
+    assert (job.run_dir.path / "saved.json").exists()
+    assert job.job_dir.output.read_text().endswith("ready\nsaved\n")
+
+
+@on_a_cluster
+def test_a_run_for_which_there_is_no_room_waits_and_can_be_stopped(
+    executor: RayExecutor, office: Office
+) -> None:
+    jobs = [office.job(f"many-{number}", "-S", "-c", WAITS_TO_BE_STOPPED) for number in range(3)]
+    children = [executor.start(job) for job in jobs[:2]]
+    for job in jobs[:2]:
+        in_the_end(lambda job=job: (job.run_dir.path / "pid.json").exists())
+    with closing(executor.start(jobs[2])) as third:
+        in_the_end(lambda: "asking" in jobs[2].job_dir.output_tail())
+        third.stop()
+        assert in_the_end(third.poll).detail == "It was stopped before it began."
+    for child, job in zip(children, jobs, strict=False):
+        child.kill()
+        assert in_the_end(child.poll).signal == signal.SIGKILL
+        assert is_gone(number_in(job.run_dir.path / "pid.json") or 0)
+        child.close()
+
+
+@on_a_cluster
+def test_an_engine_ends_with_its_worker_and_before_another_worker_starts_it_again(
+    executor: RayExecutor, cluster: Cluster, office: Office
+) -> None:
+    program = textwrap.dedent("""
+        import sys, time
+        from support.ray_cluster import Office
+        from tunix_rt.base.settings import Settings
+        from tunix_rt.runs.executors.ray.executor import RayExecutor
+        home, address, engine, *runs = sys.argv[1:]
+        office = Office(Settings(home=home))
+        executor = RayExecutor(office.settings, address)
+        children = [executor.start(office.job(run_id, "-S", "-c", engine)) for run_id in runs]
+        while True:
+            time.sleep(1)
+    """)
+    arguments = [str(office.settings.home_dir), cluster.address, WAITS_TO_BE_STOPPED, "taken", "orphan"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    taken, orphan = (RunDir(office.settings.home_dir / "runs" / run_id).path for run_id in arguments[-2:])
+    with subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment) as worker:
+        pids = [in_the_end(lambda run=run: number_in(run / "pid.json")) for run in (taken, orphan)]
+        executor.adopt_or_clear(JobDir(office.settings.home_dir / "jobs" / "taken"))
+        assert [is_gone(pid) for pid in pids] == [True, False]
+        worker.kill()
+    in_the_end(lambda: is_gone(pids[1]))
+
+
+@on_a_cluster
+def test_a_demand_that_no_node_can_meet_is_named(executor: RayExecutor, office: Office) -> None:
+    wide = RECIPE + "sharding: {data: 1, fsdp: 4, tensor: 2}\n"
+    job = replace(office.job("greedy", "-c", "", recipe=wide), device="gpu")
+    with closing(executor.start(job)) as child:
+        exit_ = in_the_end(child.poll)
+    assert exit_.is_infrastructure
+    assert "No node of the Ray cluster has CPU 1, GPU 8. There are: 2 x CPU 1." in exit_.detail
+    assert not job.run_dir.path.exists()
+
+
+def test_an_address_where_nobody_answers_is_a_device_error(office: Office) -> None:
+    with pytest.raises(DeviceError, match=r"No Ray cluster answers at 127\.0\.0\.1:9") as raised:
+        RayExecutor(office.settings, "127.0.0.1:9")
+    assert "ray start --head" in raised.value.next_step
