@@ -22,7 +22,7 @@ export function importRules(root) {
 /** @param {string} root */
 function zones(root) {
   return [
-    { target: "./api", from: ["./ui", "./screens", "./app"] },
+    { target: "./api", from: ["./ui", "./features", "./app"] },
     { target: "./ui", from: ["./screens", "./app"] },
     { target: "./screens", from: ["./app"] },
     ...screenNames(root).map((name) => ({

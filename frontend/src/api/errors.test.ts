@@ -2,9 +2,9 @@ import { afterEach, expect, test, vi } from "vitest";
 import { freePort } from "../testing/server";
 import { sumTrace } from "../testing/traces";
 import { api } from "./client";
-import { getDataset } from "./datasets";
+import { getDataset } from "../features/datasets/queries";
 import { ApiError, toApiError } from "./errors";
-import { createTrace } from "./traces";
+import { createTrace } from "../features/traces/queries";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -40,7 +40,7 @@ test("an answer that is not ours still becomes an error with a next step", () =>
 test("a server that is not there is said to be unreachable", async () => {
   vi.stubEnv("VITE_API_URL", `http://127.0.0.1:${await freePort()}`);
   vi.resetModules();
-  const { listTraces } = await import("./traces");
+  const { listTraces } = await import("../features/traces/queries");
 
   await expect(listTraces()).rejects.toMatchObject({ status: 0, code: "unreachable" });
 });

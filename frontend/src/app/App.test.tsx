@@ -2,7 +2,7 @@ import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, expect, test } from "vitest";
 import { answer, http, HttpResponse, refuse, server } from "../testing/http";
 import { renderApp } from "../testing/render";
-import { PLACES } from "./places";
+import { PLACES } from "./shell/navItems";
 
 // These tests are about what surrounds the screens: what they ask for is refused.
 beforeEach(() => {

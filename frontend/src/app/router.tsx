@@ -5,7 +5,7 @@ import { rootRoute } from "../ui/navigation/root";
 import { ScreenError } from "../ui/ScreenError";
 import { NotFound } from "./NotFound";
 import { SCREEN_ROUTES } from "./screens";
-import { Shell } from "./Shell";
+import { Shell } from "./shell/Shell";
 
 const routeTree = rootRoute.update({ component: Shell }).addChildren(SCREEN_ROUTES);
 

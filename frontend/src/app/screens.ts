@@ -1,16 +1,16 @@
-import { chatRoutes } from "../screens/chat/routes";
-import { compareRoutes } from "../screens/compare/routes";
-import { datasetsRoutes } from "../screens/datasets/routes";
-import { evaluationsRoutes } from "../screens/evaluations/routes";
-import { evidenceRoutes } from "../screens/evidence/routes";
-import { gatesRoutes } from "../screens/gates/routes";
-import { homeRoutes } from "../screens/home/routes";
-import { launchRoutes } from "../screens/launch/routes";
-import { leaderboardRoutes } from "../screens/leaderboard/routes";
-import { modelsRoutes } from "../screens/models/routes";
-import { runsRoutes } from "../screens/runs/routes";
-import { tracesRoutes } from "../screens/traces/routes";
-import { tuningRoutes } from "../screens/tuning/routes";
+import { chatRoutes } from "../features/serving/routes";
+import { compareRoutes } from "../features/runs/compare/routes";
+import { datasetsRoutes } from "../features/datasets/routes";
+import { evaluationsRoutes } from "../features/evaluation/routes";
+import { evidenceRoutes } from "../features/evidence/routes";
+import { gatesRoutes } from "../features/evaluation/gates/routes";
+import { homeRoutes } from "../features/system/routes";
+import { launchRoutes } from "../features/runs/launch/routes";
+import { leaderboardRoutes } from "../features/evaluation/leaderboard/routes";
+import { modelsRoutes } from "../features/models/routes";
+import { runsRoutes } from "../features/runs/routes";
+import { tracesRoutes } from "../features/traces/routes";
+import { tuningRoutes } from "../features/sweeps/routes";
 
 /** Every screen of the app; a screen lists its own routes. */
 export const SCREEN_ROUTES = [

@@ -1,5 +1,5 @@
 import type { ReactElement } from "react";
-import { formatNumber } from "../text/format";
+import { formatNumber } from "../display/format";
 import styles from "./charts.module.css";
 
 interface BarsProps {

@@ -1,5 +1,5 @@
 import type { ReactElement } from "react";
-import { formatNumber, formatValue } from "../text/format";
+import { formatNumber, formatValue } from "../display/format";
 import { VirtualTable } from "../tables/VirtualTable";
 import { aligned, type Series } from "./series";
 

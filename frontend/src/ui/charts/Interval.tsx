@@ -1,5 +1,5 @@
 import type { ReactElement } from "react";
-import { formatNumber, formatShare } from "../text/format";
+import { formatNumber, formatShare } from "../display/format";
 import styles from "./charts.module.css";
 
 interface IntervalProps {

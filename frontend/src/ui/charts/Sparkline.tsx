@@ -1,5 +1,5 @@
 import type { ReactElement } from "react";
-import { formatValue } from "../text/format";
+import { formatValue } from "../display/format";
 import styles from "./charts.module.css";
 
 interface SparklineProps {

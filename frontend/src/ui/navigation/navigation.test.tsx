@@ -3,7 +3,7 @@ import { type ReactElement, useMemo } from "react";
 import { expect, test, vi } from "vitest";
 import { useActions, useScreenActions } from "./actions";
 import { fuzzyFilter, fuzzyScore } from "./fuzzy";
-import { useScreenAct } from "./useScreenAct";
+import { useScreenAct } from "./useScreenAction";
 import { activeShortcuts, onShortcutKey, useShortcuts } from "./shortcuts";
 
 test("the best fit comes first, and letters out of order fit nothing", () => {

@@ -1,0 +1,78 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { DatasetManifest, Removal } from "../../../api/schema.gen";
+import { Bars } from "../../../ui/charts/Bars";
+import { Card } from "../../../ui/display/Card";
+import { Facts } from "../../../ui/display/Facts";
+import { formatNumber, formatShare, UNKNOWN } from "../../../ui/display/format";
+import styles from "../datasets.module.css";
+import { type SmallColumn, SmallTable } from "../SmallTable";
+import { takenBars } from "../taken";
+import { filterText } from "./filterText";
+import { Lineage } from "./Lineage";
+
+interface RemovedExample {
+  reason: Removal["reason"];
+  trace_id: string;
+  because_of: string;
+  similarity: number;
+}
+
+const REMOVED: readonly SmallColumn<RemovedExample>[] = [
+  { header: "Why", cell: ({ reason }) => reason },
+  {
+    header: "Trace",
+    cell: ({ trace_id }) => (
+      <Link to="/traces/$traceId" params={{ traceId: trace_id }}>
+        {trace_id.slice(0, 8)}
+      </Link>
+    ),
+  },
+  { header: "Because of", cell: ({ because_of }) => <span className={styles.hash}>{because_of}</span> },
+  { header: "Similarity", isNumber: true, cell: ({ similarity }) => formatShare(similarity, 0) },
+];
+
+/** From the traces to the rows: what was asked for, what went and why, and who uses the result. */
+export function Origin({ manifest }: { manifest: DatasetManifest }): ReactElement {
+  const examples = manifest.removed.flatMap(({ reason, examples: pairs = [] }) =>
+    pairs.map((pair) => ({ reason, ...pair })),
+  );
+  return (
+    <div className={styles.stack}>
+      <Lineage manifest={manifest} />
+      <Card title="What was asked for">
+        <Facts facts={askedFor(manifest)} />
+      </Card>
+      <Bars title="From the traces to the rows" bars={takenBars(manifest)} />
+      {examples.length === 0 ? null : (
+        <Card title="Examples of what was left out">
+          <SmallTable
+            name="Left out"
+            columns={REMOVED}
+            rows={examples}
+            rowKey={({ reason, trace_id }) => `${reason} ${trace_id}`}
+          />
+        </Card>
+      )}
+    </div>
+  );
+}
+
+function askedFor({ spec, tool_version, lineage }: DatasetManifest): Record<string, string> {
+  const splits = Object.entries(spec.splits ?? {}).map(([name, share]) => `${name} ${formatShare(share, 0)}`);
+  return {
+    Traces: filterText(spec.filters),
+    Splits: splits.join(", "),
+    Seed: formatNumber(spec.seed),
+    Duplicates: duplicatesText(spec),
+    "Solutions per question": spec.max_per_prompt ? `at most ${formatNumber(spec.max_per_prompt)}` : "any number",
+    Limit: spec.limit ? `${formatNumber(spec.limit)}, ${spec.selection_strategy}` : "none",
+    Linter: lineage.linter_version ?? "not asked",
+    "Built with": `tunix-rt ${tool_version}`,
+  };
+}
+
+function duplicatesText({ dedup, near_threshold }: DatasetManifest["spec"]): string {
+  if (dedup === "none") return "kept";
+  return dedup === "near" ? `near ones left out, from ${near_threshold ?? UNKNOWN}` : "the same ones left out";
+}

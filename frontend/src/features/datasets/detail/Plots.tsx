@@ -1,0 +1,57 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { histogramsQuery } from "../queries";
+import type { DatasetHistograms, DatasetManifest } from "../../../api/schema.gen";
+import { Bars } from "../../../ui/charts/Bars";
+import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
+import { Loading } from "../../../ui/feedback/Loading";
+import { formatCount, formatNumber } from "../../../ui/display/format";
+import styles from "../datasets.module.css";
+import { labelBars, scoreBars, wholeBars } from "./bars";
+
+/** How the rows of a split spread, drawn. */
+export function Plots({ manifest, split }: { manifest: DatasetManifest; split: string }): ReactElement {
+  const histograms = useQuery(histogramsQuery(manifest.dataset_key, split));
+  const statistics = manifest.splits.find(({ name }) => name === split)?.statistics;
+  return (
+    <div className={styles.columns}>
+      {histograms.isPending ? <Loading what="Counting steps and lengths…" /> : null}
+      {histograms.isError ? (
+        <ErrorNotice
+          error={histograms.error}
+          title="The rows could not be counted"
+          onRetry={() => void histograms.refetch()}
+        />
+      ) : null}
+      {histograms.data ? <Histograms histograms={histograms.data} /> : null}
+      {statistics ? (
+        <>
+          <Bars title="Rows by category" bars={labelBars(statistics.categories)} />
+          <Bars title="Rows by difficulty" bars={labelBars(statistics.difficulties)} />
+          <Bars title="Rows by source" bars={labelBars(statistics.sources)} />
+        </>
+      ) : null}
+    </div>
+  );
+}
+
+function Histograms({ histograms }: { histograms: DatasetHistograms }): ReactElement {
+  const { steps, chars, scores, num_rows, num_unscored } = histograms;
+  if (num_rows === 0) return <p>This split is empty.</p>;
+  return (
+    <>
+      <Bars title="Rows by number of steps" bars={wholeBars(steps)} />
+      <Bars title="Rows by length in characters" bars={wholeBars(chars)} />
+      <div className={styles.stack}>
+        {scores.length === 0 ? null : <Bars title="Rows by linter score (0 to 100)" bars={scoreBars(scores)} />}
+        {num_unscored === 0 ? null : (
+          <p className={styles.muted}>
+            {num_unscored === num_rows ? "No row has" : `${formatCount(num_unscored, "row")} without`} a linter score
+            {num_unscored === num_rows ? "" : ` (of ${formatNumber(num_rows)})`}: its trace was not judged, or is not in
+            the store.
+          </p>
+        )}
+      </div>
+    </>
+  );
+}

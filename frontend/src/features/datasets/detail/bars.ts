@@ -1,0 +1,28 @@
+import type { Bin } from "../../../api/schema.gen";
+import { formatNumber, formatValue } from "../../../ui/display/format";
+
+interface Bar {
+  label: string;
+  value: number;
+}
+
+/** Bins of whole numbers: `3`, or `200–399`. */
+export function wholeBars(bins: readonly Bin[]): Bar[] {
+  return bins.map(({ low, high, count }) => ({
+    label: high - low === 1 ? formatNumber(low) : `${formatNumber(low)}–${formatNumber(high - 1)}`,
+    value: count,
+  }));
+}
+
+/** Bins of a score: `90 to 95`; the full score stands alone. */
+export function scoreBars(bins: readonly Bin[]): Bar[] {
+  return bins.map(({ low, high, count }) => ({
+    label: low === 100 ? "100" : `${formatValue(low)} to ${formatValue(high)}`,
+    value: count,
+  }));
+}
+
+/** Names by how often they occur, as the server has sorted them. */
+export function labelBars(counts: Readonly<Record<string, number>>): Bar[] {
+  return Object.entries(counts).map(([label, value]) => ({ label, value }));
+}

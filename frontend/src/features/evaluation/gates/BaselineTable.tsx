@@ -1,0 +1,74 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+import type { GateCheck, StoredBaseline } from "../../../api/schema.gen";
+import { PlainTable } from "../../../ui/tables/PlainTable";
+import { Card } from "../../../ui/display/Card";
+import { formatAgo, formatShare, formatTime } from "../../../ui/display/format";
+import { shortRunName } from "../../../ui/display/names";
+import styles from "./gates.module.css";
+import { PassBadge } from "./PassBadge";
+
+const NUM_SHOWN = 12;
+
+interface BaselineTableProps {
+  baselines: readonly StoredBaseline[];
+  checks: readonly GateCheck[];
+}
+
+/** Every baseline with its last verdict and those before it. */
+export function BaselineTable({ baselines, checks }: BaselineTableProps): ReactElement {
+  const columns = ["Gate", "Model", "Eval set", "Right answers", "Last verdict", "Before", "Set"];
+  return (
+    <Card title="Baselines">
+      <PlainTable
+        name="Every baseline"
+        columns={columns.map((header) => ({ header }))}
+        rows={baselines.map((baseline) => ({
+          key: baseline.name,
+          cells: cellsOf(
+            baseline,
+            checks.filter(({ baseline_name }) => baseline_name === baseline.name),
+          ),
+        }))}
+      />
+    </Card>
+  );
+}
+
+function cellsOf(baseline: StoredBaseline, [last, ...earlier]: GateCheck[]): ReactNode[] {
+  const { name, evaluation_id: evaluationId, model_name, eval_set, baseline_value, created_at } = baseline;
+  return [
+    <Link key="name" to="/gates/$name" params={{ name }}>
+      {name}
+    </Link>,
+    <Link key="evaluation" to="/evaluations/$evaluationId" params={{ evaluationId }}>
+      {shortRunName(model_name)}
+    </Link>,
+    eval_set,
+    formatShare(baseline_value),
+    last === undefined ? "not asked yet" : <PassBadge passed={last.passed} />,
+    <Trail key="trail" checks={earlier.slice(0, NUM_SHOWN)} />,
+    <time key="set" dateTime={created_at} title={formatTime(created_at)}>
+      {formatAgo(created_at)}
+    </time>,
+  ];
+}
+
+/** Earlier verdicts as signs, newest first. */
+function Trail({ checks }: { checks: readonly GateCheck[] }): ReactElement {
+  return (
+    <ol className={styles.trail}>
+      {checks.map(({ passed, checked_at, model_name }) => (
+        <li key={checked_at}>
+          <span
+            role="img"
+            aria-label={`${passed ? "pass" : "fail"}: ${model_name}`}
+            title={`${model_name}, ${formatTime(checked_at)}`}
+          >
+            {passed ? "✓" : "✗"}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,95 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { baselineQuery, checksQuery } from "./queries";
+import type { StoredBaseline } from "../../../api/schema.gen";
+import { sessionQuery } from "../../../api/session";
+import { CopyAs } from "../../../ui/copy/CopyAs";
+import { shellQuoted, snippets } from "../../../ui/copy/snippets";
+import { ruleSentences } from "../shared/words";
+import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
+import { Loading } from "../../../ui/feedback/Loading";
+import { Page } from "../../../ui/Page";
+import { Card } from "../../../ui/display/Card";
+import { Facts } from "../../../ui/display/Facts";
+import { formatShare, formatTime } from "../../../ui/display/format";
+import { shortRunName } from "../../../ui/display/names";
+import { CheckForm } from "./CheckForm";
+import { ForgetBaseline } from "./ForgetBaseline";
+import styles from "./gates.module.css";
+import { HistoryTable } from "./HistoryTable";
+import { PassBadge } from "./PassBadge";
+
+const route = getRouteApi("/gates/$name");
+
+/** One gate: its baseline and rule, a new check, and the verdicts so far. */
+export function GateScreen(): ReactElement {
+  const { name } = route.useParams();
+  const baseline = useQuery(baselineQuery(name));
+  const checks = useQuery(checksQuery(name));
+  const { data: session } = useQuery(sessionQuery);
+  const last = checks.data?.data[0];
+  const cli = `tunix-rt baselines history ${shellQuoted(name)}`;
+  const path = `/api/regression/checks?baseline=${encodeURIComponent(name)}`;
+  return (
+    <Page
+      title={`Gate ${name}`}
+      aside={last ? <PassBadge passed={last.passed} /> : null}
+      actions={
+        <>
+          <CopyAs snippets={snippets({ cli, path })} />
+          {session?.scope === "admin" && baseline.isSuccess ? <ForgetBaseline name={name} /> : null}
+        </>
+      }
+    >
+      {baseline.isPending ? <Loading what="Reading the baseline…" /> : null}
+      {baseline.isError ? (
+        <ErrorNotice
+          error={baseline.error}
+          title="The baseline could not be read"
+          onRetry={() => void baseline.refetch()}
+        />
+      ) : null}
+      {baseline.isSuccess ? <Baseline baseline={baseline.data} mayCheck={session?.scope !== "read"} /> : null}
+      {checks.isError ? <ErrorNotice error={checks.error} onRetry={() => void checks.refetch()} /> : null}
+      {checks.isSuccess ? (
+        <Card title="Verdicts so far">
+          {checks.data.data.length === 0 ? (
+            <p>None yet. Check an evaluation above, or let a CI do it with tunix-rt gate.</p>
+          ) : (
+            <HistoryTable checks={checks.data.data} />
+          )}
+        </Card>
+      ) : null}
+    </Page>
+  );
+}
+
+function Baseline({ baseline, mayCheck }: { baseline: StoredBaseline; mayCheck: boolean }): ReactElement {
+  const { evaluation_id: evaluationId, rule } = baseline;
+  return (
+    <>
+      <Card title="What must hold">
+        <ul className={styles.rule}>
+          {ruleSentences(rule).map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+        <Facts
+          facts={{
+            Model: (
+              <Link to="/evaluations/$evaluationId" params={{ evaluationId }}>
+                {shortRunName(baseline.model_name)}
+              </Link>
+            ),
+            "Eval set": baseline.eval_set,
+            "Right answers": formatShare(baseline.baseline_value),
+            "Trained on": baseline.dataset_key,
+            Set: formatTime(baseline.created_at),
+          }}
+        />
+      </Card>
+      {mayCheck ? <CheckForm baseline={baseline} /> : null}
+    </>
+  );
+}

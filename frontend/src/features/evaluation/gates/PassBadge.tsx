@@ -1,0 +1,11 @@
+import type { ReactElement } from "react";
+import { Badge } from "../../../ui/display/Badge";
+
+/** Whether a gate let something through. */
+export function PassBadge({ passed }: { passed: boolean }): ReactElement {
+  return (
+    <Badge kind={passed ? "good" : "bad"} sign={passed ? "✓" : "✗"}>
+      {passed ? "pass" : "fail"}
+    </Badge>
+  );
+}

@@ -1,0 +1,87 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { evidenceDownloadPath, evidenceFilePath, evidenceQuery } from "./queries";
+import type { EvidenceManifest } from "../../api/schema.gen";
+import { CopyAs } from "../../ui/copy/CopyAs";
+import { snippets } from "../../ui/copy/snippets";
+import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
+import { Loading } from "../../ui/feedback/Loading";
+import { buttonClass } from "../../ui/forms/Button";
+import { Page } from "../../ui/Page";
+import { Card } from "../../ui/display/Card";
+import { Facts } from "../../ui/display/Facts";
+import { formatTime } from "../../ui/display/format";
+import { StatusBadge } from "../../ui/display/StatusBadge";
+import styles from "./evidence.module.css";
+import { FilesCard } from "./FilesCard";
+import { KindBadge } from "./KindBadge";
+import { VerifyCard } from "./VerifyCard";
+
+const route = getRouteApi("/evidence/$runId");
+
+/** One bundle: what it says, whether it holds, and what each file proves. */
+export function EvidenceScreen(): ReactElement {
+  const { runId } = route.useParams();
+  const bundle = useQuery(evidenceQuery(runId));
+  if (bundle.isPending || bundle.isError)
+    return (
+      <Page title={runId}>
+        {bundle.isError ? (
+          <ErrorNotice
+            error={bundle.error}
+            title="The bundle could not be read"
+            onRetry={() => void bundle.refetch()}
+          />
+        ) : (
+          <Loading what="Reading the bundle…" />
+        )}
+      </Page>
+    );
+  return <BundleView key={runId} bundle={bundle.data} />;
+}
+
+function BundleView({ bundle }: { bundle: EvidenceManifest }): ReactElement {
+  const id = bundle.evidence_id;
+  const copied = snippets({
+    cli: `tunix-rt evidence verify "\${TUNIX_RT_HOME:-$HOME/.tunix-rt}/evidence/${id}"`,
+    method: "POST",
+    path: `/api/evidence/${id}/verify`,
+  });
+  return (
+    <Page
+      title={id}
+      aside={<KindBadge kind={bundle.kind} />}
+      actions={
+        <>
+          <CopyAs snippets={copied} />
+          <a className={buttonClass()} href={evidenceFilePath(id, "evidence.html")} target="_blank" rel="noreferrer">
+            Open its own page
+          </a>
+          <a className={buttonClass()} href={evidenceDownloadPath(id)} download>
+            Download as zip
+          </a>
+        </>
+      }
+    >
+      <p className={styles.headline}>{bundle.headline}</p>
+      <VerifyCard evidenceId={id} />
+      <Card title="What it is">
+        <Facts
+          facts={{
+            Run: (
+              <Link to="/runs/$runId" params={{ runId: bundle.run_id }}>
+                {bundle.run_id}
+              </Link>
+            ),
+            "State of the run": <StatusBadge status={bundle.status} />,
+            Packed: formatTime(bundle.created_at),
+            "Tunix RT": bundle.tunix_rt_version,
+            "Hash of all of it": <code className={styles.hash}>{bundle.content_hash}</code>,
+          }}
+        />
+      </Card>
+      <FilesCard bundle={bundle} />
+    </Page>
+  );
+}

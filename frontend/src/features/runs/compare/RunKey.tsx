@@ -1,0 +1,34 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { seriesColour, seriesDash } from "../../../ui/charts/series";
+import { shortRunName } from "../../../ui/display/names";
+import styles from "./compare.module.css";
+
+/** The line that a run is drawn with. */
+export function RunKey({ index }: { index: number }): ReactElement {
+  return (
+    <svg aria-hidden="true" viewBox="0 0 28 12" className={styles.key}>
+      <line
+        x1="0"
+        x2="28"
+        y1="6"
+        y2="6"
+        stroke={seriesColour(index)}
+        strokeWidth="3"
+        strokeDasharray={seriesDash(index).join(" ")}
+      />
+    </svg>
+  );
+}
+
+/** A run by its line and its id. */
+export function NamedRun({ runId, index }: { runId: string; index: number }): ReactElement {
+  return (
+    <span className={styles.named}>
+      <RunKey index={index} />
+      <Link to="/runs/$runId" params={{ runId }} title={runId}>
+        {shortRunName(runId)}
+      </Link>
+    </span>
+  );
+}

@@ -1,0 +1,129 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactElement, useMemo, useState } from "react";
+import { planQuery, submitRun } from "./plans";
+import type { PlanRequest, RunPreview } from "../../../api/schema.gen";
+import { CopyAs } from "../../../ui/copy/CopyAs";
+import { snippets } from "../../../ui/copy/snippets";
+import { showError } from "../../../ui/feedback/toasts";
+import { Button } from "../../../ui/forms/Button";
+import { useActions } from "../../../ui/navigation/actions";
+import { Page } from "../../../ui/Page";
+import { ChoiceForm } from "./ChoiceForm";
+import styles from "./launch.module.css";
+import { PlanPanel } from "./PlanPanel";
+import { planRequest, type RecipeValues, runRequest, submitCommand } from "./request";
+import { RunNotes } from "./RunNotes";
+import { type ChangeSearch, DEFAULT_TARGET, type LaunchSearch } from "./search";
+import { SettingsCard } from "./SettingsCard";
+import type { Choices } from "./LaunchScreen";
+
+interface LaunchPlanProps {
+  search: LaunchSearch;
+  change: ChangeSearch;
+  choices: Choices;
+  /** The recipe of the run that this one is taken from. */
+  values?: RecipeValues;
+}
+
+/** The choices, what they mean and the button that makes a run of them. */
+export function LaunchPlan({ search, change, choices, values }: LaunchPlanProps): ReactElement {
+  const target = choices.targets.find(({ name }) => name === (search.target ?? DEFAULT_TARGET));
+  const request = runRequest(search, target?.platform ?? "cpu", values);
+  const { plan, compile, isCompiling } = usePlan(planRequest(request, search.hours));
+  const submit = useSubmit();
+  const fits = plan.data?.plan?.fits === true || search.force === true;
+  const canRun = plan.isSuccess && fits && plan.data?.dataset !== "";
+  const run = (): void => {
+    submit.mutate(request);
+  };
+  useStartOver();
+  const copied = snippets({
+    cli: submitCommand(request, values && search.from),
+    method: "POST",
+    path: "/api/tunix/runs",
+    body: request,
+  });
+  return (
+    <Page
+      title="Plan & launch"
+      about="Whether it fits and how long it takes, before anything is downloaded."
+      actions={
+        <>
+          <CopyAs snippets={copied} />
+          <Button kind="primary" disabled={!canRun} isBusy={submit.isPending} onClick={run}>
+            Run it
+          </Button>
+        </>
+      }
+    >
+      <div className={styles.columns}>
+        <div className={styles.column}>
+          <ChoiceForm {...{ search, change, choices }} isAgain={values !== undefined} preview={plan.data} />
+          <SettingsCard {...{ search, change }} preview={plan.data} />
+        </div>
+        <div className={styles.column}>
+          <PlanPanel {...{ plan, compile, isCompiling, search, change }} />
+          <RunNotes preview={plan.data} target={target} />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function useStartOver(): void {
+  const navigate = useNavigate();
+  const actions = useMemo(
+    () => [{ label: "Plan & launch: start over", run: () => void navigate({ to: "/launch", search: {} }) }],
+    [navigate],
+  );
+  useActions(actions);
+}
+
+export interface PlanAnswer {
+  data: RunPreview | undefined;
+  error: Error | null;
+  isSuccess: boolean;
+  /** What is shown is the plan of the choice before. */
+  isOld: boolean;
+  refetch: () => void;
+}
+
+/** The plan at once, and the compiler's when somebody asks for it. */
+function usePlan(request: PlanRequest): { plan: PlanAnswer; compile: () => void; isCompiling: boolean } {
+  const [compiled, setCompiled] = useState("");
+  const key = JSON.stringify(request);
+  const estimate = useQuery({ ...planQuery(request), placeholderData: (previous) => previous });
+  const exact = useQuery({
+    ...planQuery(compiled === key ? { ...request, is_compiled: true } : null),
+    staleTime: Infinity,
+  });
+  const shown = compiled === key && exact.data !== undefined ? exact : estimate;
+  const error = estimate.error ?? (compiled === key ? exact.error : null);
+  return {
+    plan: {
+      data: error ? undefined : shown.data,
+      error,
+      isSuccess: estimate.isSuccess && !estimate.isPlaceholderData,
+      isOld: estimate.isPlaceholderData,
+      refetch: () => void estimate.refetch(),
+    },
+    compile: () => {
+      setCompiled(key);
+    },
+    isCompiling: compiled === key && exact.isFetching,
+  };
+}
+
+function useSubmit() {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: submitRun,
+    onSuccess: async (run) => {
+      void queryClient.invalidateQueries({ queryKey: ["runs"] });
+      await navigate({ to: "/runs/$runId", params: { runId: run.run_id } });
+    },
+    onError: showError,
+  });
+}

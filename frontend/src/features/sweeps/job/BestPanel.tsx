@@ -1,0 +1,72 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { BestRecipe, TuningJobDetail } from "../../../api/schema.gen";
+import { bestQuery } from "../queries";
+import { Command } from "../../../ui/copy/Command";
+import { copyText } from "../../../ui/copy/CopyAs";
+import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
+import { Loading } from "../../../ui/feedback/Loading";
+import { Button, buttonClass } from "../../../ui/forms/Button";
+import { Card } from "../../../ui/display/Card";
+import { Facts } from "../../../ui/display/Facts";
+import styles from "../sweeps.module.css";
+import { formatMetric, formatParam, metricName } from "../words";
+import { bestTrial } from "./axes";
+import { PromoteForm } from "./PromoteForm";
+
+interface BestPanelProps {
+  job: TuningJobDetail;
+  mayWrite: boolean;
+}
+
+/** The recipe of the best trial, and what can be made of it. */
+export function BestPanel({ job, mayWrite }: BestPanelProps): ReactElement {
+  const best = bestTrial(job);
+  if (best === undefined) return <p role="status">No trial has succeeded, so there is no best one yet.</p>;
+  return <FetchedBest job={job} bestRun={best.run_id} mayWrite={mayWrite} />;
+}
+
+function FetchedBest({ job, bestRun, mayWrite }: BestPanelProps & { bestRun: string }): ReactElement {
+  const found = useQuery(bestQuery(job.id, bestRun));
+  if (found.isPending) return <Loading what="Reading the best recipe…" />;
+  if (found.isError) return <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />;
+  return (
+    <>
+      <BestRecipeCard job={job} best={found.data} />
+      {mayWrite ? <PromoteForm jobId={job.id} /> : null}
+    </>
+  );
+}
+
+function BestRecipeCard({ job, best }: { job: TuningJobDetail; best: BestRecipe }): ReactElement {
+  const params = Object.entries(best.params).map(([key, value]) => [key, formatParam(value)] as const);
+  return (
+    <Card title="The best recipe">
+      <Facts
+        facts={{
+          [metricName(job.metric_name)]: formatMetric(job.metric_name, best.value),
+          Run: (
+            <Link to="/runs/$runId" params={{ runId: best.run_id }}>
+              {best.run_id}
+            </Link>
+          ),
+          ...Object.fromEntries(params),
+        }}
+      />
+      <div className={styles.row}>
+        <Link to="/launch" search={{ from: best.run_id }} className={buttonClass("primary")}>
+          Train with this recipe
+        </Link>
+        <Button onClick={() => void copyText(best.recipe_yaml, "the recipe")}>Copy as YAML</Button>
+      </div>
+      <p>Write it to a recipe that has a name:</p>
+      <Command>{`tunix-rt tune best ${job.id}`}</Command>
+      {/* What scrolls must be reachable with the keyboard. */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre className={styles.recipe} tabIndex={0} aria-label="The best recipe as YAML">
+        {best.recipe_yaml}
+      </pre>
+    </Card>
+  );
+}

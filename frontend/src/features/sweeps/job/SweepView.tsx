@@ -1,0 +1,68 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { sessionQuery } from "../../../api/session";
+import type { TuningJobDetail } from "../../../api/schema.gen";
+import { CopyAs } from "../../../ui/copy/CopyAs";
+import { snippets } from "../../../ui/copy/snippets";
+import { Page } from "../../../ui/Page";
+import { Tabs } from "../../../ui/Tabs";
+import { StatusBadge } from "../../../ui/display/StatusBadge";
+import type { Change, JOB_TABS, JobSearch } from "../search";
+import { BestPanel } from "./BestPanel";
+import { ImportancesPanel } from "./ImportancesPanel";
+import { JobActs } from "./SweepActions";
+import { JobStandingCard } from "./SweepStatusCard";
+import { SpecPanel } from "./SpecPanel";
+import { TrialsPanel } from "./TrialsPanel";
+
+interface JobViewProps {
+  job: TuningJobDetail;
+  search: JobSearch;
+  change: Change<JobSearch>;
+}
+
+const TABS: readonly { key: (typeof JOB_TABS)[number]; label: string }[] = [
+  { key: "trials", label: "Trials" },
+  { key: "importances", label: "What matters" },
+  { key: "best", label: "Best recipe" },
+  { key: "spec", label: "What is searched" },
+];
+
+export function JobView({ job, search, change }: JobViewProps): ReactElement {
+  const session = useQuery(sessionQuery);
+  const tab = search.tab ?? "trials";
+  const mayWrite = session.data !== undefined && session.data.scope !== "read";
+  return (
+    <Page
+      title={job.name}
+      aside={<StatusBadge status={job.status} />}
+      actions={
+        <>
+          <CopyAs snippets={jobSnippets(job.id, tab)} />
+          <JobActs job={job} scope={session.data?.scope ?? "read"} />
+        </>
+      }
+    >
+      <JobStandingCard job={job} />
+      <Tabs
+        label="Of the sweep"
+        tabs={TABS}
+        chosen={tab}
+        onChoose={(key) => {
+          change({ tab: key === "trials" ? undefined : key });
+        }}
+      >
+        {tab === "trials" ? <TrialsPanel job={job} search={search} change={change} /> : null}
+        {tab === "importances" ? <ImportancesPanel job={job} /> : null}
+        {tab === "best" ? <BestPanel job={job} mayWrite={mayWrite} /> : null}
+        {tab === "spec" ? <SpecPanel job={job} /> : null}
+      </Tabs>
+    </Page>
+  );
+}
+
+function jobSnippets(jobId: string, tab: (typeof JOB_TABS)[number]) {
+  const path = `/api/tuning/jobs/${jobId}`;
+  if (tab === "best") return snippets({ cli: `tunix-rt tune best ${jobId}`, path: `${path}/best` });
+  return snippets({ cli: `tunix-rt tune show ${jobId}`, path: tab === "importances" ? `${path}/importances` : path });
+}

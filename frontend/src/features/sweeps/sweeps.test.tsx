@@ -1,0 +1,209 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { beforeEach, expect, test } from "vitest";
+import { answer, http, HttpResponse, refuse, server } from "../../testing/http";
+import { renderApp } from "../../testing/render";
+import { JOB_ID, jobList, makeJob, makeTrial } from "../../testing/sweeps";
+import { choicesOf, jobOf, searchOf, specText } from "./create/sweepText";
+
+const PAGE = `/tuning/${JOB_ID}`;
+const API = `/api/tuning/jobs/${JOB_ID}`;
+
+beforeEach(() => {
+  server.use(
+    answer("/api/tuning/jobs", jobList([makeJob()])),
+    answer(API, makeJob()),
+    answer("/api/tunix/recipes", { data: [{ name: "smoke_tiny", is_shipped: true }] }),
+    answer("/api/tunix/recipe-settings", {
+      data: [{ key: "training.learning_rate", allowed: "a number above 0", default: 1, meaning: "The peak rate." }],
+    }),
+    answer("/api/datasets", { data: [], pagination: { limit: 100, offset: 0, total: 0, total_is_exact: true } }),
+    answer("/api/evalsets", { data: [{ name: "exam", num_items: 40 }] }),
+  );
+});
+
+test("sweeps are listed with their trials and what they search", async () => {
+  renderApp("/tuning");
+  const row = await screen.findByRole("row", { name: /rates/ });
+  expect(within(row).getByText("3 / 3")).toBeTruthy();
+  expect(within(row).getByText("lowest validation loss")).toBeTruthy();
+  expect(within(row).getByText("learning_rate, name")).toBeTruthy();
+});
+
+test("without a sweep the list says what one is for; an error says what to do", async () => {
+  server.use(answer("/api/tuning/jobs", jobList([])));
+  const { unmount } = renderApp("/tuning");
+  await screen.findByRole("heading", { name: "No sweeps yet" });
+  unmount();
+  server.use(refuse("/api/tuning/jobs"));
+  renderApp("/tuning");
+  await screen.findByText("The sweeps could not be read");
+});
+
+test("a sweep shows where it stands and its trials, sorted as asked for", async () => {
+  const { user, address } = renderApp(PAGE);
+  await screen.findByText("3 of 3 trials have ended: 2 succeeded, 1 failed.");
+  expect(screen.getByRole("img", { name: "2 trials over 3 axes" })).toBeTruthy();
+  expect(screen.getByText(/1 without a value is not drawn/)).toBeTruthy();
+  const table = screen.getByRole("grid", { name: "Trials" });
+  expect(within(table).getByRole("row", { name: /1\.9 best/ })).toBeTruthy();
+  await user.click(within(table).getByRole("button", { name: /validation loss/ }));
+  await waitFor(() => {
+    expect(address()).toContain("sort=value");
+  });
+  const [, first, , last] = within(table).getAllByRole("row");
+  expect(first?.textContent).toContain("best");
+  expect(last?.textContent).toContain("The loss is not finite.");
+});
+
+test("the trial that is chosen in the table stands out among the lines", async () => {
+  const { user, address } = renderApp(PAGE);
+  await screen.findByText(/Trial 1 stands out/);
+  await user.click(screen.getByRole("checkbox", { name: "Select trial 0" }));
+  await screen.findByText(/Trial 0 stands out/);
+  expect(address()).toContain("trial=0");
+});
+
+test("what matters is said in a sentence and drawn, with how much it can be trusted", async () => {
+  const importances = { "training.learning_rate": 0.71, "training.optimizer.name": 0.29 };
+  server.use(answer(`${API}/importances`, { num_trials: 8, importances }));
+  renderApp(`${PAGE}?tab=importances`);
+  await screen.findByText(/training\.learning_rate explains 71 %/);
+  expect(screen.getByText(/it is a hint, no proof/)).toBeTruthy();
+});
+
+test("with too few trials, or when none stands out, nothing is claimed", async () => {
+  server.use(answer(`${API}/importances`, { num_trials: 2, importances: {} }));
+  const { unmount } = renderApp(`${PAGE}?tab=importances`);
+  await screen.findByText(/2 trials succeeded\. From 4 on/);
+  unmount();
+  server.use(answer(`${API}/importances`, { num_trials: 5, importances: {} }));
+  renderApp(`${PAGE}?tab=importances`);
+  await screen.findByText(/nothing mattered/);
+});
+
+test("the best recipe can be trained, copied and its model registered", async () => {
+  server.use(
+    answer(`${API}/best`, {
+      run_id: `${JOB_ID}-t0001`,
+      params: { "training.learning_rate": 0.002 },
+      value: 1.9,
+      recipe_yaml: "training:\n  learning_rate: 0.002\n",
+    }),
+    http.post(`${API}/promote-best`, async ({ request }) => {
+      const body = (await request.json()) as { model: string };
+      return HttpResponse.json({ id: "v3", model: body.model, version: 3 }, { status: 201 });
+    }),
+  );
+  const { user } = renderApp(`${PAGE}?tab=best`);
+  const train = await screen.findByRole("link", { name: "Train with this recipe" });
+  expect(train.getAttribute("href")).toBe(`/launch?from=${JOB_ID}-t0001`);
+  expect(screen.getByText(/learning_rate: 0\.002/)).toBeTruthy();
+  await user.type(screen.getByRole("textbox", { name: "Name of the model" }), "solver");
+  await user.click(screen.getByRole("button", { name: "Register" }));
+  await screen.findByRole("link", { name: "solver, version 3" });
+});
+
+test("a sweep without a result has no best recipe; what is searched can be written anew", async () => {
+  server.use(answer(API, makeJob({ status: "running", trials: [], best_value: null, best_params: null })));
+  const { user } = renderApp(`${PAGE}?tab=best`);
+  await screen.findByText(/there is no best one yet/);
+  await user.click(screen.getByRole("tab", { name: "Trials" }));
+  await screen.findByText(/No trial has begun/);
+  await user.click(screen.getByRole("tab", { name: "What is searched" }));
+  await screen.findByRole("row", { name: "training.learning_rate loguniform 1.00e-4 to 0.1" });
+  await user.click(screen.getByRole("link", { name: "Write another like it" }));
+  await screen.findByRole("heading", { level: 1, name: "New sweep" });
+  expect(screen.getByDisplayValue("adamw, adafactor")).toBeTruthy();
+});
+
+test("a sweep like one with a recipe of its own takes that recipe", async () => {
+  const recipe = { model: { id: "tiny-gemma" } };
+  server.use(answer(API, makeJob({ spec: { ...makeJob().spec, recipe } })));
+  const { user, address } = renderApp(`${PAGE}?tab=spec`);
+  await user.click(await screen.findByRole("link", { name: "Write another like it" }));
+  await screen.findByRole("option", { name: "the one written into rates-3f2a" });
+  expect(address()).toContain(`like=${JOB_ID}`);
+  await screen.findByText(/Every key and every end of a range is checked/);
+  expect(jobOf({ like: JOB_ID }, recipe).recipe).toEqual(recipe);
+});
+
+test("a running sweep is cancelled after a question, and one that is done deleted", async () => {
+  const asked: string[] = [];
+  server.use(
+    answer(API, makeJob({ status: "running", trials: [makeTrial(0, { status: "pruned" })] })),
+    http.post(`${API}/cancel`, () => {
+      asked.push("cancel");
+      server.use(answer(API, makeJob({ status: "cancelled" })));
+      return HttpResponse.json({ job_id: JOB_ID, status: "cancelling", message: "Its trials are told to stop." });
+    }),
+    http.delete(API, () => {
+      asked.push("delete");
+      return new HttpResponse(null, { status: 204 });
+    }),
+  );
+  const { user } = renderApp(PAGE);
+  await user.click(await screen.findByRole("button", { name: "Cancel…" }));
+  await user.click(screen.getByRole("button", { name: "Cancel the sweep" }));
+  await screen.findByRole("button", { name: "Resume" });
+  await user.click(screen.getByRole("button", { name: "Delete…" }));
+  await user.click(screen.getByRole("button", { name: "Delete the sweep" }));
+  await screen.findByRole("heading", { level: 1, name: "Tuning" });
+  expect(asked).toEqual(["cancel", "delete"]);
+});
+
+test("a sweep is written into the address, checked and started", async () => {
+  const sent: unknown[] = [];
+  server.use(
+    http.post("/api/tuning/jobs", async ({ request }) => {
+      sent.push(await request.json());
+      return HttpResponse.json(makeJob({ status: "queued" }), { status: 201 });
+    }),
+    http.post(`${API}/start`, () => HttpResponse.json({ job_id: JOB_ID, status: "running", message: "Soon." })),
+  );
+  const { user, address } = renderApp("/tuning/new");
+  const start = await screen.findByRole("button", { name: "Start the sweep" });
+  expect(start).toHaveProperty("disabled", true);
+  await user.type(screen.getByRole("textbox", { name: "Name" }), "rates");
+  await user.click(screen.getByRole("button", { name: "Add a setting" }));
+  const second = await screen.findByRole("group", { name: "Setting 2" });
+  await user.type(within(second).getByRole("combobox", { name: "Setting" }), "lora.rank");
+  await user.selectOptions(within(second).getByRole("combobox", { name: "Tries" }), "one of these values");
+  await user.type(within(second).getByRole("textbox", { name: /Values/ }), "8, 16");
+  await user.type(screen.getByRole("textbox", { name: "The same for every trial" }), "training.num_steps=2");
+  await user.type(screen.getByRole("spinbutton", { name: "Trials at most" }), "4");
+  await user.selectOptions(screen.getByRole("combobox", { name: "Stop a trial early" }), "by Hyperband");
+  expect(decodeURIComponent(address())).toContain("lora.rank=choice(8,+16)");
+  await user.click(start);
+  await screen.findByRole("heading", { level: 1, name: "rates" });
+  expect(sent).toEqual([
+    expect.objectContaining({
+      name: "rates",
+      overrides: ["training.num_steps=2"],
+      num_samples: 4,
+      pruner: "hyperband",
+      search_space: {
+        "training.learning_rate": { type: "loguniform", min: 0.0003, max: 0.03 },
+        "lora.rank": { type: "choice", values: [8, 16] },
+      },
+    }),
+  ]);
+});
+
+test("what the server refuses is said with the next step", async () => {
+  const refusal = { detail: "No recipe has the key lora.rnk.", next_step: "Did you mean lora.rank?", code: "input" };
+  server.use(http.post("/api/tuning/jobs", () => HttpResponse.json(refusal, { status: 422 })));
+  const { user } = renderApp("/tuning/new?name=rates&metric=score&evalset=exam");
+  await user.click(await screen.findByRole("button", { name: "Start the sweep" }));
+  await screen.findByText(/Did you mean lora\.rank\?/);
+});
+
+test("a sweep as text and back", () => {
+  expect(choicesOf("8, 0.5, adamw, [q, v], null")).toEqual([8, 0.5, "adamw", ["q", "v"], null]);
+  const search = searchOf({ ...makeJob().spec, overrides: ["a.b=1"], budget: { device_minutes: 2 } }, JOB_ID);
+  const job = jobOf(search);
+  expect(job.search_space).toEqual(makeJob().spec.search_space);
+  expect(job.num_samples).toBeUndefined();
+  expect(specText(job)).toContain(
+    'search_space:\n  training.learning_rate: {"type":"loguniform","min":0.0001,"max":0.1}',
+  );
+});
