@@ -11,7 +11,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-test("an unknown dataset says what is wrong and what to do next", async () => {
+test("an error has a message and a next step", async () => {
   const error = await getDataset("no-such-v1").catch((reason: unknown) => reason);
 
   expect(error).toBeInstanceOf(ApiError);
@@ -23,21 +23,21 @@ test("an unknown dataset says what is wrong and what to do next", async () => {
   });
 });
 
-test("a trace that is not acceptable names the field", async () => {
+test("a validation error names the field", async () => {
   const refused = createTrace({ ...sumTrace(1, 2, "refused"), final_answer: "" });
 
   await expect(refused).rejects.toThrow("final_answer");
   await expect(refused).rejects.toMatchObject({ status: 422, code: "invalid-input" });
 });
 
-test("an answer that is not ours still becomes an error with a next step", () => {
+test("a foreign error body becomes an ApiError", () => {
   const error = toApiError(502, "<html>Bad gateway</html>");
 
   expect(error).toMatchObject({ status: 502, code: "http-error" });
   expect(error.message).toContain("502");
 });
 
-test("a server that is not there is said to be unreachable", async () => {
+test("a missing server is reported as unreachable", async () => {
   vi.stubEnv("VITE_API_URL", `http://127.0.0.1:${await freePort()}`);
   vi.resetModules();
   const { listTraces } = await import("../features/traces/queries");
@@ -45,7 +45,7 @@ test("a server that is not there is said to be unreachable", async () => {
   await expect(listTraces()).rejects.toMatchObject({ status: 0, code: "unreachable" });
 });
 
-test("a cancelled request stays a cancelled request", async () => {
+test("a cancelled request throws AbortError", async () => {
   const cancelled = api.GET("/api/health", { signal: AbortSignal.abort() });
 
   await expect(cancelled).rejects.toMatchObject({ name: "AbortError" });

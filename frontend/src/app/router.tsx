@@ -9,19 +9,19 @@ import { Shell } from "./shell/Shell";
 
 const routeTree = rootRoute.update({ component: Shell }).addChildren(SCREEN_ROUTES);
 
-/** The app's addresses. A screen's code is loaded when it is opened, or when a link to it is pointed at. */
-// The router's type is made of every route: writing it down would say less.
+/** The app's router. A screen's code is loaded on navigation, or when a link to it is hovered. */
+// The router's type is inferred from all routes; an explicit annotation would lose it.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export function createAppRouter(queryClient: QueryClient, history?: RouterHistory) {
   return createRouter({
     routeTree,
     context: { queryClient },
     defaultPreload: "intent",
-    // Queries keep their own answers.
+    // Queries have their own cache.
     defaultPreloadStaleTime: 0,
     defaultErrorComponent: ScreenError,
     defaultNotFoundComponent: NotFound,
-    defaultPendingComponent: () => <Loading what="Opening the screen…" />,
+    defaultPendingComponent: () => <Loading what="Opening screen…" />,
     scrollRestoration: true,
     ...(history && { history }),
   });

@@ -10,9 +10,9 @@ import { leaderboardRoutes } from "../features/evaluation/leaderboard/routes";
 import { modelsRoutes } from "../features/models/routes";
 import { runsRoutes } from "../features/runs/routes";
 import { tracesRoutes } from "../features/traces/routes";
-import { tuningRoutes } from "../features/sweeps/routes";
+import { sweepsRoutes } from "../features/sweeps/routes";
 
-/** Every screen of the app; a screen lists its own routes. */
+/** Every route of the app, listed by feature. */
 export const SCREEN_ROUTES = [
   ...homeRoutes,
   ...tracesRoutes,
@@ -23,7 +23,7 @@ export const SCREEN_ROUTES = [
   ...evaluationsRoutes,
   ...leaderboardRoutes,
   ...gatesRoutes,
-  ...tuningRoutes,
+  ...sweepsRoutes,
   ...modelsRoutes,
   ...chatRoutes,
   ...evidenceRoutes,

@@ -2,25 +2,25 @@ import { type ReactElement, type ReactNode, useEffect, useRef } from "react";
 import styles from "./Page.module.css";
 
 interface PageProps {
-  /** The name of the screen or of the thing it shows; also the title of the tab. */
+  /** The name of the screen or of its subject. Also the document title. */
   title: string;
   /** What the screen is for, in one sentence. */
   about?: string;
-  /** Beside the title: state, numbers. */
+  /** Shown beside the title, such as a status or a count. */
   aside?: ReactNode;
-  /** Buttons; the next sensible one is `primary`. */
+  /** Buttons. The most likely next action is `primary`. */
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** A screen: its heading, its actions and what it shows. The heading takes the focus after a navigation. */
+/** The layout of a screen: heading, actions and content. The heading takes the focus after navigation. */
 export function Page({ title, about, aside, actions, children }: PageProps): ReactElement {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Tunix RT`;
   }, [title]);
   useEffect(() => {
-    // The first page of a visit leaves the focus at the top, where the skip link is.
+    // On the first page the focus stays at the top, where the skip link is.
     if (hasNavigated) heading.current?.focus();
     hasNavigated = true;
   }, []);

@@ -3,13 +3,13 @@ import type { ReactElement } from "react";
 import { ErrorNotice } from "./feedback/ErrorNotice";
 import { Page } from "./Page";
 
-/** What a screen that fails shows in its own place; the rest of the app goes on. */
+/** The error boundary of a screen. The rest of the app keeps working. */
 export function ScreenError({ error, reset }: ErrorComponentProps): ReactElement {
   return (
     <Page title="This screen failed">
       <ErrorNotice
         error={error instanceof Error ? error : new Error(String(error))}
-        title="The screen could not be shown"
+        title="Could not show this screen"
         onRetry={reset}
       />
     </Page>

@@ -9,14 +9,14 @@ export interface Tab<Key extends string> {
 interface TabsProps<Key extends string> {
   label: string;
   tabs: readonly Tab<Key>[];
-  /** Keep it in the URL. */
+  /** The selected tab. Store it in the URL. */
   chosen: Key;
   onChoose: (key: Key) => void;
-  /** What the chosen tab shows. */
+  /** The content of the selected tab. */
   children: ReactNode;
 }
 
-/** Tabs with arrow keys; only the chosen one's content is there. */
+/** Tabs with arrow-key navigation. Only the selected tab's content is rendered. */
 export function Tabs<Key extends string>({ label, tabs, chosen, onChoose, children }: TabsProps<Key>): ReactElement {
   const id = useId();
   const onKey = (event: KeyboardEvent<HTMLElement>): void => {

@@ -3,7 +3,7 @@ import { useCallback, useSyncExternalStore } from "react";
 const PREFIX = "tunix-rt.";
 const listeners = new Set<() => void>();
 
-/** A preference of this browser. View state that others should see belongs into the URL instead. */
+/** A preference stored in this browser. Put view state that should be shareable in the URL instead. */
 export function useStored(name: string): [string | null, (value: string | null) => void] {
   const value = useSyncExternalStore(subscribe, () => readStored(name));
   const set = useCallback(
@@ -19,7 +19,7 @@ export function readStored(name: string): string | null {
   try {
     return localStorage.getItem(PREFIX + name);
   } catch {
-    // Storage may be forbidden: then nothing is remembered.
+    // Storage may be disabled; then nothing is persisted.
     return null;
   }
 }

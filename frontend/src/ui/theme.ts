@@ -6,7 +6,7 @@ export type Theme = (typeof THEMES)[number];
 
 const DARK = "(prefers-color-scheme: dark)";
 
-/** The chosen theme and how to choose another; `public/theme.js` reads the same preference before the first paint. */
+/** The selected theme and its setter. `public/theme.js` applies the same preference before the first paint. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [stored, setStored] = useStored("theme");
   const theme = stored === "light" || stored === "dark" ? stored : "system";
@@ -22,7 +22,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   ];
 }
 
-/** Whether dark colours are shown now: for what is drawn on a canvas. */
+/** Whether dark colours are active, for drawing on a canvas. */
 export function useIsDark(): boolean {
   const [theme] = useTheme();
   const systemIsDark = useSyncExternalStore(subscribeToSystem, () => matchMedia(DARK).matches);

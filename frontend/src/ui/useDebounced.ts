@@ -1,17 +1,17 @@
 import { useEffect, useState } from "react";
 
-const SETTLED_AFTER_MS = 200;
+const DEBOUNCE_MS = 200;
 
-/** A value as it is once it no longer changes: what is typed, without every letter on the way. */
-export function useSettled<Value>(value: Value): Value {
-  const [settled, setSettled] = useState(value);
+/** The value after it has not changed for a moment, for example while typing. */
+export function useDebounced<Value>(value: Value): Value {
+  const [debounced, setDebounced] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => {
-      setSettled(value);
-    }, SETTLED_AFTER_MS);
+      setDebounced(value);
+    }, DEBOUNCE_MS);
     return () => {
       clearTimeout(timer);
     };
   }, [value]);
-  return settled;
+  return debounced;
 }

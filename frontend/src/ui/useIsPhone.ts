@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** The same width as in the style sheets. */
+/** The same breakpoint as in the style sheets. */
 const PHONE = "(max-width: 48rem)";
 
 export function useIsPhone(): boolean {

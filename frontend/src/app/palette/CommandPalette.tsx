@@ -6,21 +6,21 @@ import { type Action, useScreenActions } from "../../ui/navigation/actions";
 import { fuzzyFilter } from "../../ui/navigation/fuzzy";
 import { THEMES, useTheme } from "../../ui/theme";
 import styles from "./CommandPalette.module.css";
-import { PLACES } from "../shell/navItems";
-import { useFoundThings } from "./useSearchResults";
+import { NAV_ITEMS } from "../shell/navItems";
+import { useSearchResults } from "./useSearchResults";
 
 interface PaletteProps {
   isOpen: boolean;
   onClose: () => void;
 }
 
-/** Actions under a heading; without one when they are ordered by how well they fit. */
+/** A titled group of actions. */
 interface Section {
   title: string;
   actions: Action[];
 }
 
-/** Every place and action by a few of its letters, and every run, dataset, model and trace by its text. */
+/** Finds screens and actions by fuzzy match, and runs, datasets, models and traces by text. */
 export function CommandPalette({ isOpen, onClose }: PaletteProps): ReactElement | null {
   return isOpen ? <OpenPalette onClose={onClose} /> : null;
 }
@@ -31,9 +31,9 @@ function OpenPalette({ onClose }: { onClose: () => void }): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
   const listId = useId();
   const sections = useSections(query);
-  const found = sections.flatMap(({ actions }) => actions);
+  const results = sections.flatMap(({ actions }) => actions);
   useModal(dialog, onClose);
-  useInSight(`${listId}-${chosen}`);
+  useScrollIntoView(`${listId}-${chosen}`);
   const run = (action: Action | undefined): void => {
     if (action === undefined) return;
     onClose();
@@ -43,20 +43,20 @@ function OpenPalette({ onClose }: { onClose: () => void }): ReactElement {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();
-      setChosen((chosen + step + found.length) % Math.max(found.length, 1));
+      setChosen((chosen + step + results.length) % Math.max(results.length, 1));
     }
-    if (event.key === "Enter") run(found[chosen]);
+    if (event.key === "Enter") run(results[chosen]);
   };
   return (
-    <dialog ref={dialog} className={dialogStyles.dialog} aria-label="Search or do" onClose={onClose}>
+    <dialog ref={dialog} className={dialogStyles.dialog} aria-label="Search or run a command" onClose={onClose}>
       <input
         className={styles.query}
         role="combobox"
-        aria-label="A place, an action, or something of this home"
+        aria-label="Search screens, actions and items"
         aria-expanded="true"
         aria-controls={listId}
-        aria-activedescendant={found.length > 0 ? `${listId}-${chosen}` : undefined}
-        placeholder="A place, an action, a run, a dataset, words of a trace"
+        aria-activedescendant={results.length > 0 ? `${listId}-${chosen}` : undefined}
+        placeholder="Search screens, actions, runs, datasets, models, traces"
         value={query}
         onKeyDown={onKey}
         onChange={(event) => {
@@ -64,7 +64,7 @@ function OpenPalette({ onClose }: { onClose: () => void }): ReactElement {
           setChosen(0);
         }}
       />
-      <Found id={listId} sections={sections} chosen={chosen} onRun={run} />
+      <Results id={listId} sections={sections} chosen={chosen} onRun={run} />
       <p className={styles.keys}>
         <kbd>↑</kbd> <kbd>↓</kbd> choose <kbd>Enter</kbd> open <kbd>Esc</kbd> close
       </p>
@@ -72,18 +72,18 @@ function OpenPalette({ onClose }: { onClose: () => void }): ReactElement {
   );
 }
 
-interface FoundProps {
+interface ResultsProps {
   id: string;
   sections: Section[];
   chosen: number;
   onRun: (action: Action) => void;
 }
 
-function Found({ id, sections, chosen, onRun }: FoundProps): ReactElement {
-  if (sections.length === 0) return <p role="status">Nothing has these letters.</p>;
+function Results({ id, sections, chosen, onRun }: ResultsProps): ReactElement {
+  if (sections.length === 0) return <p role="status">No matches.</p>;
   const starts = sections.map((_, at) => sections.slice(0, at).reduce((sum, { actions }) => sum + actions.length, 0));
   return (
-    <div id={id} role="listbox" aria-label="Places and actions" className={styles.found}>
+    <div id={id} role="listbox" aria-label="Search results" className={styles.results}>
       {sections.map(({ title, actions }, at) => (
         <div key={title} role="group" aria-label={title}>
           <div className={styles.heading} aria-hidden="true">
@@ -92,7 +92,7 @@ function Found({ id, sections, chosen, onRun }: FoundProps): ReactElement {
           {actions.map((action, inside) => {
             const index = (starts[at] ?? 0) + inside;
             return (
-              // The keyboard works in the text field above, which names the chosen option.
+              // Keyboard input is handled by the text field above, which references the active option.
               // eslint-disable-next-line jsx-a11y/click-events-have-key-events
               <div
                 key={`${action.label} ${index}`}
@@ -115,28 +115,28 @@ function Found({ id, sections, chosen, onRun }: FoundProps): ReactElement {
   );
 }
 
-function useInSight(id: string): void {
+function useScrollIntoView(id: string): void {
   useEffect(() => {
     document.getElementById(id)?.scrollIntoView({ block: "nearest" });
   }, [id]);
 }
 
-/** What fits, in the order in which it is offered: this screen, the places, this home, the rest. */
+/** The matching actions by section: this screen, the screens, this home, the app. */
 function useSections(query: string): Section[] {
-  const fitting = (actions: Action[]): Action[] => fuzzyFilter(query, actions);
-  const { places, others } = useFixedActions();
+  const matching = (actions: Action[]): Action[] => fuzzyFilter(query, actions);
+  const { navItems, others } = useAppActions();
   return [
-    { title: "On this screen", actions: fitting(useScreenActions()) },
-    { title: "Screens", actions: fitting(places) },
-    { title: "In this home", actions: useFoundThings(query) },
-    { title: "The app", actions: fitting(others) },
+    { title: "On this screen", actions: matching(useScreenActions()) },
+    { title: "Screens", actions: matching(navItems) },
+    { title: "In this home", actions: useSearchResults(query) },
+    { title: "The app", actions: matching(others) },
   ].filter(({ actions }) => actions.length > 0);
 }
 
-function useFixedActions(): { places: Action[]; others: Action[] } {
+function useAppActions(): { navItems: Action[]; others: Action[] } {
   const navigate = useNavigate();
   const [, setTheme] = useTheme();
-  const places = PLACES.map(({ label, to, letter }) => ({
+  const navItems = NAV_ITEMS.map(({ label, to, letter }) => ({
     label,
     hint: `g ${letter}`,
     run: () => void navigate({ to }),
@@ -154,5 +154,5 @@ function useFixedActions(): { places: Action[]; others: Action[] } {
       location.assign("/docs");
     },
   };
-  return { places, others: [...themes, description] };
+  return { navItems, others: [...themes, description] };
 }

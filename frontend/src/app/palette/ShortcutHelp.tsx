@@ -10,7 +10,7 @@ interface HelpProps {
   onClose: () => void;
 }
 
-/** The keys that work on this screen, and the switch that turns them off. */
+/** The active shortcuts, and a checkbox to turn them off. */
 export function ShortcutHelp({ isOpen, onClose }: HelpProps): ReactElement {
   return (
     <Dialog title="Keyboard shortcuts" isOpen={isOpen} onClose={onClose}>
@@ -24,7 +24,7 @@ function KeyList(): ReactElement {
   return (
     <div>
       <Checkbox
-        label="Shortcuts of single keys"
+        label="Single-key shortcuts"
         isChecked={stored !== "off"}
         onChange={(isOn) => {
           setStored(isOn ? null : "off");
@@ -35,7 +35,7 @@ function KeyList(): ReactElement {
           <dt>
             <kbd>Ctrl K</kbd> or <kbd>⌘ K</kbd>
           </dt>
-          <dd>Search or do</dd>
+          <dd>Search or run a command</dd>
         </div>
         {activeShortcuts().map(({ keys, label }) => (
           <div key={keys}>

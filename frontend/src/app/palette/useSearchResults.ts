@@ -7,19 +7,19 @@ import { listTraces } from "../../features/traces/queries";
 import type { Action } from "../../ui/navigation/actions";
 import { fuzzyFilter } from "../../ui/navigation/fuzzy";
 import { shortRunName } from "../../ui/display/names";
-import { useSettled } from "../../ui/useDebounced";
+import { useDebounced } from "../../ui/useDebounced";
 
 const MIN_CHARS = 2;
 const NUM_EACH = 4;
 const MAX_MODELS = 100;
 
-/** Runs, datasets, models and traces of this home that have the text in them, each as an action that opens it. */
-export function useFoundThings(typed: string): Action[] {
+/** The runs, datasets, models and traces of this home that match the text, as actions that open them. */
+export function useSearchResults(typed: string): Action[] {
   const navigate = useNavigate();
-  const text = useSettled(typed.trim());
+  const text = useDebounced(typed.trim());
   const { data } = useQuery({
-    queryKey: ["found", text],
-    queryFn: () => find(text),
+    queryKey: ["results", text],
+    queryFn: () => searchHome(text),
     enabled: text.length >= MIN_CHARS,
     retry: false,
   });
@@ -48,7 +48,7 @@ export function useFoundThings(typed: string): Action[] {
   ];
 }
 
-async function find(text: string) {
+async function searchHome(text: string) {
   const [runs, datasets, models, traces] = await Promise.all([
     listRuns({ text, limit: NUM_EACH }),
     listDatasets({ text, limit: NUM_EACH }),

@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
-import type { Place } from "./navItems";
+import type { NavItem } from "./navItems";
 import styles from "./Shell.module.css";
 
-const DRAWN: Record<Place["to"], string> = {
+const ICON_PATHS: Record<NavItem["to"], string> = {
   "/": "M2.5 7.5 8 3l5.5 4.5V13.5h-11zM6.5 13.5v-3.5h3v3.5",
   "/traces": "M2.5 4h1M6 4h7.5M2.5 8h1M6 8h7.5M2.5 12h1M6 12h7.5",
   "/datasets":
@@ -19,11 +19,11 @@ const DRAWN: Record<Place["to"], string> = {
   "/evidence": "M4 2h5.5L12.5 5v9H4zM6 9l1.5 1.5L10.5 7",
 };
 
-/** The sign of a screen; its name stands beside it. */
-export function PlaceIcon({ to }: { to: Place["to"] }): ReactElement {
+/** The decorative icon of a screen. */
+export function NavIcon({ to }: { to: NavItem["to"] }): ReactElement {
   return (
     <svg className={styles.icon} viewBox="0 0 16 16" aria-hidden="true">
-      <path d={DRAWN[to]} />
+      <path d={ICON_PATHS[to]} />
     </svg>
   );
 }

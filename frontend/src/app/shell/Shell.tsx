@@ -3,7 +3,7 @@ import { type ReactElement, useEffect, useState } from "react";
 import { Toasts } from "../../ui/feedback/Toasts";
 import { onShortcutKey, useShortcuts } from "../../ui/navigation/shortcuts";
 import { CommandPalette } from "../palette/CommandPalette";
-import { PLACES } from "./navItems";
+import { NAV_ITEMS } from "./navItems";
 import styles from "./Shell.module.css";
 import { ShortcutHelp } from "../palette/ShortcutHelp";
 import { Sidebar } from "./Sidebar";
@@ -12,7 +12,7 @@ import { TopBar } from "./TopBar";
 
 type Overlay = "palette" | "help" | null;
 
-/** What surrounds every screen. */
+/** The layout around every screen. */
 export function Shell(): ReactElement {
   const [overlay, setOverlay] = useState<Overlay>(null);
   const [isMenuOpen, setMenuOpen] = useState(false);
@@ -25,7 +25,7 @@ export function Shell(): ReactElement {
     <SignInGate>
       <div className={styles.shell}>
         <a className={styles.skip} href="#content">
-          Skip to the content
+          Skip to content
         </a>
         <TopBar
           isMenuOpen={isMenuOpen}
@@ -54,17 +54,17 @@ function useKeyboard(setOverlay: (overlay: Overlay) => void): void {
   useShortcuts([
     {
       keys: "?",
-      label: "Show the keyboard shortcuts",
+      label: "Show keyboard shortcuts",
       run: () => {
         setOverlay("help");
       },
     },
     {
       keys: "/",
-      label: "Go to the search field of this screen",
+      label: "Focus the search field",
       run: () => document.querySelector<HTMLInputElement>("main input[type=search]")?.focus(),
     },
-    ...PLACES.map(({ letter, label, to }) => ({
+    ...NAV_ITEMS.map(({ letter, label, to }) => ({
       keys: `g ${letter}`,
       label: `Go to ${label}`,
       run: () => void navigate({ to }),

@@ -1,20 +1,20 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { PlaceIcon } from "./NavIcon";
-import { type Place, PLACES } from "./navItems";
+import { NavIcon } from "./NavIcon";
+import { type NavItem, NAV_ITEMS } from "./navItems";
 import styles from "./Shell.module.css";
 
-const GROUPS = [...new Set(PLACES.map(({ group }) => group))];
+const GROUPS = [...new Set(NAV_ITEMS.map(({ group }) => group))];
 
 export function Sidebar({ isOpen }: { isOpen: boolean }): ReactElement {
   return (
-    <nav id="places" aria-label="Screens" className={styles.side} data-open={isOpen}>
+    <nav id="navigation" aria-label="Screens" className={styles.side} data-open={isOpen}>
       {GROUPS.map((group) => (
         <section key={group} aria-label={group || "Start"}>
           {group === "" ? null : <h2>{group}</h2>}
           <ul>
-            {PLACES.filter((place) => place.group === group).map((place) => (
-              <PlaceLink key={place.to} place={place} />
+            {NAV_ITEMS.filter((item) => item.group === group).map((item) => (
+              <NavLink key={item.to} item={item} />
             ))}
           </ul>
         </section>
@@ -23,14 +23,14 @@ export function Sidebar({ isOpen }: { isOpen: boolean }): ReactElement {
   );
 }
 
-function PlaceLink({ place }: { place: Place }): ReactElement {
+function NavLink({ item }: { item: NavItem }): ReactElement {
   return (
     <li>
-      <Link to={place.to} className={styles.place} activeOptions={{ exact: place.to === "/", includeSearch: false }}>
-        <PlaceIcon to={place.to} />
-        {place.label}
+      <Link to={item.to} className={styles.item} activeOptions={{ exact: item.to === "/", includeSearch: false }}>
+        <NavIcon to={item.to} />
+        {item.label}
         <kbd className={styles.keys} aria-hidden="true">
-          g {place.letter}
+          g {item.letter}
         </kbd>
       </Link>
     </li>

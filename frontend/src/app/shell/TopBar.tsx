@@ -3,8 +3,8 @@ import type { ReactElement } from "react";
 import { classes } from "../../ui/classes";
 import { Button } from "../../ui/forms/Button";
 import styles from "./Shell.module.css";
-import { ThemeChoice } from "./ThemeChoice";
-import { WhoAmI } from "./WhoAmI";
+import { ThemeButton } from "./ThemeButton";
+import { SignOutButton } from "./SignOutButton";
 
 interface TopBarProps {
   isMenuOpen: boolean;
@@ -21,7 +21,7 @@ export function TopBar({ isMenuOpen, onMenu, onPalette, onHelp }: TopBarProps): 
         className={styles.menu}
         aria-label="Screens"
         aria-expanded={isMenuOpen}
-        aria-controls="places"
+        aria-controls="navigation"
         onClick={() => {
           onMenu(!isMenuOpen);
         }}
@@ -33,13 +33,13 @@ export function TopBar({ isMenuOpen, onMenu, onPalette, onHelp }: TopBarProps): 
         <span className={styles.name}>Tunix RT</span>
       </Link>
       <Button onClick={onPalette} aria-keyshortcuts="Control+K Meta+K">
-        Search or do <kbd className={styles.wide}>Ctrl K</kbd>
+        Search or run a command <kbd className={styles.wide}>Ctrl K</kbd>
       </Button>
-      <ThemeChoice />
+      <ThemeButton />
       <Button kind="quiet" className={classes(styles.wide)} aria-label="Keyboard shortcuts" onClick={onHelp}>
         ?
       </Button>
-      <WhoAmI />
+      <SignOutButton />
     </header>
   );
 }

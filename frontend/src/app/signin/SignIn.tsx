@@ -7,23 +7,23 @@ import { TextField } from "../../ui/forms/TextField";
 import { Page } from "../../ui/Page";
 import styles from "./SignIn.module.css";
 
-/** Asks for an access token; the server keeps it in a cookie. */
+/** Asks for an access token, which the server stores in a cookie. */
 export function SignIn(): ReactElement {
   const [token, setToken] = useState("");
   const queryClient = useQueryClient();
-  const entering = useMutation({ mutationFn: signIn, onSuccess: () => queryClient.resetQueries() });
-  const enter = (event: SyntheticEvent): void => {
+  const signingIn = useMutation({ mutationFn: signIn, onSuccess: () => queryClient.resetQueries() });
+  const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
-    entering.mutate(token.trim());
+    signingIn.mutate(token.trim());
   };
   return (
     <main className={styles.main}>
       <Page title="Sign in to Tunix RT">
         <p>
-          This server wants an access token. On the machine where it runs, make one with{" "}
+          This server requires an access token. Create one on the server's machine with{" "}
           <code>tunix-rt tokens create NAME --scope write</code>.
         </p>
-        <form className={styles.form} onSubmit={enter}>
+        <form className={styles.form} onSubmit={submit}>
           <TextField
             label="Access token"
             type="password"
@@ -32,11 +32,11 @@ export function SignIn(): ReactElement {
             value={token}
             onChange={setToken}
           />
-          <Button kind="primary" type="submit" isBusy={entering.isPending} disabled={token.trim() === ""}>
+          <Button kind="primary" type="submit" isBusy={signingIn.isPending} disabled={token.trim() === ""}>
             Sign in
           </Button>
         </form>
-        {entering.isError ? <ErrorNotice error={entering.error} title="The token was not taken" /> : null}
+        {signingIn.isError ? <ErrorNotice error={signingIn.error} title="Sign-in failed" /> : null}
       </Page>
     </main>
   );

@@ -4,7 +4,7 @@ import { ApiError } from "../../api/errors";
 import { sessionQuery } from "../../api/session";
 import { SignIn } from "./SignIn";
 
-/** Shows the app to whom the server answers, and everybody else where to put an access token. */
+/** Shows the app, or the sign-in form if the server requires an access token. */
 export function SignInGate({ children }: { children: ReactNode }): ReactNode {
   const { error } = useQuery(sessionQuery);
   return isUnauthorized(error) ? <SignIn /> : children;

@@ -7,11 +7,11 @@ interface DraftFieldProps {
   value: string;
   placeholder?: string;
   type?: "text" | "number";
-  /** Enter, or the focus leaves: what was typed counts. */
+  /** Called with the text on Enter or blur. */
   onCommit: (value: string) => void;
 }
 
-/** Text that counts when it is finished: what costs the server seconds is not asked at every key. */
+/** A text field that commits on Enter or blur, for values that trigger a slow request. */
 export function DraftField({ label, value, onCommit, ...rest }: DraftFieldProps): ReactElement {
   const [draft, setDraft] = useState<string | null>(null);
   const commit = (): void => {

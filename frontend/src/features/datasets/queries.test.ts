@@ -20,11 +20,11 @@ test("a built dataset is listed with its manifest", async () => {
   expect(manifest.num_rows).toBe(12);
 });
 
-test("building the same content again changes nothing", async () => {
+test("rebuilding the same content changes nothing", async () => {
   expect((await buildDataset(SPEC)).status).toBe("unchanged");
 });
 
-test("other content under the same key is refused", async () => {
+test("different content under the same key is refused", async () => {
   await expect(buildDataset({ ...SPEC, limit: 5 })).rejects.toMatchObject({ status: 409, code: "conflict" });
 });
 
@@ -35,7 +35,7 @@ test("rows are read page by page", async () => {
   expect(page.pagination).toMatchObject({ total: 12, next_offset: 3 });
 });
 
-test("a diff counts what a second version left out", async () => {
+test("a diff counts removed rows", async () => {
   await buildDataset({ ...SPEC, dataset_version: "v2", limit: 5 });
 
   const diff = await diffDatasets("marbles-v1", "marbles-v2");
@@ -44,7 +44,7 @@ test("a diff counts what a second version left out", async () => {
   expect(diff.num_removed).toBe(7);
 });
 
-test("an X-ray shows the answer as trained and the prompt as masked", async () => {
+test("an X-ray trains the answer and masks the prompt", async () => {
   const report = await xrayDataset("marbles-v1", { model: "tiny", index: 0 });
 
   const tokens = report.rows.flatMap((row) => row.tokens);

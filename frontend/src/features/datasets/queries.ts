@@ -24,7 +24,7 @@ export type DiffPage = Omit<QueryOf<"diff_api_datasets__dataset_key__diff_get">,
 const MAX_CHOICES = 100;
 const NO_SPEC: DatasetSpec = { dataset_name: "preview" };
 
-/** Build a dataset from stored traces; the same content again changes nothing. */
+/** Build a dataset from stored traces. Rebuilding the same content changes nothing. */
 export function buildDataset(spec: DatasetSpec): Promise<BuildOutcome> {
   return unwrap(api.POST("/api/datasets/build", { body: spec }));
 }
@@ -34,17 +34,17 @@ export function listDatasets(query: DatasetQuery = {}): Promise<DatasetList> {
   return unwrap(api.GET("/api/datasets", { params: { query } }));
 }
 
-/** What a dataset holds and where it comes from. */
+/** The manifest of a dataset: its contents and lineage. */
 export function getDataset(datasetKey: string): Promise<DatasetManifest> {
   return unwrap(api.GET("/api/datasets/{dataset_key}", { params: at(datasetKey) }));
 }
 
-/** A page of the rows of a split, the first split unless named. */
+/** A page of the rows of a split, by default the first split. */
 export function readRows(datasetKey: string, query: RowQuery = {}): Promise<RowPage> {
   return unwrap(api.GET("/api/datasets/{dataset_key}/rows", { params: { ...at(datasetKey), query } }));
 }
 
-/** What `otherKey` changed against `datasetKey`. */
+/** The changes from `datasetKey` to `otherKey`. */
 export function diffDatasets(datasetKey: string, otherKey: string, page: DiffPage = {}): Promise<DatasetDiff> {
   const params = { ...at(datasetKey), query: { other: otherKey, ...page } };
   return unwrap(api.GET("/api/datasets/{dataset_key}/diff", { params }));
@@ -60,23 +60,23 @@ export function xrayDataset(datasetKey: string, query: XrayQuery = {}): Promise<
   return unwrap(api.GET("/api/datasets/{dataset_key}/xray", { params: { ...at(datasetKey), query } }));
 }
 
-/** Remove a dataset; its traces stay. */
+/** Delete a dataset. Its traces stay. */
 export async function deleteDataset(datasetKey: string): Promise<void> {
   await unwrap(api.DELETE("/api/datasets/{dataset_key}", { params: at(datasetKey) }));
 }
 
-/** Hash and read everything again, and compare with the manifest. */
+/** Hash and read all rows again, and compare with the manifest. */
 export function verifyDataset(datasetKey: string): Promise<DatasetVerdict> {
   return unwrap(api.POST("/api/datasets/{dataset_key}/verify", { params: at(datasetKey) }));
 }
 
-/** The datasets to choose from; the first hundred by key. */
+/** The datasets to choose from: the first 100 by key. */
 export const datasetChoicesQuery = queryOptions({
   queryKey: ["datasets", "choices"],
   queryFn: () => listDatasets({ limit: MAX_CHOICES }),
 });
 
-// A dataset never changes: what was read once stays right.
+// Datasets are immutable, so the cache never expires.
 export const datasetQuery = (datasetKey: string) =>
   queryOptions({
     queryKey: ["datasets", "one", datasetKey],
@@ -84,7 +84,7 @@ export const datasetQuery = (datasetKey: string) =>
     staleTime: Infinity,
   });
 
-/** Steps, lengths and scores of a split, in bins; the scores are those of today. */
+/** Histograms of steps, lengths and scores of a split. The scores are current, not those at build time. */
 export const histogramsQuery = (datasetKey: string, split: string) =>
   queryOptions({
     queryKey: ["datasets", "histograms", datasetKey, split],
@@ -113,7 +113,7 @@ export const xrayQuery = (datasetKey: string, query: XrayQuery) =>
     placeholderData: keepPreviousData,
   });
 
-/** How many rows a build of this spec would take; the counts before stay until the new ones are there. */
+/** The row counts of a build. The previous counts stay visible until the new ones arrive. */
 export const previewQuery = (spec: DatasetSpec | null) =>
   queryOptions({
     queryKey: ["datasets", "preview", spec],
@@ -122,7 +122,7 @@ export const previewQuery = (spec: DatasetSpec | null) =>
     placeholderData: keepPreviousData,
   });
 
-/** Where a dataset is downloaded from. */
+/** The download path of a dataset. */
 export function exportPath(datasetKey: string, format: string, fileType: "jsonl" | "parquet"): string {
   return `/api/datasets/${datasetKey}/export.${fileType}?format=${format}`;
 }

@@ -7,7 +7,7 @@ const RULES = ["answer-tag", "after-think", "boxed", "hash", "answer-phrase", "l
 export const EVALUATION_TABS = ["scores", "items", "protocol", "faithfulness"] as const;
 export const DIRECTIONS = ["lost", "unscored", "gained"] as const;
 
-/** The list's filters, order and chosen rows, as its URL has them. */
+/** The filters, order and selected rows of the list, as in the URL. */
 export const evaluationFilters = searchParams({
   model: asText,
   eval_set: asText,
@@ -33,13 +33,13 @@ const ITEM_READERS = {
 export const evaluationSearch = searchParams({ tab: asOneOf(EVALUATION_TABS), ...ITEM_READERS });
 export type EvaluationSearch = ReturnType<typeof evaluationSearch>;
 
-/** Where an item stands in the list that it was opened from: `at`, under the list's filters. */
+/** The position (`at`) of an item in the filtered list it was opened from. */
 export const itemSearch = searchParams({ at: asCount, ...ITEM_READERS });
 export type ItemSearch = ReturnType<typeof itemSearch>;
 export type ItemFilters = Omit<ItemSearch, "at">;
 
-/** What the flip board shows. */
-export const flipSearch = searchParams({
+/** The evaluations to compare and the filters of their flips. */
+export const comparisonSearch = searchParams({
   base: asText,
   other: asText,
   different: asFlag,
@@ -48,17 +48,17 @@ export const flipSearch = searchParams({
   text: asText,
   shown: asCount,
 });
-export type FlipSearch = ReturnType<typeof flipSearch>;
+export type ComparisonSearch = ReturnType<typeof comparisonSearch>;
 
 export const RULE_CHOICES = RULES;
 
-/** Only the filters of items, without the tab or the place in the list. */
+/** Only the item filters, without the tab or position. */
 export function itemFilters({ verdict, section, category, difficulty, rule, text }: ItemFilters): ItemFilters {
   const given = Object.entries({ verdict, section, category, difficulty, rule, text });
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
-/** The list as a command; `order` is how the screen sorts, which the command does not. */
+/** The list as a command, which does not support `order`. */
 export function listCommand({ model, eval_set, dataset, recipe }: EvaluationFilters): string {
   return command("tunix-rt eval list", { model, "eval-set": eval_set, dataset, recipe });
 }
@@ -75,27 +75,27 @@ export function itemsPath(evaluationId: string, filters: ItemQuery): string {
   return path(`/api/evaluations/${evaluationId}/items`, { ...filters });
 }
 
-export function compareCommand({ base, other, different, section }: FlipSearch): string {
+export function compareCommand({ base, other, different, section }: ComparisonSearch): string {
   const start = `tunix-rt compare ${base ?? "A"} ${other ?? "B"}${different ? " --allow-different-protocols" : ""}`;
   return command(start, { section });
 }
 
-export function comparePath({ base, other, different }: FlipSearch): string {
+export function comparePath({ base, other, different }: ComparisonSearch): string {
   return path("/api/evaluations/compare", { base, other, allow_different_protocols: different ? "true" : undefined });
 }
 
-type Words = Record<string, string | number | null | undefined>;
+type Options = Record<string, string | number | null | undefined>;
 
-function command(start: string, options: Words): string {
+function command(start: string, options: Options): string {
   return [start, ...given(options).map(([name, value]) => `--${name} ${shellQuoted(value)}`)].join(" ");
 }
 
-function path(start: string, query: Words): string {
+function path(start: string, query: Options): string {
   const words = new URLSearchParams(given(query)).toString();
   return words === "" ? start : `${start}?${words}`;
 }
 
-function given(words: Words): [string, string][] {
+function given(words: Options): [string, string][] {
   return Object.entries(words).flatMap(([name, value]): [string, string][] =>
     value === undefined || value === null ? [] : [[name, String(value)]],
   );

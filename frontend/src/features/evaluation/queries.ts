@@ -22,7 +22,7 @@ export type LeaderboardQuery = NonNullable<
   operations["get_leaderboard_api_tunix_leaderboard_get"]["parameters"]["query"]
 >;
 
-/** As many as one page may have: enough to choose from. */
+/** The maximum page size. */
 const MAX_CHOICES = 100;
 
 /** A page of evaluations. */
@@ -30,7 +30,7 @@ export function listEvaluations(query: EvaluationQuery = {}): Promise<Evaluation
   return unwrap(api.GET("/api/evaluations", { params: { query } }));
 }
 
-/** The newest evaluations, to choose one of them. */
+/** The newest evaluations, for selects. */
 export const newestEvaluationsQuery = queryOptions({
   queryKey: ["evaluations", "newest"],
   queryFn: () => listEvaluations({ limit: MAX_CHOICES }),
@@ -43,7 +43,7 @@ export const runEvaluationsQuery = (runId: string) =>
     queryFn: () => listEvaluations({ run_id: runId, limit: MAX_CHOICES }),
   });
 
-/** One evaluation with its protocol and scores; it never changes. */
+/** One evaluation with its protocol and scores. Evaluations are immutable. */
 export const evaluationQuery = (evaluationId: string) =>
   queryOptions({
     queryKey: ["evaluations", evaluationId],
@@ -51,20 +51,20 @@ export const evaluationQuery = (evaluationId: string) =>
       unwrap(api.GET("/api/evaluations/{evaluation_id}", { params: { path: { evaluation_id: evaluationId } } })),
   });
 
-/** A page of what was written for the items. */
+/** A page of predictions. */
 export function listItems(evaluationId: string, query: ItemQuery = {}): Promise<PredictionList> {
   const params = { path: { evaluation_id: evaluationId }, query };
   return unwrap(api.GET("/api/evaluations/{evaluation_id}/items", { params }));
 }
 
-/** The rows around one of a list of items, as the filters give them. */
+/** The rows around an item in the filtered list. */
 export const itemsAroundQuery = (evaluationId: string, query: ItemQuery) =>
   queryOptions({
     queryKey: ["evaluations", evaluationId, "around", query],
     queryFn: () => listItems(evaluationId, query),
   });
 
-/** One item with every sample that was drawn. */
+/** One item with all samples. */
 export const itemQuery = (evaluationId: string, itemId: string) =>
   queryOptions({
     queryKey: ["evaluations", evaluationId, "items", itemId],
@@ -74,7 +74,7 @@ export const itemQuery = (evaluationId: string, itemId: string) =>
     },
   });
 
-/** How `other` differs from `base`, item by item. */
+/** The differences from `base` to `other`, item by item. */
 export const comparisonQuery = (base: string, other: string, allowDifferentProtocols: boolean) =>
   queryOptions({
     queryKey: ["evaluations", "compare", base, other, allowDifferentProtocols],
@@ -85,14 +85,14 @@ export const comparisonQuery = (base: string, other: string, allowDifferentProto
     retry: false,
   });
 
-/** Models ranked among those that were evaluated in the same way. */
+/** Models ranked within their evaluation protocol. */
 export const leaderboardQuery = (query: LeaderboardQuery) =>
   queryOptions({
     queryKey: ["evaluations", "leaderboard", query],
     queryFn: (): Promise<Leaderboard> => unwrap(api.GET("/api/tunix/leaderboard", { params: { query } })),
   });
 
-/** Judge the stored texts with the present checkers, as a new evaluation. */
+/** Score the stored completions with the current checkers, as a new evaluation. */
 export function rescoreEvaluation(evaluationId: string): Promise<Evaluation> {
   const params = { path: { evaluation_id: evaluationId } };
   return unwrap(api.POST("/api/evaluations/{evaluation_id}/rescore", { params }));

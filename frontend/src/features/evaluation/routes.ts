@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../ui/navigation/root";
-import { evaluationFilters, evaluationSearch, flipSearch, itemSearch } from "./filters";
+import { evaluationFilters, evaluationSearch, comparisonSearch, itemSearch } from "./filters";
 
 const evaluationsRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -9,11 +9,11 @@ const evaluationsRoute = createRoute({
   component: lazyRouteComponent(() => import("./list/EvaluationsScreen"), "EvaluationsScreen"),
 });
 
-const flipBoardRoute = createRoute({
+const comparisonRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/evaluations/compare",
-  validateSearch: flipSearch,
-  component: lazyRouteComponent(() => import("./comparison/FlipBoardScreen"), "FlipBoardScreen"),
+  validateSearch: comparisonSearch,
+  component: lazyRouteComponent(() => import("./comparison/ComparisonScreen"), "ComparisonScreen"),
 });
 
 const reportsRoute = createRoute({
@@ -44,7 +44,7 @@ const evaluationItemRoute = createRoute({
 
 export const evaluationsRoutes = [
   evaluationsRoute,
-  flipBoardRoute,
+  comparisonRoute,
   reportsRoute,
   reportRoute,
   evaluationRoute,

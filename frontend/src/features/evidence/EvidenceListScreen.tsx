@@ -19,23 +19,23 @@ import { PackDialog } from "./PackDialog";
 
 const route = getRouteApi("/evidence");
 
-/** The bundles that prove runs. */
+/** The list of evidence bundles. */
 export function EvidenceListScreen(): ReactElement {
   const { packing = false, run = "" } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: session } = useQuery(sessionQuery);
-  const mayWrite = session !== undefined && session.scope !== "read";
+  const canWrite = session !== undefined && session.scope !== "read";
   const show = (isPacking: boolean): void => {
     void navigate({ search: isPacking ? { packing: true } : {} });
   };
   return (
     <Page
       title="Evidence"
-      about="Bundles that prove a run: everybody can hash, recompute and score them again."
+      about="Bundles with the evidence of a run. Anyone can hash, recompute and rescore them."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: "tunix-rt evidence list", path: "/api/evidence" })} />
-          {mayWrite ? (
+          {canWrite ? (
             <Button
               kind="primary"
               onClick={() => {
@@ -52,7 +52,7 @@ export function EvidenceListScreen(): ReactElement {
       <PackDialog
         key={run}
         runId={run}
-        isOpen={packing && mayWrite}
+        isOpen={packing && canWrite}
         onClose={() => {
           show(false);
         }}
@@ -64,7 +64,7 @@ export function EvidenceListScreen(): ReactElement {
 const COLUMNS = [
   { header: "Bundle" },
   { header: "Kind" },
-  { header: "What it says" },
+  { header: "Summary" },
   { header: "Files", align: "end" as const },
   { header: "Size", align: "end" as const },
   { header: "Signed" },
@@ -73,14 +73,14 @@ const COLUMNS = [
 
 function Bundles(): ReactElement {
   const list = useQuery(evidenceListQuery);
-  if (list.isPending) return <Loading what="Reading the bundles…" />;
+  if (list.isPending) return <Loading what="Loading bundles…" />;
   if (list.isError)
-    return <ErrorNotice error={list.error} title="The bundles could not be read" onRetry={() => void list.refetch()} />;
+    return <ErrorNotice error={list.error} title="Could not load the bundles" onRetry={() => void list.refetch()} />;
   const { data, damaged, pagination } = list.data;
   return (
     <>
       {damaged.length === 0 ? null : (
-        <p role="alert">The list of files of {damaged.join(", ")} was changed or is damaged: pack the run again.</p>
+        <p role="alert">The file list of {damaged.join(", ")} was changed or is damaged. Pack the run again.</p>
       )}
       {data.length === 0 ? <NoBundles /> : <p role="status">{formatCount(pagination.total, "bundle")}</p>}
       {data.length === 0 ? null : (
@@ -114,8 +114,8 @@ function NoBundles(): ReactElement {
   return (
     <Empty title="No evidence yet">
       <p>
-        A bundle holds everything that proves a run: its data, code, environment, steps and answers. Anyone can hash,
-        recompute and score all of it again.
+        A bundle contains the evidence of a run: its data, code, environment, steps and answers. Anyone can hash,
+        recompute and rescore all of it.
       </p>
       <Command>tunix-rt evidence pack RUN</Command>
     </Empty>

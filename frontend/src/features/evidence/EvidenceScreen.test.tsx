@@ -31,14 +31,14 @@ function verdict(passed: boolean, checks: Check[]) {
   return http.post("/api/evidence/run-b/verify/live", () => HttpResponse.text(`${JSON.stringify(told)}\n`));
 }
 
-test("without bundles the screen teaches what one is", async () => {
+test("an empty list explains evidence bundles", async () => {
   bundles([]);
   renderApp("/evidence");
   await screen.findByRole("heading", { name: "No evidence yet" });
   screen.getByText("tunix-rt evidence pack RUN");
 });
 
-test("bundles stand with what they say, and damaged ones are named", async () => {
+test("bundles are listed and damaged ones are named", async () => {
   bundles([ROW, { ...ROW, evidence_id: "run-c", kind: "failure-report", is_signed: true }], ["run-d"]);
   renderApp("/evidence");
   await screen.findByRole("row", { name: /run-b evidence run-b answers/ });
@@ -46,13 +46,13 @@ test("bundles stand with what they say, and damaged ones are named", async () =>
   expect(screen.getByRole("alert").textContent).toContain("run-d");
 });
 
-test("bundles that cannot be read say why", async () => {
+test("a failed list shows an error", async () => {
   server.use(refuse("/api/evidence"));
   renderApp("/evidence");
-  await screen.findByText("The bundles could not be read");
+  await screen.findByText("Could not load the bundles");
 });
 
-test("a run that failed is packed as a failure report", async () => {
+test("a failed run is packed as a failure report", async () => {
   bundles([]);
   let sent: unknown;
   server.use(
@@ -67,16 +67,16 @@ test("a run that failed is packed as a failure report", async () => {
   await user.click(await screen.findByRole("button", { name: "Pack a run" }));
   await screen.findByRole("option", { name: "run-b (failed)" });
   await user.selectOptions(screen.getByLabelText("Run"), "run-b");
-  screen.getByText(/its bundle is a failure report/);
-  await user.click(screen.getByRole("checkbox", { name: "Put the trained weights in" }));
-  await user.click(screen.getByRole("button", { name: "Pack the run" }));
+  screen.getByText(/marked as a failure report/);
+  await user.click(screen.getByRole("checkbox", { name: "Include the trained weights" }));
+  await user.click(screen.getByRole("button", { name: "Pack run" }));
   await waitFor(() => {
     expect(address()).toBe("/evidence/run-b");
   });
   expect(sent).toEqual({ run_id: "run-b", has_model: true, has_dataset: true, is_failure_report: true });
 });
 
-test("a bundle says what each file proves, and every check gets its verdict", async () => {
+test("a bundle lists its files and checks", async () => {
   server.use(
     answer("/api/evidence/run-b", BUNDLE),
     verdict(true, [
@@ -88,13 +88,13 @@ test("a bundle says what each file proves, and every check gets its verdict", as
   const link = await screen.findByRole("link", { name: "dataset/train.jsonl" });
   expect(link.getAttribute("href")).toBe("/api/evidence/run-b/files/dataset/train.jsonl");
   screen.getByText("What was trained on.");
-  await user.click(screen.getByRole("button", { name: "Verify it now" }));
-  await screen.findByText("It holds");
-  screen.getByRole("row", { name: /Every file is there.* holds 1 file/ });
-  screen.getByRole("row", { name: /The signature is right not checked/ });
+  await user.click(screen.getByRole("button", { name: "Verify" }));
+  await screen.findByText("Verified");
+  screen.getByRole("row", { name: /All files present.* passed 1 file/ });
+  screen.getByRole("row", { name: /Signature valid skipped/ });
 });
 
-test("a bundle that takes long shows how far its verification is", async () => {
+test("a long verification shows progress", async () => {
   let release = (): void => undefined;
   const isReleased = new Promise<void>((resolve) => {
     release = resolve;
@@ -113,27 +113,27 @@ test("a bundle that takes long shows how far its verification is", async () => {
     http.post("/api/evidence/run-b/verify/live", () => new HttpResponse(broken)),
   );
   const { user } = renderApp("/evidence/run-b");
-  await user.click(await screen.findByRole("button", { name: "Verify it now" }));
-  await screen.findByText("1.00 KiB of 4.00 KiB hashed, 1 check made");
-  screen.getByRole("row", { name: /It can be opened.* holds 24 files/ });
+  await user.click(await screen.findByRole("button", { name: "Verify" }));
+  await screen.findByText("1.00 KiB of 4.00 KiB hashed, 1 check done");
+  screen.getByRole("row", { name: /Opens and contains.* passed 24 files/ });
   release();
-  await screen.findByText("The server broke off before the verdict.");
+  await screen.findByText("The connection closed before the verification finished.");
 });
 
-test("what does not hold is named with its problems", async () => {
+test("failed checks list their problems", async () => {
   const problems = [{ detail: "log.txt was changed.", next_step: "Pack the run again." }];
   server.use(
     answer("/api/evidence/run-b", BUNDLE),
     verdict(false, [{ name: "files", status: "failed", detail: "1 file", problems, num_problems: 3 }]),
   );
   const { user } = renderApp("/evidence/run-b");
-  await user.click(await screen.findByRole("button", { name: "Verify it now" }));
-  await screen.findByText("It does not hold: 1 check failed");
+  await user.click(await screen.findByRole("button", { name: "Verify" }));
+  await screen.findByText("Verification failed: 1 check failed");
   screen.getByText("log.txt was changed. Pack the run again.");
   screen.getByText("and 2 more");
 });
 
-test("an unknown bundle says so", async () => {
+test("an unknown bundle shows an error", async () => {
   server.use(refuse("/api/evidence/nothing", 404, "There is no evidence 'nothing'."));
   renderApp("/evidence/nothing");
   await screen.findByText("There is no evidence 'nothing'.");

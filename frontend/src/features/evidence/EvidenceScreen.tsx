@@ -20,7 +20,7 @@ import { VerifyCard } from "./VerifyCard";
 
 const route = getRouteApi("/evidence/$runId");
 
-/** One bundle: what it says, whether it holds, and what each file proves. */
+/** One bundle: its summary, its verification and its files. */
 export function EvidenceScreen(): ReactElement {
   const { runId } = route.useParams();
   const bundle = useQuery(evidenceQuery(runId));
@@ -28,13 +28,9 @@ export function EvidenceScreen(): ReactElement {
     return (
       <Page title={runId}>
         {bundle.isError ? (
-          <ErrorNotice
-            error={bundle.error}
-            title="The bundle could not be read"
-            onRetry={() => void bundle.refetch()}
-          />
+          <ErrorNotice error={bundle.error} title="Could not load the bundle" onRetry={() => void bundle.refetch()} />
         ) : (
-          <Loading what="Reading the bundle…" />
+          <Loading what="Loading bundle…" />
         )}
       </Page>
     );
@@ -56,7 +52,7 @@ function BundleView({ bundle }: { bundle: EvidenceManifest }): ReactElement {
         <>
           <CopyAs snippets={copied} />
           <a className={buttonClass()} href={evidenceFilePath(id, "evidence.html")} target="_blank" rel="noreferrer">
-            Open its own page
+            Open report
           </a>
           <a className={buttonClass()} href={evidenceDownloadPath(id)} download>
             Download as zip
@@ -66,7 +62,7 @@ function BundleView({ bundle }: { bundle: EvidenceManifest }): ReactElement {
     >
       <p className={styles.headline}>{bundle.headline}</p>
       <VerifyCard evidenceId={id} />
-      <Card title="What it is">
+      <Card title="Details">
         <Facts
           facts={{
             Run: (
@@ -74,10 +70,10 @@ function BundleView({ bundle }: { bundle: EvidenceManifest }): ReactElement {
                 {bundle.run_id}
               </Link>
             ),
-            "State of the run": <StatusBadge status={bundle.status} />,
+            "Run status": <StatusBadge status={bundle.status} />,
             Packed: formatTime(bundle.created_at),
             "Tunix RT": bundle.tunix_rt_version,
-            "Hash of all of it": <code className={styles.hash}>{bundle.content_hash}</code>,
+            "Content hash": <code className={styles.hash}>{bundle.content_hash}</code>,
           }}
         />
       </Card>

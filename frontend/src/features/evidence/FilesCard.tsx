@@ -7,31 +7,26 @@ import { formatBytes, formatCount } from "../../ui/display/format";
 
 const HASH_CHARS = 12;
 
-/** Every file with what it proves; what was left out, with the reason. */
+/** The files with their purpose, and the omitted files with the reason. */
 export function FilesCard({ bundle }: { bundle: EvidenceManifest }): ReactElement {
   const leftOut = bundle.left_out ?? [];
   const size = bundle.files.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   return (
-    <Card title="What each file proves">
+    <Card title="Files">
       <p>
         {formatCount(bundle.files.length, "file")}, {formatBytes(size)}
       </p>
       <PlainTable
         name="Files"
-        columns={[
-          { header: "File" },
-          { header: "What it proves" },
-          { header: "Size", align: "end" },
-          { header: "SHA-256" },
-        ]}
+        columns={[{ header: "File" }, { header: "Purpose" }, { header: "Size", align: "end" }, { header: "SHA-256" }]}
         rows={bundle.files.map((file) => ({ key: file.path, cells: cellsOf(bundle.evidence_id, file) }))}
       />
       {leftOut.length === 0 ? null : (
         <details>
-          <summary>{formatCount(leftOut.length, "file")} of the run left out, named by their hashes</summary>
+          <summary>{formatCount(leftOut.length, "file")} of the run omitted, recorded by hash</summary>
           <PlainTable
-            name="Left out"
-            columns={[{ header: "File" }, { header: "Why" }]}
+            name="Omitted files"
+            columns={[{ header: "File" }, { header: "Reason" }]}
             rows={leftOut.map(({ path, reason }) => ({
               key: path,
               cells: [path, <Sentence key="reason">{reason}</Sentence>],

@@ -11,13 +11,13 @@ import { Select } from "../../ui/forms/Select";
 import styles from "./evidence.module.css";
 
 interface PackDialogProps {
-  /** The run that is chosen at first; may be empty. */
+  /** The preselected run, or an empty string. */
   runId: string;
   isOpen: boolean;
   onClose: () => void;
 }
 
-/** Gathers what proves a run; what is missing is named. */
+/** Packs the evidence of a run. */
 export function PackDialog({ runId, isOpen, onClose }: PackDialogProps): ReactElement {
   return (
     <Dialog title="Pack a run" isOpen={isOpen} onClose={onClose}>
@@ -33,7 +33,7 @@ function PackForm({ runId }: { runId: string }): ReactElement {
   const runs = useQuery(packableRunsQuery);
   const found = runs.data?.data ?? [];
   const hasFailed = found.some(({ run_id, status }) => run_id === run && status !== "succeeded");
-  const pack = usePacking();
+  const pack = usePackEvidence();
   return (
     <form
       className={styles.form}
@@ -44,22 +44,23 @@ function PackForm({ runId }: { runId: string }): ReactElement {
     >
       <Select
         label="Run"
-        help="runs that have ended, newest first"
+        help="finished runs, newest first"
         value={run}
         choices={choicesOf(found, run)}
         onChange={setRun}
       />
-      {hasFailed ? <p>This run did not succeed: its bundle is a failure report, and says so on its face.</p> : null}
+      {hasFailed ? <p>This run did not succeed, so its bundle is marked as a failure report.</p> : null}
       <Checkbox
-        label="Put the rows of the dataset in; without them only their hashes stay"
+        label="Include the dataset rows; otherwise only their hashes are kept"
         isChecked={hasDataset}
         onChange={setHasDataset}
       />
-      <Checkbox label="Put the trained weights in" isChecked={hasModel} onChange={setHasModel} />
-      {pack.isError ? <ErrorNotice error={pack.error} title="It was not packed" /> : null}
+      <Checkbox label="Include the trained weights" isChecked={hasModel} onChange={setHasModel} />
+      {pack.isError ? <ErrorNotice error={pack.error} title="Could not pack the run" /> : null}
       <div>
         <Button type="submit" kind="primary" isBusy={pack.isPending} disabled={run === ""}>
-          Pack the run
+          {" "}
+          Pack run{" "}
         </Button>
       </div>
     </form>
@@ -75,7 +76,7 @@ function choicesOf(runs: readonly Run[], chosen: string): { value: string; label
   ];
 }
 
-function usePacking() {
+function usePackEvidence() {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   return useMutation({

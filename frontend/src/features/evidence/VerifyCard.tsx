@@ -10,35 +10,35 @@ import { Card } from "../../ui/display/Card";
 import { formatBytes, formatCount, formatTime } from "../../ui/display/format";
 import styles from "./evidence.module.css";
 
-/** What a pass of each check means. */
+/** The meaning of each check. */
 const MEANINGS: Record<Check["name"], string> = {
-  container: "It can be opened, and holds plain files only",
-  manifest: "Its list of files is whole and of a known version",
-  files: "Every file is there, with the bytes that were packed",
-  sums: "SHA256SUMS says the same",
-  complete: "Nothing that proves the run is missing",
-  contents: "Every file follows its schema, without nulls or placeholders",
-  run: "What the run wrote agrees with itself",
-  dataset: "The rows are those that the run was given",
-  figures: "The figures follow from the logged steps",
-  scores: "Every answer, scored again from its raw text, gets the same verdict",
-  signature: "The signature is right",
-  replay: "The first steps, trained again, have the same losses",
+  container: "Opens and contains only regular files",
+  manifest: "File list complete and of a known version",
+  files: "All files present with the packed bytes",
+  sums: "SHA256SUMS matches",
+  complete: "No required evidence is missing",
+  contents: "Every file matches its schema, without nulls or placeholders",
+  run: "The files of the run are consistent",
+  dataset: "The rows are those the run was trained on",
+  figures: "The metrics follow from the logged steps",
+  scores: "Rescoring every answer from its raw text gives the same verdict",
+  signature: "Signature valid",
+  replay: "Retraining the first steps gives the same losses",
 };
 
 const STATUSES: Record<Check["status"], { kind: BadgeKind; sign: string; word: string }> = {
-  passed: { kind: "good", sign: "✓", word: "holds" },
-  failed: { kind: "bad", sign: "✕", word: "does not hold" },
-  skipped: { kind: "neutral", sign: "–", word: "not checked" },
+  passed: { kind: "good", sign: "✓", word: "passed" },
+  failed: { kind: "bad", sign: "✕", word: "failed" },
+  skipped: { kind: "neutral", sign: "–", word: "skipped" },
 };
 
-/** Checks the whole bundle again, on the server, while one looks on. */
+/** Verifies the whole bundle on the server with live progress. */
 export function VerifyCard({ evidenceId }: { evidenceId: string }): ReactElement {
   const [progress, setProgress] = useState<VerifyProgress | null>(null);
   const verify = useMutation({ mutationFn: () => verifyEvidence(evidenceId, setProgress) });
   return (
-    <Card title="Does it hold?">
-      <p>Every file is hashed and read again, every figure recomputed, every answer scored from its raw text.</p>
+    <Card title="Verification">
+      <p>Hashes and reads every file, recomputes every metric, and rescores every answer from its raw text.</p>
       <div>
         <Button
           kind="primary"
@@ -48,11 +48,11 @@ export function VerifyCard({ evidenceId }: { evidenceId: string }): ReactElement
             verify.mutate();
           }}
         >
-          {verify.isSuccess ? "Verify it again" : "Verify it now"}
+          {verify.isSuccess ? "Verify again" : "Verify"}
         </Button>
       </div>
       {verify.isPending && progress ? <Progress progress={progress} /> : null}
-      {verify.isError ? <ErrorNotice error={verify.error} title="It could not be verified" /> : null}
+      {verify.isError ? <ErrorNotice error={verify.error} title="Could not verify" /> : null}
       {verify.data ? <Verdict verdict={verify.data} /> : null}
     </Card>
   );
@@ -62,7 +62,7 @@ function Progress({ progress: { checks, num_bytes, total_bytes } }: { progress: 
   return (
     <>
       <p role="status">
-        {formatBytes(num_bytes)} of {formatBytes(total_bytes)} hashed, {formatCount(checks.length, "check")} made
+        {formatBytes(num_bytes)} of {formatBytes(total_bytes)} hashed, {formatCount(checks.length, "check")} done
       </p>
       <progress className={styles.progress} aria-label="Bytes hashed" value={num_bytes} max={total_bytes} />
       <Checks checks={checks} />
@@ -77,11 +77,12 @@ function Verdict({ verdict }: { verdict: EvidenceVerdict }): ReactElement {
       <p role="status">
         {verdict.passed ? (
           <Badge kind="good" sign="✓">
-            It holds
+            {" "}
+            Verified{" "}
           </Badge>
         ) : (
           <Badge kind="bad" sign="✕">
-            It does not hold: {formatCount(numFailed, "check")} failed
+            Verification failed: {formatCount(numFailed, "check")} failed
           </Badge>
         )}{" "}
         Checked {formatTime(verdict.checked_at)} by Tunix RT {verdict.tunix_rt_version}.
@@ -95,7 +96,7 @@ function Checks({ checks }: { checks: readonly Check[] }): ReactElement {
   return (
     <PlainTable
       name="Checks"
-      columns={[{ header: "What is claimed" }, { header: "Verdict" }, { header: "What was looked at" }]}
+      columns={[{ header: "Check" }, { header: "Result" }, { header: "Details" }]}
       rows={checks.map((check) => ({ key: check.name, cells: cellsOf(check) }))}
     />
   );

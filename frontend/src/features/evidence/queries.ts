@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "../../api/client";
 import type { Check, EvidenceManifest, EvidenceVerdict, PackBody } from "../../api/schema.gen";
 
-/** Which runs are offered to pack: as many as one page may have. */
+/** The maximum page size. */
 const NUM_RUNS_OFFERED = 100;
 const MAX_BUNDLES = 100;
 
@@ -12,14 +12,14 @@ export const evidenceListQuery = queryOptions({
   queryFn: () => unwrap(api.GET("/api/evidence", { params: { query: { limit: MAX_BUNDLES } } })),
 });
 
-/** A bundle: every file and what it proves. */
+/** One bundle with its files. */
 export const evidenceQuery = (evidenceId: string) =>
   queryOptions({
     queryKey: ["evidence", "one", evidenceId],
     queryFn: (): Promise<EvidenceManifest> => unwrap(api.GET("/api/evidence/{evidence_id}", of(evidenceId))),
   });
 
-/** Runs that have ended, and can therefore be packed. */
+/** Finished runs, which can be packed. */
 export const packableRunsQuery = queryOptions({
   queryKey: ["runs", "packable"],
   queryFn: () =>
@@ -30,19 +30,19 @@ export const packableRunsQuery = queryOptions({
     ),
 });
 
-/** Gather what proves a run. */
+/** Pack the evidence of a run. */
 export function packEvidence(body: PackBody): Promise<EvidenceManifest> {
   return unwrap(api.POST("/api/evidence/pack", { body }));
 }
 
-/** How far a verification is. OpenAPI describes whole answers only, not the lines of one. */
+/** The progress of a verification. OpenAPI does not describe the lines of a streamed response. */
 export interface VerifyProgress {
   checks: Check[];
   num_bytes: number;
   total_bytes: number;
 }
 
-/** Hash, read, recompute and score all of it again; `onProgress` is told on the way. */
+/** Verify a bundle: hash, read, recompute and rescore. Calls `onProgress` during the verification. */
 export async function verifyEvidence(
   evidenceId: string,
   onProgress: (progress: VerifyProgress) => void,
@@ -54,7 +54,8 @@ export async function verifyEvidence(
     last = JSON.parse(line) as VerifyProgress | EvidenceVerdict;
     if ("num_bytes" in last) onProgress(last);
   }
-  if (last === undefined || "num_bytes" in last) throw new Error("The server broke off before the verdict.");
+  if (last === undefined || "num_bytes" in last)
+    throw new Error("The connection closed before the verification finished.");
   return last;
 }
 
@@ -68,12 +69,12 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
   }
 }
 
-/** Where a file of a bundle is looked at. */
+/** The path to view a file of a bundle. */
 export function evidenceFilePath(evidenceId: string, path: string): string {
   return `/api/evidence/${evidenceId}/files/${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 
-/** Where a bundle is downloaded from, as a zip. */
+/** The download path of a bundle as a zip. */
 export function evidenceDownloadPath(evidenceId: string): string {
   return `/api/evidence/${evidenceId}/download`;
 }

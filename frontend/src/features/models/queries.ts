@@ -1,9 +1,16 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "../../api/client";
 import { ApiError } from "../../api/errors";
-import type { ModelDetail, ModelList, ModelVersion, Promotion, VersionDetail, VersionVerdict } from "../../api/schema.gen";
+import type {
+  ModelDetail,
+  ModelList,
+  ModelVersion,
+  Promotion,
+  VersionDetail,
+  VersionVerdict,
+} from "../../api/schema.gen";
 
-/** How many finished runs are offered to register. */
+/** The maximum page size. */
 const NUM_RUNS_OFFERED = 100;
 
 /** A page of registered models by name. */
@@ -18,7 +25,7 @@ export const modelQuery = (model: string) =>
     queryFn: (): Promise<ModelDetail> => unwrap(api.GET("/api/models/{model}", { params: { path: { model } } })),
   });
 
-/** A version: content, lineage, and every evaluation of its weights. */
+/** A version with its content, lineage and evaluations. */
 export const versionQuery = (versionId: string) =>
   queryOptions({
     queryKey: ["models", "versions", versionId],
@@ -46,7 +53,7 @@ export const registrableRunsQuery = queryOptions({
     unwrap(api.GET("/api/tunix/runs", { params: { query: { status: ["succeeded"], limit: NUM_RUNS_OFFERED } } })),
 });
 
-/** Register the weights of a run under a name, which is made when there is none. */
+/** Register the weights of a run. Creates the model if it does not exist. */
 export async function registerRun(model: string, promotion: Promotion): Promise<ModelVersion> {
   try {
     await unwrap(api.POST("/api/models", { body: { name: model } }));
@@ -58,7 +65,7 @@ export async function registerRun(model: string, promotion: Promotion): Promise<
   return unwrap(api.POST("/api/models/{model}/versions/promote", { ...path, body: promotion }));
 }
 
-/** Let an alias mean a version, in one step from the one that had it. */
+/** Point an alias to a version atomically. */
 export function setAlias(model: string, alias: string, version: number): Promise<ModelVersion> {
   const path = { params: { path: { model, alias } } };
   return unwrap(api.PUT("/api/models/{model}/aliases/{alias}", { ...path, body: { version } }));
@@ -82,7 +89,7 @@ export async function removeTag(versionId: string, name: string): Promise<void> 
   await unwrap(api.DELETE("/api/models/versions/{version_id}/tags/{name}", ofTag(versionId, name)));
 }
 
-/** Read every byte again and compare with what was registered. */
+/** Read all files and compare them with the registered hashes. */
 export function verifyVersion(versionId: string): Promise<VersionVerdict> {
   return unwrap(api.POST("/api/models/versions/{version_id}/verify", of(versionId)));
 }
@@ -91,12 +98,12 @@ export async function removeVersion(versionId: string): Promise<void> {
   await unwrap(api.DELETE("/api/models/versions/{version_id}", of(versionId)));
 }
 
-/** Where the registered files are downloaded from, as a zip. */
+/** The download path of the registered files as a zip. */
 export function versionDownloadPath(versionId: string): string {
   return `/api/models/versions/${versionId}/download`;
 }
 
-/** The name that always means this version. */
+/** The permanent reference of a version. */
 export function referenceOf({ model, version }: Pick<ModelVersion, "model" | "version">): string {
   return `${model}:${version}`;
 }

@@ -10,11 +10,11 @@ interface AnswerViewProps {
   isWriting?: boolean;
 }
 
-/** What a model wrote: its reasoning apart from its answer. */
+/** The answer of a model, with its reasoning shown separately. */
 export function AnswerView({ answer, isWriting = false }: AnswerViewProps): ReactElement {
   const { reasoning, content, numTokens, isCutOff } = answer;
   if (isWriting && reasoning === "" && content === "")
-    return <p>It reads the question. The first question to a model waits until it is loaded.</p>;
+    return <p>Processing the prompt. The first question waits until the model is loaded.</p>;
   return (
     <div className={styles.answer}>
       {reasoning === "" ? null : (
@@ -25,7 +25,7 @@ export function AnswerView({ answer, isWriting = false }: AnswerViewProps): Reac
       )}
       <div>
         {content.trim() === "" && !isWriting ? (
-          <em>{content === "" ? "It gave no answer." : "It wrote only blanks."}</em>
+          <em>{content === "" ? "No answer." : "Only whitespace was generated."}</em>
         ) : (
           <MathText text={content.trim()} />
         )}
@@ -34,7 +34,7 @@ export function AnswerView({ answer, isWriting = false }: AnswerViewProps): Reac
         {numTokens === null ? null : formatCount(numTokens, "token")}
         {isCutOff ? (
           <Badge kind="warn" sign="!">
-            cut off at the limit
+            truncated at the limit
           </Badge>
         ) : null}
       </p>

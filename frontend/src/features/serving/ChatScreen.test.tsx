@@ -32,19 +32,19 @@ beforeEach(() => {
   localStorage.clear();
 });
 
-test("without models the screen teaches how to get one", async () => {
+test("an empty chat explains how to train a model", async () => {
   served();
   renderApp("/chat");
-  await screen.findByRole("heading", { name: "No model to talk to yet" });
+  await screen.findByRole("heading", { name: "No models yet" });
 });
 
-test("models that cannot be read say why", async () => {
+test("a failed model list shows an error", async () => {
   server.use(refuse("/v1/models"));
   renderApp("/chat");
-  await screen.findByText("The models could not be read");
+  await screen.findByText("Could not load the models");
 });
 
-test("an answer shows its reasoning apart, and the next question carries the conversation", async () => {
+test("an answer shows its reasoning and keeps the conversation", async () => {
   served(model("sums:1"), model("sums@champion", "sums:1"));
   const sent: ChatRequest[] = [];
   server.use(
@@ -54,39 +54,39 @@ test("an answer shows its reasoning apart, and the next question carries the con
     }),
   );
   const { user } = renderApp("/chat?temperature=0.5&tokens=7");
-  const question = await screen.findByLabelText("Your question");
+  const question = await screen.findByLabelText("Message");
   await user.type(question, "What is 2 + 3?{Enter}");
   await screen.findByText("7 tokens");
   expect(screen.getByText("Reasoning").closest("details")?.textContent).toContain("2 + 3 = 5");
   screen.getByText("It is 5");
-  screen.getByText("cut off at the limit");
+  screen.getByText("truncated at the limit");
   await user.type(question, "And 3 + 4?{Enter}");
   await waitFor(() => {
     expect(screen.getAllByText("7 tokens")).toHaveLength(2);
   });
   expect(sent[1]).toMatchObject({ model: "sums:1", temperature: 0.5, max_tokens: 7, stream: true });
   expect(sent[1]?.messages.map(({ content }) => content)).toEqual(["What is 2 + 3?", "It is 5", "And 3 + 4?"]);
-  await user.click(screen.getByRole("button", { name: "Begin anew" }));
+  await user.click(screen.getByRole("button", { name: "New conversation" }));
   expect(screen.queryByText("It is 5")).toBeNull();
 });
 
-test("a conversation is there again after a reload", async () => {
+test("a conversation survives a reload", async () => {
   served(model("sums:1"));
   server.use(http.post("/v1/chat/completions", () => streamed(CHUNKS)));
   const { user, unmount } = renderApp("/chat");
-  await user.type(await screen.findByLabelText("Your question"), "What is 2 + 3?{Enter}");
+  await user.type(await screen.findByLabelText("Message"), "What is 2 + 3?{Enter}");
   await screen.findByText("7 tokens");
   unmount();
   renderApp("/chat");
   await screen.findByText("It is 5");
 });
 
-test("a model that does not answer says why, before and in its answer", async () => {
+test("chat errors are shown before and during an answer", async () => {
   served(model("sums:1"));
   const error = { detail: "It does not fit.", next_step: "Take a smaller one.", code: "conflict", message: "" };
   server.use(http.post("/v1/chat/completions", () => HttpResponse.json({ error }, { status: 409 })));
   const { user } = renderApp("/chat");
-  const question = await screen.findByLabelText("Your question");
+  const question = await screen.findByLabelText("Message");
   await user.type(question, "Hello{Enter}");
   expect((await screen.findByRole("alert")).textContent).toContain("Take a smaller one.");
   const broken = { ...error, detail: "Its process has died." };
@@ -95,7 +95,7 @@ test("a model that does not answer says why, before and in its answer", async ()
   await screen.findByText("Its process has died.");
 });
 
-test("two models answer without their names, and the vote reveals and keeps them", async () => {
+test("a blind vote reveals and stores the models", async () => {
   served(model("sums:1"), model("sums:2"));
   votes({});
   let sent: NewPreference | undefined;
@@ -110,36 +110,36 @@ test("two models answer without their names, and the vote reveals and keeps them
     }),
   );
   const { user } = renderApp("/chat");
-  await user.click(await screen.findByRole("checkbox", { name: "Compare two, blind" }));
-  await screen.findByText(/There are none yet/);
-  await user.type(screen.getByLabelText("Your question"), "What is 2 + 3?{Enter}");
+  await user.click(await screen.findByRole("checkbox", { name: "BlindComparison comparison" }));
+  await screen.findByText(/No votes yet/);
+  await user.type(screen.getByLabelText("Message"), "What is 2 + 3?{Enter}");
   const group = await screen.findByRole("group", { name: "Which answer is better?" });
   screen.getByRole("heading", { name: "Answer A" });
   await user.click(within(group).getByRole("button", { name: /^A is better/ }));
-  await screen.findByText(/The vote is saved as a preference/);
+  await screen.findByText(/Vote saved as a preference/);
   screen.getByRole("heading", { name: `Answer A: ${sent?.a.model ?? ""}` });
   screen.getByText("preferred");
   expect(new Set([sent?.a.model, sent?.b.model])).toEqual(new Set(["sums:1", "sums:2"]));
   expect(sent).toMatchObject({ choice: "a", a: { content: "It is 5", reasoning_content: "2 + 3 = 5" } });
   await screen.findByRole("row", { name: /^sums:1 sums:2 100.0 %/ });
-  expect(screen.getByRole("link", { name: "Download the pairs" }).getAttribute("href")).toContain("export.jsonl");
+  expect(screen.getByRole("link", { name: "Download pairs" }).getAttribute("href")).toContain("export.jsonl");
 });
 
-test("whom one asks and how stands in the address", async () => {
+test("model and decoding settings are in the URL", async () => {
   served(model("sums:1"), model("sums:2"), model("sums@champion", "sums:2"));
   votes({});
   const { user, address } = renderApp("/chat?blind=true");
-  await user.selectOptions(await screen.findByLabelText("One model"), "sums:2");
-  await user.selectOptions(screen.getByLabelText("The other"), "sums@champion");
-  await screen.findByText(/Both are the same weights/);
-  await user.clear(screen.getByLabelText("Most tokens"));
-  await user.type(screen.getByLabelText("Most tokens"), "0");
+  await user.selectOptions(await screen.findByLabelText("Model A"), "sums:2");
+  await user.selectOptions(screen.getByLabelText("Model B"), "sums@champion");
+  await screen.findByText(/Both models have the same weights/);
+  await user.clear(screen.getByLabelText("Max tokens"));
+  await user.type(screen.getByLabelText("Max tokens"), "0");
   expect(address()).toContain("model=sums%3A2");
   expect(address()).toContain("other=sums%40champion");
   expect(address()).not.toContain("tokens=0");
 });
 
-test("a vote can be taken back", async () => {
+test("a vote can be deleted", async () => {
   served(model("sums:1"), model("sums:2"));
   const side = { model: "sums:1", content: "5" };
   const messages = [{ role: "user" as const, content: "What is 2 + 3?" }];
@@ -153,6 +153,6 @@ test("a vote can be taken back", async () => {
   );
   const { user } = renderApp("/chat?blind=true");
   await screen.findByRole("row", { name: /What is 2 \+ 3\? both are good/ });
-  await user.click(screen.getByRole("button", { name: "Take it back" }));
-  await screen.findByText(/There are none yet/);
+  await user.click(screen.getByRole("button", { name: "Delete" }));
+  await screen.findByText(/No votes yet/);
 });

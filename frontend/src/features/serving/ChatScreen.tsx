@@ -11,27 +11,23 @@ import { Loading } from "../../ui/feedback/Loading";
 import { buttonClass } from "../../ui/forms/Button";
 import { withChanges } from "../../ui/navigation/search";
 import { Page } from "../../ui/Page";
-import { Blind } from "./blind/Blind";
+import { BlindComparison } from "./blind/BlindComparison";
 import { ChatSettings } from "./ChatSettings";
 import type { ChatSearch } from "./search";
 import { chatSnippets } from "./settings";
-import { Talk } from "./Talk";
+import { Conversation } from "./Conversation";
 
 const route = getRouteApi("/chat");
 
-/** Talk to a model, or let two answer the same question without knowing which is which. */
+/** Chat with a model, or compare two models in a blind test. */
 export function ChatScreen(): ReactElement {
   const served = useQuery(servedModelsQuery);
   if (served.isPending || served.isError || served.data.length === 0)
     return (
-      <Page title="Chat" about="Talk to a trained model; its reasoning stands apart from its answer.">
-        {served.isPending ? <Loading what="Looking for models…" /> : null}
+      <Page title="Chat" about="Chat with a trained model. Its reasoning is shown separately from its answer.">
+        {served.isPending ? <Loading what="Loading models…" /> : null}
         {served.isError ? (
-          <ErrorNotice
-            error={served.error}
-            title="The models could not be read"
-            onRetry={() => void served.refetch()}
-          />
+          <ErrorNotice error={served.error} title="Could not load the models" onRetry={() => void served.refetch()} />
         ) : null}
         {served.data?.length === 0 ? <NoModels /> : null}
       </Page>
@@ -53,16 +49,20 @@ function Chat({ served }: { served: ServedModel[] }): ReactElement {
         onChange={(changes) => void navigate({ search: withChanges<ChatSearch>(changes), replace: true })}
       />
       {isBlind ? (
-        // Other models are another comparison: nothing of the one before is kept.
-        <Blind key={`${model} ${other}`} models={[rootOf(served, model), rootOf(served, other)]} decoding={search} />
+        // The key resets the comparison when the models change.
+        <BlindComparison
+          key={`${model} ${other}`}
+          models={[rootOf(served, model), rootOf(served, other)]}
+          decoding={search}
+        />
       ) : (
-        <Talk key={model} model={model} decoding={search} />
+        <Conversation key={model} model={model} decoding={search} />
       )}
     </Page>
   );
 }
 
-/** The weights that a name means now; a name that is not listed may still be known to the server. */
+/** The weights behind a name. A name that is not listed may still be known to the server. */
 function rootOf(served: readonly ServedModel[], name: string): string {
   return served.find(({ id }) => id === name)?.root ?? name;
 }
@@ -70,14 +70,14 @@ function rootOf(served: readonly ServedModel[], name: string): string {
 function NoModels(): ReactElement {
   return (
     <Empty
-      title="No model to talk to yet"
+      title="No models yet"
       actions={
         <Link to="/launch" className={buttonClass("primary")}>
-          Train one
+          Train a model
         </Link>
       }
     >
-      <p>Every run that succeeded and every registered model can be asked here. A tiny one takes a minute:</p>
+      <p>Every successful run and every registered model is available here. Training a tiny one takes a minute:</p>
       <Command>tunix-rt runs submit smoke_tiny</Command>
     </Empty>
   );

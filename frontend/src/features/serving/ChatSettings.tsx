@@ -7,7 +7,7 @@ import styles from "./chat.module.css";
 import type { ChatSearch } from "./search";
 import { DEFAULT_TOKENS } from "./settings";
 
-/** What is undefined leaves the URL. */
+/** Changes to URL parameters. `undefined` removes one. */
 type SearchChanges = { [Key in keyof ChatSearch]?: ChatSearch[Key] | undefined };
 
 interface ChatSettingsProps {
@@ -16,13 +16,13 @@ interface ChatSettingsProps {
   onChange: (changes: SearchChanges) => void;
 }
 
-/** Whom to ask, and how the tokens are chosen. */
+/** The model and decoding settings. */
 export function ChatSettings({ served, settings, onChange }: ChatSettingsProps): ReactElement {
   const { model, other, blind = false, temperature = 0, tokens = DEFAULT_TOKENS } = settings;
   return (
     <div className={styles.settings}>
       <Select
-        label={blind ? "One model" : "Model"}
+        label={blind ? "Model A" : "Model"}
         value={model}
         choices={choicesOf(served, model)}
         onChange={(chosen) => {
@@ -31,7 +31,7 @@ export function ChatSettings({ served, settings, onChange }: ChatSettingsProps):
       />
       {blind ? (
         <Select
-          label="The other"
+          label="Model B"
           value={other}
           choices={choicesOf(served, other)}
           onChange={(chosen) => {
@@ -52,7 +52,7 @@ export function ChatSettings({ served, settings, onChange }: ChatSettingsProps):
         }}
       />
       <TextField
-        label="Most tokens"
+        label="Max tokens"
         type="number"
         min={1}
         step={1}
@@ -63,7 +63,7 @@ export function ChatSettings({ served, settings, onChange }: ChatSettingsProps):
         }}
       />
       <Checkbox
-        label="Compare two, blind"
+        label="BlindComparison comparison"
         isChecked={blind}
         onChange={(isBlind) => {
           onChange(isBlind ? { blind: true, other } : { blind: undefined });

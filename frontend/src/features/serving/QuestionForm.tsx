@@ -7,11 +7,11 @@ interface QuestionFormProps {
   isBusy: boolean;
   onAsk: (question: string) => void;
   onStop: () => void;
-  /** More buttons. */
+  /** Additional buttons. */
   children?: ReactNode;
 }
 
-/** Where the question is written. Enter asks, Shift + Enter makes a new line. */
+/** The message form. Enter sends, Shift + Enter inserts a new line. */
 export function QuestionForm({ isBusy, onAsk, onStop, children }: QuestionFormProps): ReactElement {
   const [text, setText] = useState("");
   const ask = (): void => {
@@ -28,8 +28,8 @@ export function QuestionForm({ isBusy, onAsk, onStop, children }: QuestionFormPr
       }}
     >
       <TextArea
-        label="Your question"
-        help="Enter asks, Shift + Enter makes a new line"
+        label="Message"
+        help="Enter sends, Shift + Enter inserts a new line"
         rows={3}
         value={text}
         onChange={setText}
@@ -44,7 +44,8 @@ export function QuestionForm({ isBusy, onAsk, onStop, children }: QuestionFormPr
           <Button onClick={onStop}>Stop</Button>
         ) : (
           <Button type="submit" kind="primary" disabled={text.trim() === ""}>
-            Ask
+            {" "}
+            Send{" "}
           </Button>
         )}
         {children}

@@ -2,17 +2,17 @@ import { completionError, openCompletion } from "./queries";
 import type { ChatCompletion, ChatRequest } from "../../api/schema.gen";
 import { readMessages } from "../../ui/live/messages";
 
-/** What a model has written so far. */
+/** The answer generated so far. */
 export interface Answer {
   reasoning: string;
   content: string;
-  /** Known at its end. */
+  /** Known when the answer is complete. */
   numTokens: number | null;
-  /** It reached the limit of tokens. */
+  /** Whether the token limit was reached. */
   isCutOff: boolean;
 }
 
-/** A piece of a stream: the message of a completion, bit by bit. OpenAPI describes whole answers only. */
+/** A token delta of a streamed completion. OpenAPI does not describe streamed chunks. */
 export interface Chunk {
   choices: {
     delta: Partial<ChatCompletion["choices"][number]["message"]>;
@@ -21,27 +21,27 @@ export interface Chunk {
   usage?: ChatCompletion["usage"];
 }
 
-export const NOTHING: Answer = { reasoning: "", content: "", numTokens: null, isCutOff: false };
+export const EMPTY_ANSWER: Answer = { reasoning: "", content: "", numTokens: null, isCutOff: false };
 const DONE = "[DONE]";
 const STREAM_BROKE = 503;
 
-/** Ask a model; `onAnswer` gets the answer as it grows. The whole answer, or an `ApiError`. */
+/** Streams a completion and calls `onAnswer` as it grows. Returns the complete answer or throws an `ApiError`. */
 export async function askModel(
   request: ChatRequest,
   signal: AbortSignal,
   onAnswer: (answer: Answer) => void,
 ): Promise<Answer> {
-  let answer = NOTHING;
+  let answer = EMPTY_ANSWER;
   const body = await openCompletion(request, signal);
   for await (const messages of readMessages(body)) {
-    for (const { data } of messages) answer = data === DONE ? answer : grown(answer, JSON.parse(data) as Chunk);
+    for (const { data } of messages) answer = data === DONE ? answer : withChunk(answer, JSON.parse(data) as Chunk);
     onAnswer(answer);
   }
   return answer;
 }
 
-/** The answer with a chunk added; an error in the stream is thrown. */
-export function grown(answer: Answer, chunk: Chunk | { error: unknown }): Answer {
+/** Adds a chunk to the answer. Throws an error sent in the stream. */
+export function withChunk(answer: Answer, chunk: Chunk | { error: unknown }): Answer {
   if ("error" in chunk) throw completionError(chunk, STREAM_BROKE);
   const choice = chunk.choices[0];
   return {

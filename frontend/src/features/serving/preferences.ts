@@ -4,17 +4,17 @@ import type { NewPreference, Preference, PreferenceList } from "../../api/schema
 
 const NUM_SHOWN = 20;
 
-/** Where every vote is downloaded from, as preference pairs. */
+/** The download path of all votes as preference pairs. */
 export const PREFERENCES_FILE = "/api/preferences/export.jsonl";
 
-/** The newest votes, and how each pair of models stands over all of them. */
+/** The latest votes, and the tallies of all votes per pair of models. */
 export const preferencesQuery = queryOptions({
   queryKey: ["preferences"],
   queryFn: (): Promise<PreferenceList> =>
     unwrap(api.GET("/api/preferences", { params: { query: { limit: NUM_SHOWN } } })),
 });
 
-/** Keep which of two answers was preferred. */
+/** Save which of two answers was preferred. */
 export function savePreference(body: NewPreference): Promise<Preference> {
   return unwrap(api.POST("/api/preferences", { body }));
 }

@@ -3,13 +3,13 @@ import { api, unwrap } from "../../api/client";
 import { type ApiError, toApiError } from "../../api/errors";
 import type { ChatRequest, ServedModel } from "../../api/schema.gen";
 
-/** Every name that can be asked: versions, aliases and finished runs. */
+/** Every model name that can be served: versions, aliases and finished runs. */
 export const servedModelsQuery = queryOptions({
   queryKey: ["served"],
   queryFn: async (): Promise<ServedModel[]> => (await unwrap(api.GET("/v1/models"))).data,
 });
 
-/** Begin an answer; its body is a stream of chunks. */
+/** Start a completion and return its stream of chunks. */
 export async function openCompletion(request: ChatRequest, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
   const body = { ...request, stream: true, stream_options: { include_usage: true } };
   const { data, error, response } = await api.POST("/v1/chat/completions", { body, signal, parseAs: "stream" });
@@ -17,7 +17,7 @@ export async function openCompletion(request: ChatRequest, signal: AbortSignal):
   return data as ReadableStream<Uint8Array>;
 }
 
-/** The error that `/v1` sends, as an answer or in the middle of a stream. */
+/** The error of a `/v1` response or of its stream. */
 export function completionError(body: unknown, status: number): ApiError {
   const inner = typeof body === "object" && body !== null && "error" in body ? body.error : body;
   return toApiError(status, inner);

@@ -1,6 +1,6 @@
 import { asCount, asFlag, asNumber, asText, searchParams } from "../../ui/navigation/search";
 
-/** Whom one talks to and how, as the URL has it. */
+/** The chat settings, as in the URL. */
 export const chatSearch = searchParams({
   model: asText,
   /** The second model of a blind comparison. */

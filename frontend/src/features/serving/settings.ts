@@ -4,15 +4,15 @@ import type { ChatSearch } from "./search";
 
 export const DEFAULT_TOKENS = 256;
 
-/** How tokens are chosen, as the URL says it. */
+/** The decoding settings in the URL. */
 export type Decoding = Pick<ChatSearch, "temperature" | "tokens">;
 
-/** What is sent to a model. Temperature 0 takes the most likely token each time. */
+/** The chat request. Temperature 0 is greedy decoding. */
 export function requestOf(model: string, messages: ChatMessage[], { temperature, tokens }: Decoding): ChatRequest {
   return { model, messages, temperature: temperature ?? 0, max_tokens: tokens ?? DEFAULT_TOKENS };
 }
 
-/** The chat as commands: the question when there is one, else the conversation that one would begin. */
+/** The chat as commands, with an example question if there is none. */
 export function chatSnippets(model: string, question: string, decoding: Decoding): Snippets {
   const asked = question === "" ? "What is 17 + 25?" : question;
   const request = requestOf(model, [{ role: "user", content: asked }], decoding);

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from "react";
 import type { ChatMessage } from "../../api/schema.gen";
 import { readStored, writeStored } from "../../ui/stored";
-import { type Answer, askModel, NOTHING } from "./answer";
+import { type Answer, askModel, EMPTY_ANSWER } from "./answer";
 import { type Decoding, requestOf } from "./settings";
 
-/** A question and what came of it. */
+/** A question and its answer. */
 export interface Turn {
   question: string;
   answer: Answer;
@@ -12,58 +12,58 @@ export interface Turn {
 
 interface Conversation {
   turns: Turn[];
-  /** The turn that is being written. */
-  writing: Turn | null;
+  /** The turn in progress. */
+  pending: Turn | null;
   error: Error | null;
   ask: (question: string) => void;
   stop: () => void;
   clear: () => void;
 }
 
-/** A conversation with a model; this browser keeps it over a reload. */
+/** A conversation with a model, stored in this browser. */
 export function useConversation(model: string, decoding: Decoding): Conversation {
   const key = `chat.${model}`;
   const [turns, setTurns] = useState(() => storedTurns(key));
-  const [writing, setWriting] = useState<Turn | null>(null);
+  const [pending, setWriting] = useState<Turn | null>(null);
   const [error, setError] = useState<Error | null>(null);
-  const asking = useRef<AbortController | null>(null);
-  useEffect(() => () => asking.current?.abort(), []);
+  const abortRef = useRef<AbortController | null>(null);
+  useEffect(() => () => abortRef.current?.abort(), []);
   const keep = (kept: Turn[]): void => {
     setTurns(kept);
     writeStored(key, kept.length === 0 ? null : JSON.stringify(kept));
   };
   const ask = async (question: string): Promise<void> => {
     const controller = new AbortController();
-    asking.current = controller;
-    let answer = NOTHING;
-    const show = (grown: Answer): void => {
-      answer = grown;
+    abortRef.current = controller;
+    let answer = EMPTY_ANSWER;
+    const show = (withChunk: Answer): void => {
+      answer = withChunk;
       setWriting({ question, answer });
     };
     setError(null);
-    show(NOTHING);
+    show(EMPTY_ANSWER);
     try {
       await askModel(requestOf(model, messagesOf(turns, question), decoding), controller.signal, show);
     } catch (failure) {
-      // What is stopped stays as far as it came.
+      // A stopped answer is kept as far as it got.
       if (!controller.signal.aborted) setError(failure as Error);
     }
-    if (answer !== NOTHING) keep([...turns, { question, answer }]);
+    if (answer !== EMPTY_ANSWER) keep([...turns, { question, answer }]);
     setWriting(null);
   };
   return {
     turns,
-    writing,
+    pending,
     error,
     ask: (question) => void ask(question),
-    stop: () => asking.current?.abort(),
+    stop: () => abortRef.current?.abort(),
     clear: () => {
       keep([]);
     },
   };
 }
 
-/** What the model reads: earlier answers without their reasoning, as most clients send them. */
+/** The messages sent to the model. Earlier answers are sent without reasoning, like most clients do. */
 export function messagesOf(turns: readonly Turn[], question: string): ChatMessage[] {
   const earlier = turns.flatMap((turn): ChatMessage[] => [
     { role: "user", content: turn.question },

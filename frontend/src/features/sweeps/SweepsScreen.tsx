@@ -9,7 +9,7 @@ import { Empty } from "../../ui/feedback/Empty";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { buttonClass } from "../../ui/forms/Button";
-import { NEW_KEY, useScreenAct } from "../../ui/navigation/useScreenAction";
+import { NEW_KEY, useScreenAction } from "../../ui/navigation/useScreenAction";
 import { Page } from "../../ui/Page";
 import type { Column } from "../../ui/tables/columns";
 import { usePagedRows } from "../../ui/tables/usePagedRows";
@@ -21,13 +21,13 @@ import { metricLabel } from "./words";
 const POLL_MS = 2_000;
 
 /** Every sweep of this home, newest first. */
-export function TuningScreen(): ReactElement {
+export function SweepsScreen(): ReactElement {
   const navigate = useNavigate();
-  useScreenAct("Write a new sweep", NEW_KEY, () => void navigate({ to: "/tuning/new" }));
+  useScreenAction("New sweep", NEW_KEY, () => void navigate({ to: "/tuning/new" }));
   return (
     <Page
       title="Tuning"
-      about="Sweeps try values for settings of a recipe, and say which are best and which settings matter."
+      about="Hyperparameter sweeps over the settings of a recipe, with the best trials and the importance of each setting."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: "tunix-rt tune list", path: "/api/tuning/jobs" })} />
@@ -45,8 +45,8 @@ export function TuningScreen(): ReactElement {
 function SweepTable(): ReactElement {
   const navigate = useNavigate();
   const rows = usePagedRows<TuningJob>({ queryKey: ["tuning", "list"], fetchPage: listJobs, refetchInterval: POLL_MS });
-  if (rows.isPending) return <Loading what="Reading the sweeps…" />;
-  if (rows.error) return <ErrorNotice error={rows.error} title="The sweeps could not be read" onRetry={rows.refetch} />;
+  if (rows.isPending) return <Loading what="Loading sweeps…" />;
+  if (rows.error) return <ErrorNotice error={rows.error} title="Could not load the sweeps" onRetry={rows.refetch} />;
   if (rows.numRows === 0) return <NoSweeps />;
   return (
     <>
@@ -70,13 +70,13 @@ function NoSweeps(): ReactElement {
       title="No sweeps yet"
       actions={
         <Link to="/tuning/new" className={buttonClass()}>
-          Write one
+          New sweep
         </Link>
       }
     >
       <p>
-        A sweep tries values for settings of a recipe, each as an ordinary run, and says which are best and which
-        settings matter. This one takes a few minutes on any machine:
+        A sweep tries values for settings of a recipe, each trial as an ordinary run, and shows the best trials and the
+        importance of each setting. This one takes a few minutes on any machine:
       </p>
       <Command>tunix-rt tune training/sweeps/learning_rate.yaml</Command>
     </Empty>
@@ -84,7 +84,7 @@ function NoSweeps(): ReactElement {
 }
 
 const COLUMNS: Column<TuningJob>[] = [
-  { key: "status", header: "State", width: "8.5rem", cell: ({ status }) => <StatusBadge status={status} /> },
+  { key: "status", header: "Status", width: "8.5rem", cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: "sweep",
     header: "Sweep",
@@ -96,7 +96,7 @@ const COLUMNS: Column<TuningJob>[] = [
     ),
   },
   { key: "trials", header: "Trials", width: "4.5rem", align: "end", cell: trialsOf },
-  { key: "metric", header: "Searches", width: "10.5rem", isSecondary: true, cell: metricLabel },
+  { key: "metric", header: "Objective", width: "10.5rem", isSecondary: true, cell: metricLabel },
   { key: "keys", header: "Settings", width: "minmax(8rem, 1.5fr)", isSecondary: true, cell: keysOf },
   {
     key: "model",

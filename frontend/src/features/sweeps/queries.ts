@@ -18,7 +18,7 @@ export function listJobs(query: { limit?: number; offset?: number } = {}): Promi
   return unwrap(api.GET("/api/tuning/jobs", { params: { query } }));
 }
 
-/** A sweep with its trials; read again while it may change. */
+/** A sweep with its trials, polled while it is active. */
 export const jobQuery = (jobId: string) =>
   queryOptions({
     queryKey: ["tuning", jobId],
@@ -26,7 +26,7 @@ export const jobQuery = (jobId: string) =>
     refetchInterval: ({ state }) => (state.data === undefined || isActive(state.data.status) ? POLL_MS : false),
   });
 
-/** How much each key mattered; asked again with every trial that has ended. */
+/** The importances, refetched when a trial succeeds. */
 export const importancesQuery = (jobId: string, numSucceeded: number) =>
   queryOptions({
     queryKey: ["tuning", jobId, "importances", numSucceeded],
@@ -34,27 +34,27 @@ export const importancesQuery = (jobId: string, numSucceeded: number) =>
     retry: false,
   });
 
-/** The recipe of the best trial; asked again when another becomes the best. */
+/** The recipe of the best trial, refetched when the best trial changes. */
 export const bestQuery = (jobId: string, bestRunId: string) =>
   queryOptions({
     queryKey: ["tuning", jobId, "best", bestRunId],
     queryFn: () => unwrap(api.GET("/api/tuning/jobs/{job_id}/best", pathOf(jobId))),
   });
 
-/** Check a sweep and keep it; it waits until it is started. */
+/** Validate and save a sweep without starting it. */
 export function createJob(job: NewTuningJob): Promise<TuningJobDetail> {
   return unwrap(api.POST("/api/tuning/jobs", { body: job }));
 }
 
-export type JobAct = "start" | "cancel" | "resume";
+export type SweepAction = "start" | "cancel" | "resume";
 
-export function actOnJob(jobId: string, act: JobAct): Promise<JobStanding> {
+export function performSweepAction(jobId: string, act: SweepAction): Promise<JobStanding> {
   if (act === "start") return unwrap(api.POST("/api/tuning/jobs/{job_id}/start", pathOf(jobId)));
   if (act === "cancel") return unwrap(api.POST("/api/tuning/jobs/{job_id}/cancel", pathOf(jobId)));
   return unwrap(api.POST("/api/tuning/jobs/{job_id}/resume", pathOf(jobId)));
 }
 
-/** Forget a sweep; its runs stay. */
+/** Delete a sweep. Its runs stay. */
 export async function removeJob(jobId: string): Promise<void> {
   await unwrap(api.DELETE("/api/tuning/jobs/{job_id}", pathOf(jobId)));
 }
@@ -64,8 +64,8 @@ export function promoteBest(jobId: string, body: PromoteRequest): Promise<ModelV
   return unwrap(api.POST("/api/tuning/jobs/{job_id}/promote-best", { ...pathOf(jobId), body }));
 }
 
-/** What more can be asked of a sweep as it stands. */
-export function jobActs({ status }: Pick<TuningJob, "status">): JobAct[] {
+/** The actions available in the current status. */
+export function availableActions({ status }: Pick<TuningJob, "status">): SweepAction[] {
   if (status === "queued") return ["start", "cancel"];
   if (status === "running") return ["cancel"];
   return status === "cancelled" || status === "failed" ? ["resume"] : [];

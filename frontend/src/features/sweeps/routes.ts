@@ -5,21 +5,21 @@ import { jobSearch, newSweepSearch } from "./search";
 const tuningRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/tuning",
-  component: lazyRouteComponent(() => import("./SweepsScreen"), "TuningScreen"),
+  component: lazyRouteComponent(() => import("./SweepsScreen"), "SweepsScreen"),
 });
 
 const tuningNewRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/tuning/new",
   validateSearch: newSweepSearch,
-  component: lazyRouteComponent(() => import("./create/NewSweepScreen"), "TuningNewScreen"),
+  component: lazyRouteComponent(() => import("./create/NewSweepScreen"), "NewSweepScreen"),
 });
 
 const tuningJobRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/tuning/$jobId",
   validateSearch: jobSearch,
-  component: lazyRouteComponent(() => import("./job/SweepScreen"), "TuningJobScreen"),
+  component: lazyRouteComponent(() => import("./job/SweepScreen"), "SweepScreen"),
 });
 
-export const tuningRoutes = [tuningRoute, tuningNewRoute, tuningJobRoute] as const;
+export const sweepsRoutes = [tuningRoute, tuningNewRoute, tuningJobRoute] as const;

@@ -5,10 +5,10 @@ export const SAMPLERS = ["tpe", "random", "grid"] as const;
 export const PRUNERS = ["none", "median", "hyperband"] as const;
 export const JOB_TABS = ["trials", "importances", "best", "spec"] as const;
 
-/** What is looked at of a sweep. */
+/** The view state of a sweep. */
 export const jobSearch = searchParams({
   tab: asOneOf(JOB_TABS),
-  /** The number of the trial whose line stands out. */
+  /** The number of the highlighted trial. */
   trial: asCount,
   /** Column of the table. */
   sort: asText,
@@ -16,11 +16,11 @@ export const jobSearch = searchParams({
 });
 export type JobSearch = ReturnType<typeof jobSearch>;
 
-/** A sweep that is being written: a reload loses nothing of it. */
+/** The form of a new sweep, kept in the URL. */
 export const newSweepSearch = searchParams({
   name: asText,
   recipe: asText,
-  /** The sweep whose own recipe is taken, as long as no other is chosen. */
+  /** The sweep whose inline recipe is used, unless another is selected. */
   like: asText,
   dataset: asText,
   /** `key=value` each, for every trial. */

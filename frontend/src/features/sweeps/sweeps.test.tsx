@@ -21,7 +21,7 @@ beforeEach(() => {
   );
 });
 
-test("sweeps are listed with their trials and what they search", async () => {
+test("sweeps are listed with trials and objective", async () => {
   renderApp("/tuning");
   const row = await screen.findByRole("row", { name: /rates/ });
   expect(within(row).getByText("3 / 3")).toBeTruthy();
@@ -29,19 +29,19 @@ test("sweeps are listed with their trials and what they search", async () => {
   expect(within(row).getByText("learning_rate, name")).toBeTruthy();
 });
 
-test("without a sweep the list says what one is for; an error says what to do", async () => {
+test("the list has empty and error states", async () => {
   server.use(answer("/api/tuning/jobs", jobList([])));
   const { unmount } = renderApp("/tuning");
   await screen.findByRole("heading", { name: "No sweeps yet" });
   unmount();
   server.use(refuse("/api/tuning/jobs"));
   renderApp("/tuning");
-  await screen.findByText("The sweeps could not be read");
+  await screen.findByText("Could not load the sweeps");
 });
 
-test("a sweep shows where it stands and its trials, sorted as asked for", async () => {
+test("a sweep shows its status and sorted trials", async () => {
   const { user, address } = renderApp(PAGE);
-  await screen.findByText("3 of 3 trials have ended: 2 succeeded, 1 failed.");
+  await screen.findByText("3 of 3 trials have finished: 2 succeeded, 1 failed.");
   expect(screen.getByRole("img", { name: "2 trials over 3 axes" })).toBeTruthy();
   expect(screen.getByText(/1 without a value is not drawn/)).toBeTruthy();
   const table = screen.getByRole("grid", { name: "Trials" });
@@ -55,33 +55,33 @@ test("a sweep shows where it stands and its trials, sorted as asked for", async 
   expect(last?.textContent).toContain("The loss is not finite.");
 });
 
-test("the trial that is chosen in the table stands out among the lines", async () => {
+test("a trial selected in the table is highlighted", async () => {
   const { user, address } = renderApp(PAGE);
-  await screen.findByText(/Trial 1 stands out/);
+  await screen.findByText(/Trial 1 is highlighted/);
   await user.click(screen.getByRole("checkbox", { name: "Select trial 0" }));
-  await screen.findByText(/Trial 0 stands out/);
+  await screen.findByText(/Trial 0 is highlighted/);
   expect(address()).toContain("trial=0");
 });
 
-test("what matters is said in a sentence and drawn, with how much it can be trusted", async () => {
+test("importances are summarized and drawn", async () => {
   const importances = { "training.learning_rate": 0.71, "training.optimizer.name": 0.29 };
   server.use(answer(`${API}/importances`, { num_trials: 8, importances }));
   renderApp(`${PAGE}?tab=importances`);
-  await screen.findByText(/training\.learning_rate explains 71 %/);
-  expect(screen.getByText(/it is a hint, no proof/)).toBeTruthy();
+  await screen.findByText(/training\.learning_rate accounts for 71 %/);
+  expect(screen.getByText(/only indicative/)).toBeTruthy();
 });
 
-test("with too few trials, or when none stands out, nothing is claimed", async () => {
+test("importances need enough trials", async () => {
   server.use(answer(`${API}/importances`, { num_trials: 2, importances: {} }));
   const { unmount } = renderApp(`${PAGE}?tab=importances`);
-  await screen.findByText(/2 trials succeeded\. From 4 on/);
+  await screen.findByText(/2 trials succeeded\. Importances need at least 4/);
   unmount();
   server.use(answer(`${API}/importances`, { num_trials: 5, importances: {} }));
   renderApp(`${PAGE}?tab=importances`);
-  await screen.findByText(/nothing mattered/);
+  await screen.findByText(/No setting made a difference/);
 });
 
-test("the best recipe can be trained, copied and its model registered", async () => {
+test("the best recipe can be trained and registered", async () => {
   server.use(
     answer(`${API}/best`, {
       run_id: `${JOB_ID}-t0001`,
@@ -98,43 +98,43 @@ test("the best recipe can be trained, copied and its model registered", async ()
   const train = await screen.findByRole("link", { name: "Train with this recipe" });
   expect(train.getAttribute("href")).toBe(`/launch?from=${JOB_ID}-t0001`);
   expect(screen.getByText(/learning_rate: 0\.002/)).toBeTruthy();
-  await user.type(screen.getByRole("textbox", { name: "Name of the model" }), "solver");
+  await user.type(screen.getByRole("textbox", { name: "Model name" }), "solver");
   await user.click(screen.getByRole("button", { name: "Register" }));
   await screen.findByRole("link", { name: "solver, version 3" });
 });
 
-test("a sweep without a result has no best recipe; what is searched can be written anew", async () => {
+test("a sweep without results can be copied", async () => {
   server.use(answer(API, makeJob({ status: "running", trials: [], best_value: null, best_params: null })));
   const { user } = renderApp(`${PAGE}?tab=best`);
-  await screen.findByText(/there is no best one yet/);
+  await screen.findByText(/there is no best recipe/);
   await user.click(screen.getByRole("tab", { name: "Trials" }));
-  await screen.findByText(/No trial has begun/);
-  await user.click(screen.getByRole("tab", { name: "What is searched" }));
+  await screen.findByText(/No trial has started/);
+  await user.click(screen.getByRole("tab", { name: "Search space" }));
   await screen.findByRole("row", { name: "training.learning_rate loguniform 1.00e-4 to 0.1" });
-  await user.click(screen.getByRole("link", { name: "Write another like it" }));
+  await user.click(screen.getByRole("link", { name: "New sweep like this" }));
   await screen.findByRole("heading", { level: 1, name: "New sweep" });
   expect(screen.getByDisplayValue("adamw, adafactor")).toBeTruthy();
 });
 
-test("a sweep like one with a recipe of its own takes that recipe", async () => {
+test("a copied sweep keeps its inline recipe", async () => {
   const recipe = { model: { id: "tiny-gemma" } };
   server.use(answer(API, makeJob({ spec: { ...makeJob().spec, recipe } })));
   const { user, address } = renderApp(`${PAGE}?tab=spec`);
-  await user.click(await screen.findByRole("link", { name: "Write another like it" }));
-  await screen.findByRole("option", { name: "the one written into rates-3f2a" });
+  await user.click(await screen.findByRole("link", { name: "New sweep like this" }));
+  await screen.findByRole("option", { name: "inline recipe of rates-3f2a" });
   expect(address()).toContain(`like=${JOB_ID}`);
-  await screen.findByText(/Every key and every end of a range is checked/);
+  await screen.findByText(/All keys and range limits are validated/);
   expect(jobOf({ like: JOB_ID }, recipe).recipe).toEqual(recipe);
 });
 
-test("a running sweep is cancelled after a question, and one that is done deleted", async () => {
+test("a sweep is cancelled and deleted after confirmation", async () => {
   const asked: string[] = [];
   server.use(
     answer(API, makeJob({ status: "running", trials: [makeTrial(0, { status: "pruned" })] })),
     http.post(`${API}/cancel`, () => {
       asked.push("cancel");
       server.use(answer(API, makeJob({ status: "cancelled" })));
-      return HttpResponse.json({ job_id: JOB_ID, status: "cancelling", message: "Its trials are told to stop." });
+      return HttpResponse.json({ job_id: JOB_ID, status: "cancelling", message: "Its trials are stopping." });
     }),
     http.delete(API, () => {
       asked.push("delete");
@@ -143,15 +143,15 @@ test("a running sweep is cancelled after a question, and one that is done delete
   );
   const { user } = renderApp(PAGE);
   await user.click(await screen.findByRole("button", { name: "Cancel…" }));
-  await user.click(screen.getByRole("button", { name: "Cancel the sweep" }));
+  await user.click(screen.getByRole("button", { name: "Cancel sweep" }));
   await screen.findByRole("button", { name: "Resume" });
   await user.click(screen.getByRole("button", { name: "Delete…" }));
-  await user.click(screen.getByRole("button", { name: "Delete the sweep" }));
+  await user.click(screen.getByRole("button", { name: "Delete sweep" }));
   await screen.findByRole("heading", { level: 1, name: "Tuning" });
   expect(asked).toEqual(["cancel", "delete"]);
 });
 
-test("a sweep is written into the address, checked and started", async () => {
+test("a sweep form is kept in the URL and submitted", async () => {
   const sent: unknown[] = [];
   server.use(
     http.post("/api/tuning/jobs", async ({ request }) => {
@@ -161,17 +161,17 @@ test("a sweep is written into the address, checked and started", async () => {
     http.post(`${API}/start`, () => HttpResponse.json({ job_id: JOB_ID, status: "running", message: "Soon." })),
   );
   const { user, address } = renderApp("/tuning/new");
-  const start = await screen.findByRole("button", { name: "Start the sweep" });
+  const start = await screen.findByRole("button", { name: "Start sweep" });
   expect(start).toHaveProperty("disabled", true);
   await user.type(screen.getByRole("textbox", { name: "Name" }), "rates");
-  await user.click(screen.getByRole("button", { name: "Add a setting" }));
+  await user.click(screen.getByRole("button", { name: "Add setting" }));
   const second = await screen.findByRole("group", { name: "Setting 2" });
   await user.type(within(second).getByRole("combobox", { name: "Setting" }), "lora.rank");
-  await user.selectOptions(within(second).getByRole("combobox", { name: "Tries" }), "one of these values");
+  await user.selectOptions(within(second).getByRole("combobox", { name: "Distribution" }), "list of values");
   await user.type(within(second).getByRole("textbox", { name: /Values/ }), "8, 16");
-  await user.type(screen.getByRole("textbox", { name: "The same for every trial" }), "training.num_steps=2");
-  await user.type(screen.getByRole("spinbutton", { name: "Trials at most" }), "4");
-  await user.selectOptions(screen.getByRole("combobox", { name: "Stop a trial early" }), "by Hyperband");
+  await user.type(screen.getByRole("textbox", { name: "Overrides for every trial" }), "training.num_steps=2");
+  await user.type(screen.getByRole("spinbutton", { name: "Max trials" }), "4");
+  await user.selectOptions(screen.getByRole("combobox", { name: "Pruner" }), "Hyperband");
   expect(decodeURIComponent(address())).toContain("lora.rank=choice(8,+16)");
   await user.click(start);
   await screen.findByRole("heading", { level: 1, name: "rates" });
@@ -189,15 +189,15 @@ test("a sweep is written into the address, checked and started", async () => {
   ]);
 });
 
-test("what the server refuses is said with the next step", async () => {
+test("a refused sweep shows the next step", async () => {
   const refusal = { detail: "No recipe has the key lora.rnk.", next_step: "Did you mean lora.rank?", code: "input" };
   server.use(http.post("/api/tuning/jobs", () => HttpResponse.json(refusal, { status: 422 })));
   const { user } = renderApp("/tuning/new?name=rates&metric=score&evalset=exam");
-  await user.click(await screen.findByRole("button", { name: "Start the sweep" }));
+  await user.click(await screen.findByRole("button", { name: "Start sweep" }));
   await screen.findByText(/Did you mean lora\.rank\?/);
 });
 
-test("a sweep as text and back", () => {
+test("a sweep survives a round trip through the form", () => {
   expect(choicesOf("8, 0.5, adamw, [q, v], null")).toEqual([8, 0.5, "adamw", ["q", "v"], null]);
   const search = searchOf({ ...makeJob().spec, overrides: ["a.b=1"], budget: { device_minutes: 2 } }, JOB_ID);
   const job = jobOf(search);

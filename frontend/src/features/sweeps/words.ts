@@ -7,7 +7,7 @@ const NAMES: Record<TuningJob["metric_name"], string> = {
   score: "score",
 };
 
-/** What makes a trial better: `lowest validation loss`. */
+/** The objective as text: `lowest validation loss`. */
 export function metricLabel({ metric_name, metric_mode }: Pick<TuningJob, "metric_name" | "metric_mode">): string {
   return `${metric_mode === "min" ? "lowest" : "highest"} ${NAMES[metric_name]}`;
 }
@@ -16,12 +16,12 @@ export function metricName(metric: TuningJob["metric_name"]): string {
   return NAMES[metric];
 }
 
-/** A value of the metric with its unit: a score is a share. */
+/** A metric value with its unit. A score is a percentage. */
 export function formatMetric(metric: TuningJob["metric_name"], value: number | null | undefined): string {
   return metric === "score" ? formatShare(value) : formatValue(value);
 }
 
-/** A value that was tried, as text. */
+/** A parameter value as text. */
 export function formatParam(value: unknown): string {
   if (typeof value === "number") return formatValue(value);
   return typeof value === "string" ? value : JSON.stringify(value ?? null);

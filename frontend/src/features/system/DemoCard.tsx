@@ -13,7 +13,7 @@ import styles from "./home.module.css";
 
 const DATASET = "demo-arithmetic-v2";
 
-/** Offers the demo project: nothing of it is canned, this machine makes it. */
+/** Offers the demo project, which is computed on this machine. */
 export function DemoCard({ demo }: { demo: DemoState }): ReactElement {
   const queryClient = useQueryClient();
   const making = useMutation({
@@ -27,9 +27,9 @@ export function DemoCard({ demo }: { demo: DemoState }): ReactElement {
     <Card title="Demo project">
       {demo.status === "none" ? (
         <p>
-          See everything at work first: 3,000 worked sums become a checked dataset, a tiny model is trained on them on
-          this machine, and is tested before and after. It takes two to four minutes on two free cores, and appears on
-          every screen as it is made.
+          See the whole workflow first: 3,000 worked sums become a checked dataset, and a tiny model is trained on this
+          machine and tested before and after. It takes two to four minutes on two free cores, and its results appear on
+          every screen.
         </p>
       ) : null}
       {demo.status === "running" ? <Making stage={demo.stage ?? "starting"} /> : null}
@@ -44,7 +44,7 @@ export function DemoCard({ demo }: { demo: DemoState }): ReactElement {
               making.mutate();
             }}
           >
-            {demo.status === "none" ? "Make the demo project" : "Make it again"}
+            {demo.status === "none" ? "Run the demo" : "Run again"}
           </Button>
         </div>
       )}
@@ -62,27 +62,29 @@ function Making({ stage }: { stage: string }): ReactElement {
   );
 }
 
-/** `7/10 planning the training` as "Planning the training (part 7 of 10)". */
+/** Formats `7/10 planning the training` as "Planning the training (step 7 of 10)". */
 function stageText(stage: string): string {
   const [, part, act = stage] = /^(\d+)\/10 (.*)$/.exec(stage) ?? [];
   const sentence = act.charAt(0).toUpperCase() + act.slice(1);
-  return part === undefined ? sentence : `${sentence} (part ${part} of 10)`;
+  return part === undefined ? sentence : `${sentence} (step ${part} of 10)`;
 }
 
-/** Where what the demo made is to be seen. */
+/** Links to the results of the demo. */
 function Made(): ReactElement {
   return (
     <p className={styles.made}>
       <Link to="/datasets/$datasetKey" params={{ datasetKey: DATASET }}>
-        Its dataset
+        {" "}
+        Dataset{" "}
       </Link>
       <Link to="/datasets/$datasetKey/xray" params={{ datasetKey: DATASET }}>
-        What it was trained on, token by token
+        Training tokens (X-ray)
       </Link>
       <Link to="/runs" search={{ dataset: DATASET }}>
-        Its run
+        {" "}
+        Run{" "}
       </Link>
-      <Link to="/leaderboard">Before and after</Link>
+      <Link to="/leaderboard">Leaderboard</Link>
     </p>
   );
 }
@@ -92,8 +94,7 @@ function Learned({ figures }: { figures: DemoFigures }): ReactElement {
   return (
     <>
       <p>
-        Right answers to {formatNumber(num_items)} held-out questions, before the training: {formatShare(before)}.
-        After:
+        Accuracy on {formatNumber(num_items)} held-out questions before training: {formatShare(before)}. After:
       </p>
       <Interval value={after} low={low} high={high} n={num_items} />
     </>
@@ -105,7 +106,7 @@ function Failed({ text }: { text: string }): ReactElement {
     <>
       <div>
         <Badge kind="bad" sign="✕">
-          It did not come to its end
+          The demo failed
         </Badge>
       </div>
       <pre>{text}</pre>

@@ -42,24 +42,24 @@ beforeEach(() => {
   server.use(answer("/api/doctor", { ...MACHINE }), answer("/api/tunix/sparklines", { data: [] }));
 });
 
-test("an empty home offers to bring traces and to make the demo", async () => {
+test("an empty home offers traces and the demo", async () => {
   renderApp("/");
   const next = await screen.findByRole("region", { name: "Next step" });
-  expect(within(next).getByRole("link", { name: "Go to the traces" }).getAttribute("href")).toBe("/traces");
-  await screen.findByRole("button", { name: "Make the demo project" });
-  await screen.findByText("Nothing has run yet.");
+  expect(within(next).getByRole("link", { name: "Go to traces" }).getAttribute("href")).toBe("/traces");
+  await screen.findByRole("button", { name: "Run the demo" });
+  await screen.findByText("No runs yet.");
 });
 
-test("what is here is counted, and the next step follows from it", async () => {
+test("the inventory is counted and sets the next step", async () => {
   counted("/api/traces", 3_000);
   counted("/api/datasets", 2);
   renderApp("/");
-  await screen.findByRole("heading", { name: "Plan and start a run" });
-  const here = screen.getByRole("list", { name: "What is here" });
+  await screen.findByRole("heading", { name: "Plan and launch a run" });
+  const here = screen.getByRole("list", { name: "Inventory" });
   expect(within(here).getByRole("link", { name: "3,000 Traces" })).toBeTruthy();
 });
 
-test("each part of the way is offered in its turn", () => {
+test("the next steps are offered in order", () => {
   const inventory = { numTraces: 1, numDatasets: 1, numRuns: 1, numEvaluations: 1, numModels: 1 };
   const keys = ["numTraces", "numDatasets", "numRuns", "numEvaluations", "numModels"] as const;
   const offered = keys.map((key) => nextStep({ ...inventory, [key]: 0 }).to);
@@ -67,14 +67,14 @@ test("each part of the way is offered in its turn", () => {
   expect(nextStep(inventory).to).toBe("/chat");
 });
 
-test("the command names what is there", () => {
+test("commands name existing runs and models", () => {
   const inventory = { numTraces: 1, numDatasets: 1, numRuns: 1, numEvaluations: 1, numModels: 1 };
   const named = { ...inventory, newestRun: "run-7", firstModel: "sums" };
   expect(nextStep(named).command).toBe("tunix-rt chat sums");
   expect(nextStep({ ...named, numEvaluations: 0 }).command).toBe("tunix-rt eval run-7 --eval-set eval_v2");
 });
 
-test("the demo is started by its button, and its stage is told", async () => {
+test("the demo starts and shows its stage", async () => {
   server.use(
     http.post("/api/demo", () => {
       demoIs({ status: "running", stage: "7/10 planning the training" });
@@ -82,39 +82,39 @@ test("the demo is started by its button, and its stage is told", async () => {
     }),
   );
   const { user } = renderApp("/");
-  await user.click(await screen.findByRole("button", { name: "Make the demo project" }));
+  await user.click(await screen.findByRole("button", { name: "Run the demo" }));
   await screen.findByText("Starting");
-  await screen.findByText("Planning the training (part 7 of 10)");
+  await screen.findByText("Planning the training (step 7 of 10)");
   expect(screen.getByRole("progressbar", { name: "Demo project" }).getAttribute("value")).toBe("6");
 });
 
-test("a finished demo shows what was learned, with its interval", async () => {
+test("a finished demo shows its result with an interval", async () => {
   demoIs({ status: "succeeded", figures: { before: 0, after: 0.99, low: 0.964, high: 0.997, num_items: 200 } });
   renderApp("/");
   await screen.findByText("99.0 %");
-  screen.getByText(/95 %: 96.4 % to 99.7 %, n = 200/);
-  screen.getByRole("button", { name: "Make it again" });
-  expect(screen.getByRole("link", { name: "Its dataset" }).getAttribute("href")).toBe("/datasets/demo-arithmetic-v2");
+  screen.getByText(/95 % CI 96.4 % to 99.7 %, n = 200/);
+  screen.getByRole("button", { name: "Run again" });
+  expect(screen.getByRole("link", { name: "Dataset" }).getAttribute("href")).toBe("/datasets/demo-arithmetic-v2");
 });
 
-test("a failed demo says why", async () => {
+test("a failed demo shows the error", async () => {
   demoIs({ status: "failed", failure: "Error: JAX is not installed." });
   renderApp("/");
   await screen.findByText("Error: JAX is not installed.");
 });
 
-test("the newest runs are shown with their state", async () => {
+test("the latest runs are shown with status", async () => {
   server.use(
     answer("/api/tunix/runs", runList([makeRun({ status: "running" })])),
     answer("/api/tunix/sparklines", { data: [{ run_id: "smoke-1", steps: [1, 9], losses: [2, 1] }] }),
   );
   renderApp("/");
-  const card = await screen.findByRole("region", { name: "Newest runs" });
+  const card = await screen.findByRole("region", { name: "Latest runs" });
   await within(card).findByRole("link", { name: "smoke-1" });
   await within(card).findByText(/step 9/);
 });
 
-test("the machine is shown with its devices and problems, and examined again on demand", async () => {
+test("the machine card shows devices and problems", async () => {
   const asked: string[] = [];
   server.use(
     http.get("/api/doctor", ({ request }) => {
@@ -127,15 +127,15 @@ test("the machine is shown with its devices and problems, and examined again on 
   await within(card).findByText("1 × cpu");
   within(card).getByText("not installed");
   within(card).getByText(/The disk is full. Remove something./);
-  await user.click(within(card).getByRole("button", { name: "Examine it again" }));
+  await user.click(within(card).getByRole("button", { name: "Check again" }));
   await waitFor(() => {
     expect(asked).toEqual(["?fresh=false", "?fresh=true"]);
   });
 });
 
-test("what cannot be read is an error that can be tried again", async () => {
+test("failed requests can be retried", async () => {
   server.use(...[...LISTS, "/api/doctor", "/api/demo"].map((path) => refuse(path)));
   renderApp("/");
-  await screen.findByRole("heading", { name: "The home could not be read" });
+  await screen.findByRole("heading", { name: "Could not load the home" });
   expect((await screen.findAllByRole("button", { name: "Try again" })).length).toBe(3);
 });

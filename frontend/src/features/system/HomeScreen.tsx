@@ -17,23 +17,19 @@ import { RunningCard } from "./RunningCard";
 
 const DOCTOR = snippets({ cli: "tunix-rt doctor", path: "/api/doctor" });
 
-/** What is here, what is running, and the next sensible act. */
+/** The home screen: inventory, latest runs and the next step. */
 export function HomeScreen(): ReactElement {
   const inventory = useQuery(inventoryQuery);
   const { data: demo } = useQuery(demoQuery);
   return (
     <Page
       title="Home"
-      about="From worked solutions to a small model that shows its work, step by step."
+      about="From worked solutions to a small model that reasons step by step."
       actions={<CopyAs snippets={DOCTOR} />}
     >
-      {inventory.isPending ? <Loading what="Counting what is here…" /> : null}
+      {inventory.isPending ? <Loading what="Loading inventory…" /> : null}
       {inventory.isError ? (
-        <ErrorNotice
-          error={inventory.error}
-          title="The home could not be read"
-          onRetry={() => void inventory.refetch()}
-        />
+        <ErrorNotice error={inventory.error} title="Could not load the home" onRetry={() => void inventory.refetch()} />
       ) : null}
       {inventory.data === undefined ? null : <Overview inventory={inventory.data} demo={demo} />}
       <div className={styles.columns}>
@@ -59,7 +55,7 @@ function Overview({ inventory, demo }: { inventory: Inventory; demo: DemoState |
   );
 }
 
-/** Whoever has nothing yet is offered the demo at the top; there its progress is followed too. */
+/** An empty home shows the demo first, including its progress. */
 function isDemoFirst({ status }: DemoState, inventory: Inventory | undefined): boolean {
   return status === "running" || (status !== "succeeded" && inventory?.numTraces === 0);
 }

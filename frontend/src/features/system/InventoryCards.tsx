@@ -4,7 +4,7 @@ import type { Inventory } from "./queries";
 import { formatNumber } from "../../ui/display/format";
 import styles from "./home.module.css";
 
-/** How many there are of everything, each a link to its screen. */
+/** Counts of all items, each with a link to its screen. */
 export function InventoryCards({ inventory }: { inventory: Inventory }): ReactElement {
   const counts = [
     { to: "/traces", label: "Traces", count: inventory.numTraces },
@@ -14,7 +14,7 @@ export function InventoryCards({ inventory }: { inventory: Inventory }): ReactEl
     { to: "/models", label: "Models", count: inventory.numModels },
   ] as const;
   return (
-    <ul className={styles.inventory} aria-label="What is here">
+    <ul className={styles.inventory} aria-label="Inventory">
       {counts.map(({ to, label, count }) => (
         <li key={to}>
           <Link to={to}>

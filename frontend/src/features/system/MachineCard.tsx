@@ -12,7 +12,7 @@ import { Facts } from "../../ui/display/Facts";
 import { formatAgo, formatBytes } from "../../ui/display/format";
 import styles from "./home.module.css";
 
-/** The server's machine as `tunix-rt doctor` finds it. */
+/** The server's machine, as reported by `tunix-rt doctor`. */
 export function MachineCard(): ReactElement {
   const queryClient = useQueryClient();
   const examination = useQuery(doctorQuery);
@@ -25,7 +25,7 @@ export function MachineCard(): ReactElement {
   });
   return (
     <Card title="This machine">
-      {examination.isPending ? <Loading what="Starting each engine once to see its devices…" /> : null}
+      {examination.isPending ? <Loading what="Detecting devices of each engine…" /> : null}
       {examination.isError ? (
         <ErrorNotice error={examination.error} onRetry={() => void examination.refetch()} />
       ) : null}
@@ -39,7 +39,8 @@ export function MachineCard(): ReactElement {
                 examining.mutate();
               }}
             >
-              Examine it again
+              {" "}
+              Check again{" "}
             </Button>
           </div>
         </>
@@ -58,7 +59,7 @@ function Machine({ examination: { diagnosis, examined_at } }: { examination: Exa
           "Free disk": formatBytes(diagnosis.free_disk_bytes),
           Database: diagnosis.database?.kind,
           Home: diagnosis.home,
-          Examined: formatAgo(examined_at),
+          Checked: formatAgo(examined_at),
         }}
       />
       <ul className={styles.engines} aria-label="Engines">
@@ -88,7 +89,7 @@ function Engine({ engine }: { engine: EngineReport }): ReactElement {
       <Badge kind={engine.is_installed ? "good" : "neutral"} sign={engine.is_installed ? "✓" : "◌"}>
         {engine.name}
       </Badge>
-      <span>{engine.is_installed ? devices.join("; ") || "no device answered" : "not installed"}</span>
+      <span>{engine.is_installed ? devices.join("; ") || "no device found" : "not installed"}</span>
     </li>
   );
 }

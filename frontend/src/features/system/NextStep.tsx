@@ -5,7 +5,7 @@ import { buttonClass } from "../../ui/forms/Button";
 import styles from "./home.module.css";
 import type { Step } from "./nextSteps";
 
-/** The next sensible act: one button, and the same as a command. */
+/** The next step as a button and a command. */
 export function NextStep({ step }: { step: Step }): ReactElement {
   return (
     <section className={styles.next} aria-label="Next step">
@@ -16,7 +16,7 @@ export function NextStep({ step }: { step: Step }): ReactElement {
         <Link to={step.to} className={buttonClass("primary")}>
           {step.label}
         </Link>
-        <span>or type</span>
+        <span>or run</span>
         <Command>{step.command}</Command>
       </div>
     </section>

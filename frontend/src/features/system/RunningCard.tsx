@@ -15,7 +15,7 @@ import styles from "./home.module.css";
 const POLL_MS = 2_000;
 const NUM_SHOWN = 5;
 
-/** The newest runs with their state as it is now. */
+/** The latest runs with live status. */
 export function RunningCard(): ReactElement {
   const runs = useQuery({
     queryKey: ["runs", "newest"],
@@ -23,10 +23,10 @@ export function RunningCard(): ReactElement {
     refetchInterval: POLL_MS,
   });
   return (
-    <Card title="Newest runs">
-      {runs.isPending ? <Loading what="Reading the runs…" /> : null}
+    <Card title="Latest runs">
+      {runs.isPending ? <Loading what="Loading runs…" /> : null}
       {runs.isError ? <ErrorNotice error={runs.error} onRetry={() => void runs.refetch()} /> : null}
-      {runs.data?.data.length === 0 ? <p>Nothing has run yet.</p> : null}
+      {runs.data?.data.length === 0 ? <p>No runs yet.</p> : null}
       {runs.data === undefined ? null : <RunLines runs={runs.data.data} />}
     </Card>
   );

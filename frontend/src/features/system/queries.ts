@@ -6,7 +6,7 @@ const POLL_MS = 4_000;
 const DEMO_POLL_MS = 2_000;
 const ONE = { params: { query: { limit: 1 } } };
 
-/** How many there are of everything in this home, and what one would go on with. */
+/** Counts of everything in this home, and the items to continue with. */
 export interface Inventory {
   numTraces: number;
   numDatasets: number;
@@ -41,7 +41,7 @@ function totalOf(list: { pagination: Pagination }): number {
   return list.pagination.total;
 }
 
-/** What works on the server's machine; `isFresh` examines it again. */
+/** The diagnosis of the server's machine. `isFresh` repeats it. */
 export const doctorQuery = queryOptions({
   queryKey: ["doctor"],
   queryFn: () => examineMachine(),
@@ -52,7 +52,7 @@ export function examineMachine(isFresh = false) {
   return unwrap(api.GET("/api/doctor", { params: { query: { fresh: isFresh } } }));
 }
 
-/** Where the demo project stands; read again while it is made. */
+/** The state of the demo project, polled while it is running. */
 export const demoQuery = queryOptions({
   queryKey: ["demo"],
   queryFn: () => unwrap(api.GET("/api/demo")),

@@ -11,7 +11,7 @@ import {
   scoreTrace,
 } from "./queries";
 
-test("a created trace comes back as it was sent", async () => {
+test("a created trace is returned unchanged", async () => {
   const trace = sumTrace(3, 4, "created");
   const { id } = await createTrace(trace);
 
@@ -20,9 +20,9 @@ test("a created trace comes back as it was sent", async () => {
   expect(stored.payload).toEqual({ trace_version: "1.0", ...trace });
 });
 
-test("the same trace is kept once", async () => {
-  const first = await createTrace(sumTrace(5, 6, "kept once"));
-  const second = await createTrace(sumTrace(5, 6, "kept once"));
+test("an identical trace is stored once", async () => {
+  const first = await createTrace(sumTrace(5, 6, "stored once"));
+  const second = await createTrace(sumTrace(5, 6, "stored once"));
 
   expect([first.created, second.created]).toEqual([true, false]);
   expect(second.id).toBe(first.id);
@@ -38,7 +38,7 @@ test("a list is filtered, counted and paged", async () => {
   expect([page.data.length, rest.data.length]).toEqual([2, 1]);
 });
 
-test("repeated filters must all hold", async () => {
+test("repeated filters are combined with AND", async () => {
   const tagged = (tags: string[], left: number) => ({
     ...sumTrace(left, 2, "tagged"),
     meta: { source: "tagged", tags },
@@ -50,7 +50,7 @@ test("repeated filters must all hold", async () => {
   expect(both.data.map((trace) => trace.prompt_start)).toEqual([expect.stringContaining("8 marbles")]);
 });
 
-test("a search finds the trace with all the words", async () => {
+test("a search matches all words", async () => {
   const walrus = { ...sumTrace(1, 1, "search"), prompt: "A walrus eats 1 fish and 1 more. How many fish?" };
   await createTraces([walrus, sumTrace(1, 1, "search")]);
 
@@ -59,7 +59,7 @@ test("a search finds the trace with all the words", async () => {
   expect(found.data.map((trace) => trace.prompt_start)).toEqual([walrus.prompt]);
 });
 
-test("a comparison says where two traces part", async () => {
+test("a comparison finds the first difference", async () => {
   const base = sumTrace(2, 2, "compared");
   const last = { i: 1, type: "verify", content: "4 - 2 = 2, as it should be." };
   const [baseReceipt, otherReceipt] = await Promise.all([
@@ -73,7 +73,7 @@ test("a comparison says where two traces part", async () => {
   expect(comparison.steps.map((step) => step.kind)).toEqual(["same", "added"]);
 });
 
-test("a score names the wrong step and is kept", async () => {
+test("a score names the wrong step and is stored", async () => {
   const wrong = { ...sumTrace(40, 2, "scored"), final_answer: "43" };
   wrong.steps = [{ i: 0, type: "reasoning", content: "She has 40 + 2 = 43 marbles." }];
   const { id } = await createTrace(wrong);
@@ -84,7 +84,7 @@ test("a score names the wrong step and is kept", async () => {
   expect((await getTrace(id)).score).toBe(score);
 });
 
-test("the linter judges a trace without keeping it", async () => {
+test("linting a trace does not store it", async () => {
   const report = await lintTrace(sumTrace(50, 5, "only linted"));
 
   expect(report).toMatchObject({ score: 100, findings: [] });

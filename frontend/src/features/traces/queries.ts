@@ -17,14 +17,14 @@ import type {
   TraceScore,
 } from "../../api/schema.gen";
 
-/** Filters and page of a list; all of them must hold. */
+/** Filters and page of a list. A trace must match all filters. */
 export type TraceQuery = NonNullable<operations["list_traces_api_traces_get"]["parameters"]["query"]>;
 
 export type TraceOrder = NonNullable<TraceQuery["order"]>;
-/** Which traces are meant: a query without its page. */
+/** The filters of a query, without its page and order. */
 export type TraceFilters = Omit<TraceQuery, "limit" | "offset" | "order">;
 
-/** Store a trace; the very same trace is kept once (`created` is false then). */
+/** Store a trace. An identical trace is stored only once (`created` is then false). */
 export function createTrace(trace: Trace): Promise<TraceReceipt> {
   return unwrap(api.POST("/api/traces", { body: trace }));
 }
@@ -48,50 +48,50 @@ export function getTrace(traceId: string): Promise<TraceDetail> {
   return unwrap(api.GET("/api/traces/{trace_id}", { params: { path: { trace_id: traceId } } }));
 }
 
-/** Two traces with their steps lined up. */
+/** Compare two traces with their steps aligned. */
 export function compareTraces(baseId: string, otherId: string): Promise<StoredComparison> {
   return unwrap(api.GET("/api/traces/compare", { params: { query: { base: baseId, other: otherId } } }));
 }
 
-/** Judge a stored trace by what its steps say, and keep the judgement. */
+/** Lint a stored trace and save the score. */
 export function scoreTrace(traceId: string): Promise<TraceScore> {
   return unwrap(api.POST("/api/traces/{trace_id}/score", { params: { path: { trace_id: traceId } } }));
 }
 
-/** What the linter says of a trace that is not stored; nothing is kept. */
+/** Lint a trace that is not stored. Nothing is saved. */
 export function lintTrace(trace: Trace): Promise<LintReport> {
   return unwrap(api.POST("/api/traces/lint", { body: trace }));
 }
 
-/** Remove a trace; datasets built from it keep their copy. */
+/** Delete a trace. Datasets built from it keep their copy. */
 export async function deleteTrace(traceId: string): Promise<void> {
   await unwrap(api.DELETE("/api/traces/{trace_id}", { params: { path: { trace_id: traceId } } }));
 }
 
-/** Judge every trace that the filters could choose and that was never judged. */
+/** Lint every trace that matches the filters and has not been linted. */
 export function scoreTraces(filters: TraceFilters): Promise<ScoredTraces> {
   return unwrap(api.POST("/api/traces/score", { params: { query: filters } }));
 }
 
-/** Store what a review makes of a trace as a new version. */
+/** Store the result of a review as a new version of the trace. */
 export function reviewTrace(traceId: string, review: TraceReview): Promise<RevisionReceipt> {
   const params = { path: { trace_id: traceId } };
   return unwrap(api.POST("/api/traces/{trace_id}/revisions", { params, body: review }));
 }
 
-/** Store the traces of a file, all or none; without a source, rows that name none get the file's name. */
+/** Import the traces of a file, all or none. Rows that name no source get `source`, or the file name if it is empty. */
 export function importTraces(file: File, source: string): Promise<IngestReport> {
   const form = new FormData();
   form.set("file", file);
   if (source !== "") form.set("source_name", source);
-  // The generated type has the file as text; what is sent is the form.
+  // The generated type describes the file as text, but the request sends the form.
   return unwrap(api.POST("/api/datasets/ingest", { body: { file: file.name }, bodySerializer: () => form }));
 }
 
 export const traceQuery = (traceId: string) =>
   queryOptions({ queryKey: ["traces", "one", traceId], queryFn: () => getTrace(traceId) });
 
-/** What the linter last said of a stored trace; null if it was never asked. */
+/** The last lint report of a stored trace, or null if it has not been linted. */
 export const reportQuery = (traceId: string) =>
   queryOptions({
     queryKey: ["traces", "report", traceId],
@@ -118,18 +118,18 @@ export const comparisonQuery = (baseId: string, otherId: string) =>
     queryFn: () => compareTraces(baseId, otherId),
   });
 
-/** What the linter says of a trace as it stands here; nothing is kept. */
+/** The lint report of an unsaved draft. Nothing is saved. */
 export const draftReportQuery = (trace: Trace) =>
   queryOptions({ queryKey: ["lint", trace], queryFn: () => lintTrace(trace), staleTime: Infinity });
 
-/** Everything that the linter can find. */
+/** Every finding code of the linter. */
 export const lintCodesQuery = queryOptions({
   queryKey: ["lint", "codes"],
   queryFn: () => unwrap(api.GET("/api/traces/lint/codes")),
   staleTime: Infinity,
 });
 
-/** How many of the traces that the filters could choose were never linted. */
+/** The number of traces matching the filters that have not been linted. */
 export const numUnscoredQuery = (filters: TraceFilters) =>
   queryOptions({
     queryKey: ["traces", "unscored", filters],

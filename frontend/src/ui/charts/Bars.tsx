@@ -8,7 +8,7 @@ interface BarsProps {
   format?: (value: number) => string;
 }
 
-/** A histogram or a ranking: label, bar and number of each. */
+/** A horizontal bar chart with labels and values. */
 export function Bars({ title, bars, format = formatNumber }: BarsProps): ReactElement {
   const longest = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
   return (

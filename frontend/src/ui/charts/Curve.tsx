@@ -11,15 +11,15 @@ interface CurveProps {
   title: string;
   series: readonly Series[];
   xLabel: string;
-  /** With its unit. */
+  /** Includes the unit. */
   yLabel: string;
   height?: number;
-  /** What smoothing starts with. */
+  /** The initial smoothing. */
   smoothing?: number;
   format?: (value: number) => string;
 }
 
-/** Curves over steps: smoothing, a log scale, zoom by dragging, and the same as a table. */
+/** A line chart with smoothing, log scale, zoom by dragging and a table view. */
 export function Curve(props: CurveProps): ReactElement {
   const { title, series, xLabel, yLabel, height = 280, format } = props;
   const [smoothing, setSmoothing] = useState(props.smoothing ?? 0);
@@ -44,7 +44,7 @@ export function Curve(props: CurveProps): ReactElement {
         />
       </figcaption>
       {isEmpty ? (
-        <p className={styles.nothing}>Nothing was logged yet.</p>
+        <p className={styles.nothing}>Nothing logged yet.</p>
       ) : isTable ? (
         <CurveTable title={title} series={series} xLabel={xLabel} {...(format && { format })} />
       ) : (

@@ -30,9 +30,9 @@ export function CurveControls(props: CurveControlsProps): ReactElement {
         }}
       />
       <Checkbox label="Log scale" isChecked={props.isLog} onChange={props.onLog} />
-      <Checkbox label="As a table" isChecked={props.isTable} onChange={props.onTable} />
+      <Checkbox label="Show as table" isChecked={props.isTable} onChange={props.onTable} />
       <Button kind="quiet" onClick={props.onReset}>
-        Whole range
+        Reset zoom
       </Button>
     </div>
   );

@@ -10,7 +10,7 @@ interface CurveTableProps {
   format?: (value: number) => string;
 }
 
-/** The numbers behind the curves. */
+/** The values of the curves. */
 export function CurveTable({ title, series, xLabel, format = formatValue }: CurveTableProps): ReactElement {
   const [xs = [], ...columns] = aligned(series);
   return (

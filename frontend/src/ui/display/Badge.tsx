@@ -6,12 +6,12 @@ export type BadgeKind = "neutral" | "good" | "bad" | "warn" | "info";
 
 interface BadgeProps {
   kind?: BadgeKind;
-  /** A sign beside the words: the colour alone says nothing to some. */
+  /** A symbol beside the text, so that meaning does not depend on colour. */
   sign?: string;
   children: ReactNode;
 }
 
-/** A short word about the state of something. */
+/** A short status label. */
 export function Badge({ kind = "neutral", sign, children }: BadgeProps): ReactElement {
   return (
     <span className={classes(styles.badge, styles[kind])}>

@@ -1,7 +1,7 @@
 import { type ReactElement, type ReactNode, useId } from "react";
 import styles from "./display.module.css";
 
-/** A part of a screen with a heading of its own. */
+/** A titled section of a screen. */
 export function Card({ title, children }: { title: string; children: ReactNode }): ReactElement {
   const id = useId();
   return (

@@ -2,7 +2,7 @@ import { type ReactElement, useMemo } from "react";
 import { diffTexts } from "./diff";
 import styles from "./display.module.css";
 
-/** Two versions of a text in one: what was removed is struck through, what was added underlined. */
+/** An inline diff: removed text is struck through, added text underlined. */
 export function Diff({ before, after }: { before: string; after: string }): ReactElement {
   const parts = useMemo(() => diffTexts(before, after), [before, after]);
   const tags = { same: "span", added: "ins", removed: "del" } as const;

@@ -12,7 +12,7 @@ export const RUN_STATUSES = [
   "succeeded",
 ] as const satisfies RunStatus[];
 
-const LOOKS: Record<RunStatus, [BadgeKind, string]> = {
+const STYLES: Record<RunStatus, [BadgeKind, string]> = {
   queued: ["neutral", "◌"],
   running: ["info", "▶"],
   cancelling: ["warn", "◼"],
@@ -21,9 +21,9 @@ const LOOKS: Record<RunStatus, [BadgeKind, string]> = {
   succeeded: ["good", "✓"],
 };
 
-/** The state of a run; a held one waits until somebody resumes it. */
+/** The status of a run. A held run is paused until it is resumed. */
 export function StatusBadge({ status, isHeld = false }: { status: RunStatus; isHeld?: boolean }): ReactElement {
-  const [kind, sign] = LOOKS[status];
+  const [kind, sign] = STYLES[status];
   const isPaused = isHeld && status === "queued";
   return (
     <Badge kind={isPaused ? "warn" : kind} sign={isPaused ? "‖" : sign}>

@@ -5,7 +5,7 @@ export interface DiffPart {
 
 const MAX_CELLS = 4_000_000;
 
-/** What was taken away and what was put in between two texts, by words; by lines when they are very long. */
+/** The diff of two texts by words, or by lines when they are very long. */
 export function diffTexts(before: string, after: string): DiffPart[] {
   const words = [before, after].map((text) => text.split(/(\s+)/).filter((word) => word !== ""));
   const [olds = [], news = []] = words;
@@ -15,7 +15,7 @@ export function diffTexts(before: string, after: string): DiffPart[] {
   return joined([part("removed", before), part("added", after)]);
 }
 
-/** The longest common subsequence stays, the rest is removed or added. */
+/** A diff based on the longest common subsequence. */
 export function diffTokens(olds: readonly string[], news: readonly string[]): DiffPart[] {
   const lengths = commonLengths(olds, news);
   const parts: DiffPart[] = [];
@@ -37,7 +37,7 @@ export function diffTokens(olds: readonly string[], news: readonly string[]): Di
   return joined(parts);
 }
 
-/** `[i][j]`: how many tokens the rests of both, from `i` and from `j`, have in common. */
+/** `[i][j]`: the length of the longest common subsequence of `olds` from `i` and `news` from `j`. */
 function commonLengths(olds: readonly string[], news: readonly string[]): Uint32Array[] {
   const rows = Array.from({ length: olds.length + 1 }, () => new Uint32Array(news.length + 1));
   for (let i = olds.length - 1; i >= 0; i -= 1) {

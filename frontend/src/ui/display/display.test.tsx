@@ -8,7 +8,7 @@ import { mathParts } from "../markdown/mathParts";
 import { MathText } from "../markdown/MathText";
 import { StatusBadge } from "./StatusBadge";
 
-test("a diff keeps what is common and marks what is not", () => {
+test("a diff marks added and removed words", () => {
   expect(diffTexts("She has 4 apples.", "She has 5 apples.")).toEqual([
     { kind: "same", text: "She has " },
     { kind: "removed", text: "4" },
@@ -17,7 +17,7 @@ test("a diff keeps what is common and marks what is not", () => {
   ]);
 });
 
-test("texts that are too long for words are compared by lines", () => {
+test("very long texts are compared by lines", () => {
   const text = "a b c d\n".repeat(1_000);
   expect(diffTexts(text, `${text}e\n`)).toEqual([
     { kind: "same", text },
@@ -25,13 +25,13 @@ test("texts that are too long for words are compared by lines", () => {
   ]);
 });
 
-test("what was removed and added is marked for everybody", () => {
+test("a diff uses del and ins elements", () => {
   const { container } = render(<Diff before="one two" after="one three" />);
   expect(container.querySelector("del")?.textContent).toBe("two");
   expect(container.querySelector("ins")?.textContent).toBe("three");
 });
 
-test("formulas are found between dollars and brackets, and prices are none", () => {
+test("formulas are found and prices are not formulas", () => {
   expect(mathParts("So $x = 2$ and \\(y\\).\n$$z$$\\[w\\]")).toEqual([
     { kind: "text", text: "So " },
     { kind: "inline", text: "x = 2" },
@@ -45,20 +45,20 @@ test("formulas are found between dollars and brackets, and prices are none", () 
   expect(mathParts(price)).toEqual([{ kind: "text", text: price }]);
 });
 
-test("a formula is set, with MathML for who does not see it", async () => {
+test("a formula is rendered with MathML", async () => {
   const { container } = render(<MathText text="So $x^2$." />);
   expect(await screen.findByText("x", { selector: "mi" })).toBeTruthy();
   expect(container.textContent).toContain("So ");
 });
 
-test("a run that waits for somebody is said to be paused", () => {
+test("a held run is shown as paused", () => {
   const { rerender } = render(<StatusBadge status="queued" isHeld />);
   expect(screen.getByText("paused")).toBeTruthy();
   rerender(<StatusBadge status="running" isHeld />);
   expect(screen.getByText("running")).toBeTruthy();
 });
 
-test("a card has a heading and facts have a dash for what is not known", () => {
+test("a card has a heading; unknown facts are dashes", () => {
   render(
     <Card title="Recipe">
       <Facts facts={{ Model: "tiny", Device: null }} />

@@ -17,11 +17,11 @@ test.each([
   [text.formatCount(0, "run"), "no runs"],
   [text.formatCount(1, "run"), "1 run"],
   [text.formatCount(2_000, "run"), "2,000 runs"],
-])("%s is written as %s", (written, expected) => {
+])("%s is formatted as %s", (written, expected) => {
   expect(written).toBe(expected);
 });
 
-test("what is not known is a dash, never a zero", () => {
+test("unknown values are dashes, never zero", () => {
   const { formatBytes, formatDuration, formatNumber, formatShare, formatTime, formatValue, UNKNOWN } = text;
   for (const format of [formatNumber, formatValue, formatShare, formatBytes, formatDuration]) {
     expect([format(null), format(undefined), format(Number.NaN)]).toEqual([UNKNOWN, UNKNOWN, UNKNOWN]);
@@ -29,7 +29,7 @@ test("what is not known is a dash, never a zero", () => {
   expect(formatTime(null)).toBe(UNKNOWN);
 });
 
-test("ages are told roughly", () => {
+test("ages are rounded", () => {
   const now = Date.parse("2026-11-15T12:00:00Z");
   const ago = (time: string): string => text.formatAgo(time, now);
   expect([

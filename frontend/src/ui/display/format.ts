@@ -1,4 +1,4 @@
-/** How numbers, times and sizes are written everywhere: with their unit, and "–" for what is not known. */
+/** Formats numbers, times and sizes with their unit. Unknown values are "–". */
 
 export const UNKNOWN = "–";
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -8,12 +8,12 @@ const DAY_S = 86_400;
 
 type Maybe<Value> = Value | null | undefined;
 
-/** `12345` → `12,345`; at most `digits` after the point. */
+/** `12345` → `12,345`; at most `digits` decimals. */
 export function formatNumber(value: Maybe<number>, digits = 0): string {
   return isKnown(value) ? value.toLocaleString("en", { maximumFractionDigits: digits }) : UNKNOWN;
 }
 
-/** Numbers of any size with four significant digits: `0.0024`, `1.235`, `3.2e-5`. */
+/** A number of any size with four significant digits: `0.0024`, `1.235`, `3.2e-5`. */
 export function formatValue(value: Maybe<number>): string {
   if (!isKnown(value)) return UNKNOWN;
   const size = Math.abs(value);
@@ -21,7 +21,7 @@ export function formatValue(value: Maybe<number>): string {
   return value.toLocaleString("en", { maximumSignificantDigits: 4 });
 }
 
-/** A share from 0 to 1: `0.974` → `97.4 %`. */
+/** A fraction from 0 to 1 as a percentage: `0.974` → `97.4 %`. */
 export function formatShare(value: Maybe<number>, digits = 1): string {
   return isKnown(value) ? `${(value * 100).toFixed(digits)} %` : UNKNOWN;
 }
@@ -47,13 +47,13 @@ export function formatDuration(seconds: Maybe<number>): string {
   return `${Math.floor(seconds / DAY_S)} d ${Math.floor((seconds % DAY_S) / HOUR_S)} h`;
 }
 
-/** A moment in the reader's own time zone: `15 Nov 2026, 18:42`. */
+/** A time in the local time zone: `15 Nov 2026, 18:42`. */
 export function formatTime(time: Maybe<string>): string {
   if (!time) return UNKNOWN;
   return new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** How long ago: `just now`, `5 min ago`, `3 d ago`. */
+/** The age of a time: `just now`, `5 min ago`, `3 d ago`. */
 export function formatAgo(time: Maybe<string>, now = Date.now()): string {
   if (!time) return UNKNOWN;
   const seconds = (now - new Date(time).getTime()) / 1_000;

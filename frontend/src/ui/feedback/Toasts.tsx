@@ -4,7 +4,7 @@ import { Button } from "../forms/Button";
 import { dismissToast, useToasts } from "./toasts";
 import styles from "./Toasts.module.css";
 
-/** Where toasts appear; the app has one. */
+/** The toast container. The app renders one. */
 export function Toasts(): ReactElement {
   return (
     <div className={styles.toasts} role="status" aria-label="Messages">

@@ -23,7 +23,7 @@ function sent(...messages: string[]): Response {
   return new HttpResponse(messages.join(""), { headers: { "content-type": "text/event-stream" } });
 }
 
-test("after a break the stream goes on behind the last message, and it ends with the status", async () => {
+test("a broken stream resumes after the last message", async () => {
   const asked: (string | null)[] = [];
   server.use(
     http.get(STREAM, ({ request }) => {
@@ -38,20 +38,20 @@ test("after a break the stream goes on behind the last message, and it ends with
   expect(asked).toEqual([null, "7"]);
 });
 
-test("a refusal ends it with the reason", async () => {
+test("a refused stream ends with the error", async () => {
   server.use(refuse(STREAM, 404, "There is no run a."));
   render(<Viewer path={STREAM} />);
   await screen.findByText(/ended There is no run a./);
 });
 
-test("without a path nothing is asked for", async () => {
+test("no request is made without a path", async () => {
   render(<Viewer path={null} />);
   await waitFor(() => {
     expect(screen.getByText("connecting")).toBeTruthy();
   });
 });
 
-test("a message may come in pieces, and a comment is none", async () => {
+test("messages may be split and comments are skipped", async () => {
   const pieces = ["event: lo", "g\nid: 1\nda", "ta: a: b\n", "data: c\n\n: ping\n\ndata: x\n", "\n"];
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {

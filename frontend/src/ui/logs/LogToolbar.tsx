@@ -9,16 +9,16 @@ interface LogToolbarProps {
   query: string;
   onQuery: (query: string) => void;
   current: number;
-  numHits: number;
-  onHit: (hit: number) => void;
+  numMatches: number;
+  onMatch: (match: number) => void;
   numLines: number;
-  /** Null: the log is complete, there is nothing to follow. */
+  /** Null if the log is complete. */
   isFollowing: boolean | null;
   onFollow: (isFollowing: boolean) => void;
 }
 
 export function LogToolbar(props: LogToolbarProps): ReactElement {
-  const { query, onQuery, current, numHits, onHit, numLines, isFollowing, onFollow } = props;
+  const { query, onQuery, current, numMatches, onMatch, numLines, isFollowing, onFollow } = props;
   return (
     <div className={styles.toolbar}>
       <TextField
@@ -29,23 +29,23 @@ export function LogToolbar(props: LogToolbarProps): ReactElement {
         value={query}
         onChange={onQuery}
         onKeyDown={(event) => {
-          if (event.key === "Enter") onHit(event.shiftKey ? current - 1 : current + 1);
+          if (event.key === "Enter") onMatch(event.shiftKey ? current - 1 : current + 1);
         }}
       />
       <Button
-        aria-label="Previous hit"
-        disabled={numHits === 0}
+        aria-label="Previous match"
+        disabled={numMatches === 0}
         onClick={() => {
-          onHit(current - 1);
+          onMatch(current - 1);
         }}
       >
         ↑
       </Button>
       <Button
-        aria-label="Next hit"
-        disabled={numHits === 0}
+        aria-label="Next match"
+        disabled={numMatches === 0}
         onClick={() => {
-          onHit(current + 1);
+          onMatch(current + 1);
         }}
       >
         ↓
@@ -53,9 +53,9 @@ export function LogToolbar(props: LogToolbarProps): ReactElement {
       <span role="status" className={styles.count}>
         {query === ""
           ? formatCount(numLines, "line")
-          : numHits === 0
-            ? "no hits"
-            : `${current + 1} of ${formatNumber(numHits)}`}
+          : numMatches === 0
+            ? "no matches"
+            : `${current + 1} of ${formatNumber(numMatches)}`}
       </span>
       {isFollowing === null ? null : <Checkbox label="Follow" isChecked={isFollowing} onChange={onFollow} />}
     </div>

@@ -5,10 +5,10 @@ import { LogToolbar } from "./LogToolbar";
 import styles from "./LogView.module.css";
 
 interface LogViewProps {
-  /** What the log is of. */
+  /** The name of the log. */
   name: string;
   lines: readonly string[];
-  /** New lines may come: offers to follow them. */
+  /** Whether new lines may arrive. Shows the Follow option. */
   isLive?: boolean;
   height?: string;
 }
@@ -16,12 +16,12 @@ interface LogViewProps {
 const LINE_HEIGHT_PX = 20;
 const NEAR_END_PX = 2 * LINE_HEIGHT_PX;
 
-/** A log of any length: only the lines in sight are in the page. Search, go from hit to hit, follow the end. */
+/** A virtualized log of any length with search and follow. */
 export function LogView({ name, lines, isLive = false, height = "28rem" }: LogViewProps): ReactElement {
-  const { query, search, hits, current, setCurrent } = useLogSearch(lines);
+  const { query, search, matches, current, setCurrent } = useLogSearch(lines);
   const [isFollowing, setFollowing] = useState(isLive);
   const scroller = useRef<HTMLDivElement>(null);
-  // The compiler cannot see into the virtualizer; this component is not memoized by hand either.
+  // The React compiler cannot analyse the virtualizer. This component is not memoized manually either.
   // eslint-disable-next-line react-hooks/incompatible-library
   const virtual = useVirtualizer({
     count: lines.length,
@@ -33,11 +33,11 @@ export function LogView({ name, lines, isLive = false, height = "28rem" }: LogVi
   useEffect(() => {
     if (isFollowing && lines.length > 0) virtual.scrollToIndex(lines.length - 1);
   }, [isFollowing, lines.length, virtual]);
-  const goTo = (hit: number): void => {
-    const next = (hit + hits.length) % Math.max(hits.length, 1);
+  const goTo = (match: number): void => {
+    const next = (match + matches.length) % Math.max(matches.length, 1);
     setCurrent(next);
     setFollowing(false);
-    virtual.scrollToIndex(hits[next] ?? 0, { align: "center" });
+    virtual.scrollToIndex(matches[next] ?? 0, { align: "center" });
   };
   return (
     <section aria-label={name} className={styles.log}>
@@ -45,8 +45,8 @@ export function LogView({ name, lines, isLive = false, height = "28rem" }: LogVi
         query={query}
         onQuery={search}
         current={current}
-        numHits={hits.length}
-        onHit={goTo}
+        numMatches={matches.length}
+        onMatch={goTo}
         numLines={lines.length}
         isFollowing={isLive ? isFollowing : null}
         onFollow={setFollowing}
@@ -56,7 +56,7 @@ export function LogView({ name, lines, isLive = false, height = "28rem" }: LogVi
         role="log"
         aria-label={`Lines of ${name}`}
         aria-live="off"
-        // What scrolls must be reachable with the keyboard.
+        // A scrollable region must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
         className={styles.lines}
@@ -72,7 +72,7 @@ export function LogView({ name, lines, isLive = false, height = "28rem" }: LogVi
               number={index + 1}
               text={lines[index] ?? ""}
               query={query}
-              isCurrent={query !== "" && hits[current] === index}
+              isCurrent={query !== "" && matches[current] === index}
               top={start}
             />
           ))}
@@ -99,7 +99,7 @@ function Line({ number, text, query, isCurrent, top }: LineProps): ReactElement 
   );
 }
 
-/** A text with what was searched for marked. */
+/** A text with the search matches marked. */
 function Marked({ text, query }: { text: string; query: string }): ReactElement {
   const at = query === "" ? -1 : text.toLowerCase().indexOf(query.toLowerCase());
   if (at < 0) return <code>{text}</code>;
@@ -115,9 +115,9 @@ function Marked({ text, query }: { text: string; query: string }): ReactElement 
 interface LogSearch {
   query: string;
   search: (query: string) => void;
-  /** Which lines have it. */
-  hits: number[];
-  /** Which of the hits is looked at. */
+  /** The indexes of the matching lines. */
+  matches: number[];
+  /** The index of the current match. */
   current: number;
   setCurrent: (current: number) => void;
 }
@@ -125,7 +125,7 @@ interface LogSearch {
 function useLogSearch(lines: readonly string[]): LogSearch {
   const [query, setQuery] = useState("");
   const [current, setCurrent] = useState(0);
-  const hits = useMemo(() => {
+  const matches = useMemo(() => {
     const wanted = query.toLowerCase();
     if (wanted === "") return [];
     return lines.flatMap((line, index) => (line.toLowerCase().includes(wanted) ? [index] : []));
@@ -134,7 +134,7 @@ function useLogSearch(lines: readonly string[]): LogSearch {
     setQuery(text);
     setCurrent(0);
   };
-  return { query, search, hits, current, setCurrent };
+  return { query, search, matches, current, setCurrent };
 }
 
 function isAtEnd(element: HTMLElement): boolean {

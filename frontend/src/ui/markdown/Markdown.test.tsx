@@ -23,7 +23,7 @@ It goes on.
 tunix-rt chat sums:2
 \`\`\``;
 
-test("the header for programs is left out, and every block is found", () => {
+test("front matter is skipped and all blocks are parsed", () => {
   expect(blocksOf(CARD)).toEqual([
     { kind: "heading", level: 1, text: "sums, version 2" },
     { kind: "paragraph", text: "A model that shows its work: `<reasoning>…`. It goes on." },
@@ -33,18 +33,18 @@ test("the header for programs is left out, and every block is found", () => {
   ]);
 });
 
-test("a fence without an end takes the rest", () => {
+test("an unclosed fence runs to the end", () => {
   expect(blocksOf("```\na\nb")).toEqual([{ kind: "code", text: "a\nb" }]);
 });
 
-test("only links to the web become links", () => {
+test("only http links become links", () => {
   expect(inlinesOf("[good](https://a.b) [bad](javascript:alert)")).toEqual([
     { kind: "link", text: "good", href: "https://a.b" },
     { kind: "text", text: " [bad](javascript:alert)" },
   ]);
 });
 
-test("html in the text is shown as it was written", () => {
+test("HTML is shown as text", () => {
   render(<Markdown name="Notes" text={"### Mind\n\n<img src=x onerror=alert(1)> and **this** [page](https://a.b)"} />);
   screen.getByText(/<img src=x onerror=alert\(1\)> and/);
   expect(document.querySelector("img")).toBeNull();

@@ -5,11 +5,11 @@ import styles from "./Markdown.module.css";
 
 interface MarkdownProps {
   text: string;
-  /** What it is, for the table boxes: "Model card". */
+  /** The name of the document, used to label its tables. */
   name: string;
 }
 
-/** A text in Markdown. Only React elements come out of it: HTML in the text is shown as it was written. */
+/** Renders Markdown as React elements. HTML in the text is shown as plain text. */
 export function Markdown({ text, name }: MarkdownProps): ReactElement {
   return (
     <div className={styles.markdown}>
@@ -56,7 +56,7 @@ function BlockView({ block, name }: { block: Block; name: string }): ReactElemen
   }
 }
 
-/** One level below: the page has the first heading. */
+/** Headings start one level lower, because the page has the first heading. */
 function Heading({ level, text }: { level: number; text: string }): ReactElement {
   if (level === 1) return <h2>{text}</h2>;
   return level === 2 ? <h3>{text}</h3> : <h4>{text}</h4>;

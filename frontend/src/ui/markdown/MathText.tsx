@@ -4,7 +4,7 @@ import styles from "../display/display.module.css";
 
 const Formula = lazy(() => import("./Formula").then((module) => ({ default: module.Formula })));
 
-/** A text whose formulas (`$…$`, `$$…$$`, `\(…\)`, `\[…\]`) are set as maths; KaTeX is loaded when there is one. */
+/** A text whose formulas (`$…$`, `$$…$$`, `\(…\)`, `\[…\]`) are typeset. KaTeX is loaded only when needed. */
 export function MathText({ text }: { text: string }): ReactElement {
   return (
     <span className={styles.maths}>

@@ -1,11 +1,11 @@
-/** A piece of a line. */
+/** An inline element. */
 export type Inline =
   | { kind: "text"; text: string }
   | { kind: "code"; text: string }
   | { kind: "strong"; text: string }
   | { kind: "link"; text: string; href: string };
 
-/** A piece of a document. */
+/** A block element. */
 export type Block =
   | { kind: "heading"; level: number; text: string }
   | { kind: "paragraph"; text: string }
@@ -13,9 +13,9 @@ export type Block =
   | { kind: "code"; text: string }
   | { kind: "table"; head: string[]; rows: string[][] };
 
-interface Taken {
+interface ParsedBlock {
   block: Block;
-  /** How many lines it had. */
+  /** The number of lines it takes up. */
   numLines: number;
 }
 
@@ -24,27 +24,27 @@ const HEADING = /^(#{1,6})\s+(.*)$/;
 const ITEM = /^[-*]\s+/;
 
 /**
- * The blocks of a text in Markdown, as far as cards and notes use it. HTML in it stays text.
+ * Parses the subset of Markdown used by cards and notes. HTML stays text.
  *
  * @example
  * blocksOf("# A\n\n- b") // [{ kind: "heading", level: 1, text: "A" }, { kind: "list", items: ["b"] }]
  */
 export function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
-  let lines = withoutHeader(text.split("\n"));
+  let lines = withoutFrontMatter(text.split("\n"));
   while (lines.length > 0) {
     if (lines[0]?.trim() === "") {
       lines = lines.slice(1);
       continue;
     }
-    const { block, numLines } = taken(lines);
+    const { block, numLines } = parseBlock(lines);
     blocks.push(block);
     lines = lines.slice(numLines);
   }
   return blocks;
 }
 
-/** The pieces of a line: code, strong words and links to the web. */
+/** Parses the inline elements of a line: code, strong text and http links. */
 export function inlinesOf(text: string): Inline[] {
   const found: Inline[] = [];
   let end = 0;
@@ -60,13 +60,13 @@ export function inlinesOf(text: string): Inline[] {
   return found;
 }
 
-/** What stands between two lines of `---` at the top is for programs. */
-function withoutHeader(lines: string[]): string[] {
+/** Skips the front matter between two lines of `---`. */
+function withoutFrontMatter(lines: string[]): string[] {
   const end = lines[0] === "---" ? lines.indexOf("---", 1) : -1;
   return end === -1 ? lines : lines.slice(end + 1);
 }
 
-function taken(lines: string[]): Taken {
+function parseBlock(lines: string[]): ParsedBlock {
   const [first = ""] = lines;
   const heading = HEADING.exec(first);
   if (heading)
@@ -81,13 +81,13 @@ function taken(lines: string[]): Taken {
   return { block: { kind: "paragraph", text: own.join(" ") }, numLines: own.length };
 }
 
-function fence(lines: string[]): Taken {
+function fence(lines: string[]): ParsedBlock {
   const end = lines.findIndex((line, index) => index > 0 && line.startsWith("```"));
   const last = end === -1 ? lines.length : end;
   return { block: { kind: "code", text: lines.slice(1, last).join("\n") }, numLines: last + 1 };
 }
 
-function table(lines: string[]): Taken {
+function table(lines: string[]): ParsedBlock {
   const own = leading(lines, (line) => line.startsWith("|"));
   const [head = [], ...rows] = own.map(cellsOf);
   const isRule = (cells: string[]): boolean => cells.every((cell) => /^:?-+:?$/.test(cell));
@@ -103,7 +103,7 @@ function isPlain(line: string): boolean {
   return line.trim() !== "" && !HEADING.test(line) && !ITEM.test(line) && !/^(```|\|)/.test(line);
 }
 
-function leading(lines: string[], fits: (line: string) => boolean): string[] {
-  const end = lines.findIndex((line) => !fits(line));
+function leading(lines: string[], matches: (line: string) => boolean): string[] {
+  const end = lines.findIndex((line) => !matches(line));
   return end === -1 ? lines : lines.slice(0, end);
 }

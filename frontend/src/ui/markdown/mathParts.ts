@@ -3,11 +3,11 @@ export interface MathPart {
   text: string;
 }
 
-// A dollar before a digit is money unless another one closes it right behind a non-space, as in TeX.
+// A dollar sign before a digit is money unless another one closes it directly after a non-space, as in TeX.
 const MATHS = /\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\]|\\\(([\s\S]+?)\\\)|\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)/g;
 
 /**
- * A text cut into prose and formulas.
+ * Splits a text into prose and formulas.
  *
  * @example
  * mathParts("So $x = 2$.") // text "So ", inline "x = 2", text "."
@@ -27,7 +27,7 @@ export function mathParts(text: string): MathPart[] {
   return parts.filter((part) => part.text !== "");
 }
 
-/** Where the formulas of a text stand, delimiters included. */
+/** The positions of the formulas in a text, including delimiters. */
 export function formulaSpans(text: string): [number, number][] {
   return [...text.matchAll(MATHS)].map((match) => [match.index, match.index + match[0].length]);
 }

@@ -2,11 +2,11 @@ import { useEffect, useMemo, useRef } from "react";
 import { useActions } from "./actions";
 import { useShortcuts } from "./shortcuts";
 
-/** The key of what a list is there to begin: a run, a dataset, a sweep. */
+/** The key that creates a new item in a list: a run, a dataset, a sweep. */
 export const NEW_KEY = "n";
 
-/** An act of the screen that is shown: the palette offers it, and a key does it. */
-export function useScreenAct(label: string, keys: string, run: () => void): void {
+/** Registers an action of the current screen in the palette, with a shortcut. */
+export function useScreenAction(label: string, keys: string, run: () => void): void {
   const latest = useRef(run);
   useEffect(() => {
     latest.current = run;

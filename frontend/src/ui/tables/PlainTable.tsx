@@ -2,17 +2,17 @@ import type { ReactElement, ReactNode } from "react";
 import styles from "./PlainTable.module.css";
 
 interface PlainTableProps {
-  /** What the rows are; read out, and the name of the box that scrolls on a phone. */
+  /** The accessible name of the table. */
   name: string;
-  /** The first column names the row; `end` puts numbers to the right. */
+  /** The first column is the row header; `end` aligns numbers right. */
   columns: readonly { header: string; align?: "end" }[];
   rows: readonly { key: string; cells: readonly ReactNode[] }[];
 }
 
-/** A small table that is there whole; a wide one scrolls in its own box. */
+/** A small table, fully rendered. It scrolls horizontally when it is too wide. */
 export function PlainTable({ name, columns, rows }: PlainTableProps): ReactElement {
   return (
-    // A box that scrolls sideways must be reachable by keyboard.
+    // A scrollable region must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={styles.box} role="region" aria-label={name} tabIndex={0}>
       <table className={styles.table}>
@@ -47,7 +47,7 @@ export function PlainTable({ name, columns, rows }: PlainTableProps): ReactEleme
   );
 }
 
-/** Words in a cell that may wrap. */
+/** Text in a cell that may wrap. */
 export function Sentence({ children }: { children: ReactNode }): ReactElement {
   return <span className={styles.sentence}>{children}</span>;
 }

@@ -8,49 +8,44 @@ import styles from "./build.module.css";
 import type { BuildChange } from "./form";
 import { PreviewView } from "./PreviewView";
 
-const SETTLED_AFTER_MS = 300;
+const DEBOUNCE_MS = 300;
 
 interface BuildCountsProps {
-  /** None while a field is wrong. */
+  /** Null while a field is invalid. */
   spec: DatasetSpec | null;
   onChange: (changes: BuildChange) => void;
 }
 
-/** What a build would take at this moment; it follows what is typed. */
+/** The row counts of the build, updated as the form changes. */
 export function BuildCounts({ spec, onChange }: BuildCountsProps): ReactElement {
-  const settled = useSettled(spec);
-  const preview = useQuery(previewQuery(settled));
+  const debounced = useDebouncedSpec(spec);
+  const preview = useQuery(previewQuery(debounced));
   if (preview.isError) {
     return (
-      <ErrorNotice
-        error={preview.error}
-        title="The traces could not be counted"
-        onRetry={() => void preview.refetch()}
-      />
+      <ErrorNotice error={preview.error} title="Could not count the traces" onRetry={() => void preview.refetch()} />
     );
   }
-  if (spec === null && preview.data === undefined)
-    return <p>A field needs another value before anything is counted.</p>;
-  if (preview.data === undefined) return <Loading what="Counting the traces…" />;
-  const isStale = preview.isPlaceholderData || JSON.stringify(spec) !== JSON.stringify(settled);
+  if (spec === null && preview.data === undefined) return <p>Correct the invalid fields to see the counts.</p>;
+  if (preview.data === undefined) return <Loading what="Counting traces…" />;
+  const isStale = preview.isPlaceholderData || JSON.stringify(spec) !== JSON.stringify(debounced);
   return (
     <div className={isStale ? styles.stale : undefined} aria-busy={isStale}>
-      <PreviewView preview={preview.data} onChange={onChange} spec={settled ?? spec} />
+      <PreviewView preview={preview.data} onChange={onChange} spec={debounced ?? spec} />
     </div>
   );
 }
 
-/** The value once it has stayed the same for a moment; by what it says, since every render makes a new one. */
-function useSettled(spec: DatasetSpec | null): DatasetSpec | null {
-  const [settled, setSettled] = useState(spec);
+/** Debounces the spec by its content, because every render creates a new object. */
+function useDebouncedSpec(spec: DatasetSpec | null): DatasetSpec | null {
+  const [debounced, setDebounced] = useState(spec);
   const text = JSON.stringify(spec);
   useEffect(() => {
     const timer = setTimeout(() => {
-      setSettled(JSON.parse(text) as DatasetSpec | null);
-    }, SETTLED_AFTER_MS);
+      setDebounced(JSON.parse(text) as DatasetSpec | null);
+    }, DEBOUNCE_MS);
     return () => {
       clearTimeout(timer);
     };
   }, [text]);
-  return settled;
+  return debounced;
 }

@@ -15,7 +15,7 @@ interface BuildSubmitProps {
   errors: BuildErrors;
 }
 
-/** Build what the form asks for, then show it. */
+/** Builds the dataset described by the form, then opens it. */
 export function BuildSubmit({ form, errors }: BuildSubmitProps): ReactElement {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
@@ -25,13 +25,13 @@ export function BuildSubmit({ form, errors }: BuildSubmitProps): ReactElement {
       await queryClient.invalidateQueries({ queryKey: ["datasets"] });
       showToast(
         status === "created"
-          ? `${dataset_key} is built: ${formatCount(trace_count, "row")}.`
-          : `${dataset_key} was there already, with the same ${formatCount(trace_count, "row")}.`,
+          ? `Built ${dataset_key} with ${formatCount(trace_count, "row")}.`
+          : `${dataset_key} already exists with the same ${formatCount(trace_count, "row")}.`,
       );
       await navigate({ to: "/datasets/$datasetKey", params: { datasetKey: dataset_key } });
     },
   });
-  const missing = whatIsMissing(form, errors);
+  const missing = missingInput(form, errors);
   return (
     <>
       {build.isError ? <ErrorNotice error={build.error} title="The dataset was not built" /> : null}
@@ -44,7 +44,7 @@ export function BuildSubmit({ form, errors }: BuildSubmitProps): ReactElement {
             build.mutate();
           }}
         >
-          {build.isPending ? "Building…" : "Build the dataset"}
+          {build.isPending ? "Building…" : "Build dataset"}
         </Button>
         {missing === null ? null : <p className={styles.muted}>{missing}</p>}
       </div>
@@ -52,7 +52,7 @@ export function BuildSubmit({ form, errors }: BuildSubmitProps): ReactElement {
   );
 }
 
-function whatIsMissing(form: BuildForm, errors: BuildErrors): string | null {
-  if (Object.keys(errors).length > 0) return "A field above needs another value.";
-  return form.name === undefined ? "It still needs a name." : null;
+function missingInput(form: BuildForm, errors: BuildErrors): string | null {
+  if (Object.keys(errors).length > 0) return "Correct the invalid fields above.";
+  return form.name === undefined ? "Enter a name." : null;
 }

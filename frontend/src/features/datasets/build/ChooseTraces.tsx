@@ -14,21 +14,21 @@ export interface BuildStepProps {
 type TextKey = "query" | "source" | "tags" | "meta" | "min_score" | "max_score" | "codes" | "without_codes";
 
 const FIELDS: readonly { key: TextKey; label: string; help: string; type?: "number" }[] = [
-  { key: "query", label: "Words", help: "all of them occur; word* for a beginning" },
+  { key: "query", label: "Words", help: "all must occur; word* matches a prefix" },
   { key: "source", label: "Source", help: "the trace's meta.source" },
-  { key: "tags", label: "Tags", help: "all of them, with commas between" },
+  { key: "tags", label: "Tags", help: "comma-separated, all must match" },
   { key: "meta", label: "Labels", help: "e.g. category=algebra, difficulty=hard" },
-  { key: "min_score", label: "Lowest linter score", help: "0 to 100", type: "number" },
-  { key: "max_score", label: "Highest linter score", help: "0 to 100", type: "number" },
+  { key: "min_score", label: "Min linter score", help: "0 to 100", type: "number" },
+  { key: "max_score", label: "Max linter score", help: "0 to 100", type: "number" },
   { key: "without_codes", label: "Without findings", help: "e.g. arithmetic-wrong" },
-  { key: "codes", label: "With findings", help: "linter codes, with commas between" },
+  { key: "codes", label: "With findings", help: "linter codes, comma-separated" },
 ];
 
-/** Which of the stored traces are considered; nothing given means all. */
+/** Selects the stored traces to consider. Without filters, all of them. */
 export function ChooseTraces({ form, errors, onChange }: BuildStepProps): ReactElement {
   return (
-    <Card title="1. Which traces">
-      <p className={styles.muted}>Everything given must hold. Nothing given: all traces.</p>
+    <Card title="1. Select traces">
+      <p className={styles.muted}>Traces must match every filter. Without filters, all traces are used.</p>
       <div className={styles.fields}>
         {FIELDS.map(({ key, label, help, type = "text" }) => (
           <TextField

@@ -7,21 +7,21 @@ import type { BuildStepProps } from "./ChooseTraces";
 import { DEFAULT_SPLITS } from "./form";
 
 const DEDUP_CHOICES = [
-  { value: "exact", label: "remove the same solution" },
-  { value: "near", label: "remove almost the same too" },
-  { value: "none", label: "keep them" },
+  { value: "exact", label: "remove exact duplicates" },
+  { value: "near", label: "remove near duplicates too" },
+  { value: "none", label: "keep duplicates" },
 ] as const;
 const CONTAMINATION_CHOICES = [
   { value: "refuse", label: "refuse the build" },
-  { value: "remove", label: "leave those rows out" },
-  { value: "allow", label: "keep them, on record" },
+  { value: "remove", label: "remove those rows" },
+  { value: "allow", label: "keep and record them" },
 ] as const;
 const STRATEGY_CHOICES = [
   { value: "latest", label: "the newest" },
   { value: "random", label: "a random sample" },
 ] as const;
 
-/** What is left out, and how the rest is divided. */
+/** How rows are filtered, and how the rest is split. */
 export function CleanAndSplit({ form, errors, onChange }: BuildStepProps): ReactElement {
   const number = (key: "limit" | "max_per_prompt" | "seed" | "near_threshold", label: string, help: string) => (
     <TextField
@@ -46,20 +46,20 @@ export function CleanAndSplit({ form, errors, onChange }: BuildStepProps): React
             onChange({ dedup: dedup === "exact" ? undefined : dedup });
           }}
         />
-        {form.dedup === "near" ? number("near_threshold", "Similar from", "0.5 to 1; 0.8 when empty") : null}
+        {form.dedup === "near" ? number("near_threshold", "Similarity threshold", "0.5 to 1; default 0.8") : null}
         <Select
-          label="Questions of an eval set"
+          label="Eval set overlap"
           value={form.contamination ?? "refuse"}
           choices={CONTAMINATION_CHOICES}
           onChange={(contamination) => {
             onChange({ contamination: contamination === "refuse" ? undefined : contamination });
           }}
         />
-        {number("max_per_prompt", "Solutions of one question", "at most; any number when empty")}
-        {number("limit", "Rows", "at most; all when empty")}
+        {number("max_per_prompt", "Max solutions per question", "unlimited if empty")}
+        {number("limit", "Max rows", "all if empty")}
         {form.limit === undefined ? null : (
           <Select
-            label="Which rows stay"
+            label="Rows to keep"
             value={form.strategy ?? "latest"}
             choices={STRATEGY_CHOICES}
             onChange={(strategy) => {
@@ -69,7 +69,7 @@ export function CleanAndSplit({ form, errors, onChange }: BuildStepProps): React
         )}
         <TextField
           label="Splits"
-          help="fractions of the questions; a question is on one side only"
+          help="fractions of the questions; each question is in one split only"
           placeholder={DEFAULT_SPLITS}
           error={errors.splits}
           value={form.splits ?? ""}
@@ -77,7 +77,7 @@ export function CleanAndSplit({ form, errors, onChange }: BuildStepProps): React
             onChange({ splits });
           }}
         />
-        {number("seed", "Seed", "decides splits and samples; 0 when empty")}
+        {number("seed", "Seed", "for splits and sampling; default 0")}
       </div>
     </Card>
   );

@@ -25,7 +25,7 @@ function previewWith(preview: (spec: DatasetSpec) => DatasetPreview): void {
   );
 }
 
-test("the counts follow what is typed", async () => {
+test("the counts update as the form changes", async () => {
   previewWith((spec) => makePreview({ num_rows: spec.filters?.source === "gsm8k" ? 3 : 10 }));
   const { user, address } = renderApp("/datasets/new");
   await screen.findByText("10 rows");
@@ -35,7 +35,7 @@ test("the counts follow what is typed", async () => {
   within(screen.getByRole("figure", { name: "Rows per split" })).getByText("validation");
 });
 
-test("a dataset is built by what the form says, and then shown", async () => {
+test("a dataset is built from the form and opened", async () => {
   let built: DatasetSpec | null = null;
   server.use(
     http.post("/api/datasets/build", async ({ request }) => {
@@ -59,27 +59,27 @@ test("a dataset is built by what the form says, and then shown", async () => {
     }),
   );
   const { user, address } = renderApp("/datasets/new?dedup=near&splits=train%3D1");
-  expect(await screen.findByRole("button", { name: "Build the dataset" })).toHaveProperty("disabled", true);
+  expect(await screen.findByRole("button", { name: "Build dataset" })).toHaveProperty("disabled", true);
   await user.type(screen.getByLabelText("Name"), "sums");
-  await user.click(screen.getByRole("button", { name: "Build the dataset" }));
+  await user.click(screen.getByRole("button", { name: "Build dataset" }));
   await waitFor(() => {
     expect(address()).toBe("/datasets/sums-v1");
   });
   expect(built).toMatchObject({ dataset_name: "sums", dedup: "near", splits: { train: 1 } });
 });
 
-test("a refused build says why beside the button", async () => {
+test("a refused build shows the reason", async () => {
   server.use(
     http.post("/api/datasets/build", () =>
       HttpResponse.json({ detail: "It exists.", next_step: "Take v2.", code: "conflict" }, { status: 409 }),
     ),
   );
   const { user } = renderApp("/datasets/new?name=sums");
-  await user.click(await screen.findByRole("button", { name: "Build the dataset" }));
+  await user.click(await screen.findByRole("button", { name: "Build dataset" }));
   expect((await screen.findByRole("alert")).textContent).toContain("Take v2.");
 });
 
-test("what would stop the build can be solved with one press", async () => {
+test("build problems can be fixed with one click", async () => {
   previewWith((spec) =>
     makePreview({
       dataset_key: "sums-v1",
@@ -90,30 +90,30 @@ test("what would stop the build can be solved with one press", async () => {
     }),
   );
   const { user, address } = renderApp("/datasets/new?name=sums");
-  await user.click(await screen.findByRole("button", { name: "Leave them out" }));
-  await user.click(await screen.findByRole("button", { name: "Make it v2" }));
+  await user.click(await screen.findByRole("button", { name: "Remove them" }));
+  await user.click(await screen.findByRole("button", { name: "Use v2" }));
   await waitFor(() => {
     expect(asked.at(-1)).toMatchObject({ remove_contaminated: true, dataset_version: "v2" });
   });
   expect(address()).toContain("parent=sums-v1");
-  screen.getByText(/Counted over the first 12/);
-  screen.getByText(/4 traces not judged/);
+  screen.getByText(/Based on the first 12/);
+  screen.getByText(/4 traces not linted/);
 });
 
-test("no trace that fits leads to the traces", async () => {
+test("a filter without matches links to the traces", async () => {
   previewWith(() => makePreview({ num_matching: 0, num_considered: 0, num_rows: 0, removed: [] }));
   renderApp("/datasets/new");
-  await screen.findByRole("heading", { name: "No trace fits" });
+  await screen.findByRole("heading", { name: "No matching traces" });
 });
 
-test("a wrong field says what it wants, and nothing is counted", async () => {
+test("an invalid field shows an error and is not sent", async () => {
   renderApp("/datasets/new?splits=train%3D0.5");
   await screen.findByText("The fractions must sum to 1, not 0.5.");
-  screen.getByText("A field above needs another value.");
+  screen.getByText("Correct the invalid fields above.");
   expect(asked).toEqual([]);
 });
 
-test("a form becomes the spec, the command and its errors", () => {
+test("a form maps to a spec, a command and errors", () => {
   const form = {
     name: "sums",
     tags: "a, b",

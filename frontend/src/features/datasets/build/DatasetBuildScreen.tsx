@@ -10,12 +10,12 @@ import { BuildSubmit } from "./BuildSubmit";
 import { ChooseTraces } from "./ChooseTraces";
 import { CleanAndSplit } from "./CleanAndSplit";
 import type { BuildChange, BuildForm } from "./form";
-import { NameIt } from "./NameIt";
+import { NameAndVersion } from "./NameAndVersion";
 import { buildCommand, errorsOf, specOf } from "./spec";
 
 const route = getRouteApi("/datasets/new");
 
-/** Three questions, and beside them what a build would take at this moment. */
+/** The build form in three steps, beside live row counts. */
 export function DatasetBuildScreen(): ReactElement {
   const form = route.useSearch();
   const navigate = route.useNavigate();
@@ -31,10 +31,10 @@ export function DatasetBuildScreen(): ReactElement {
         <div className={styles.steps}>
           <ChooseTraces form={form} errors={errors} onChange={onChange} />
           <CleanAndSplit form={form} errors={errors} onChange={onChange} />
-          <NameIt form={form} errors={errors} onChange={onChange} />
+          <NameAndVersion form={form} errors={errors} onChange={onChange} />
           <BuildSubmit form={form} errors={errors} />
         </div>
-        <aside className={styles.counts} aria-label="What the build would take">
+        <aside className={styles.counts} aria-label="Build preview">
           <BuildCounts spec={Object.keys(errors).length === 0 ? spec : null} onChange={onChange} />
         </aside>
       </div>

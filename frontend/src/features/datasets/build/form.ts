@@ -5,7 +5,7 @@ export const STRATEGIES = ["latest", "random"] as const;
 export const DEDUPS = ["none", "exact", "near"] as const;
 export const CONTAMINATION = ["refuse", "remove", "allow"] as const;
 
-/** The form as it was typed: a reload and a link lose nothing. Several values are separated by commas. */
+/** The form as typed, kept in the URL. Multiple values are separated by commas. */
 export const buildSearch = searchParams({
   name: asText,
   version: asText,
@@ -35,7 +35,7 @@ export type BuildChange = { [Key in keyof BuildForm]: BuildForm[Key] | undefined
 export const DEFAULT_VERSION = "v1";
 export const DEFAULT_SPLITS = "train=0.9, validation=0.1";
 
-/** The form that builds a dataset as this one was built, under the next version and with this one as parent. */
+/** A form with the settings of this dataset, the next version and this dataset as its parent. */
 export function nextVersionOf({ dataset_key, spec }: DatasetManifest): BuildForm {
   const { filters = {} } = spec;
   return buildSearch({
@@ -61,7 +61,7 @@ export function nextVersionOf({ dataset_key, spec }: DatasetManifest): BuildForm
   });
 }
 
-/** `v1` → `v2`; a version that is no plain number gets `.1` behind it. */
+/** `v1` → `v2`; a version that is not a plain number gets the suffix `.1`. */
 export function nextVersion(version: string): string {
   const number = /^v(\d+)$/.exec(version)?.[1];
   return number === undefined ? `${version}.1` : `v${Number(number) + 1}`;

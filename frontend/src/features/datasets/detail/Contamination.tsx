@@ -4,15 +4,16 @@ import type { CheckedEvalSet, ContaminationReport, Overlap } from "../../../api/
 import { Card } from "../../../ui/display/Card";
 import { formatCount, formatNumber, formatShare } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
-import { type SmallColumn, SmallTable } from "../SmallTable";
+import { type DataColumn, DataTable } from "../DataTable";
 
 const VERDICTS: Record<ContaminationReport["verdict"], string> = {
   clean: "No row repeats a question of these eval sets.",
-  removed: "Rows that repeat a question of an eval set were left out.",
-  allowed: "Rows that repeat a question of an eval set were kept on purpose: scores on those sets prove little.",
+  removed: "Rows that repeat a question of an eval set were removed.",
+  allowed:
+    "Rows that repeat a question of an eval set were kept on purpose. Scores on those sets are not meaningful evidence.",
 };
 
-const EVALSETS: readonly SmallColumn<CheckedEvalSet>[] = [
+const EVALSETS: readonly DataColumn<CheckedEvalSet>[] = [
   { header: "Eval set", cell: ({ name }) => name },
   { header: "Questions", isNumber: true, cell: ({ num_items }) => formatNumber(num_items) },
   {
@@ -25,7 +26,7 @@ const EVALSETS: readonly SmallColumn<CheckedEvalSet>[] = [
   },
 ];
 
-const OVERLAPS: readonly SmallColumn<Overlap>[] = [
+const OVERLAPS: readonly DataColumn<Overlap>[] = [
   {
     header: "Trace",
     cell: ({ trace_id }) => (
@@ -35,22 +36,22 @@ const OVERLAPS: readonly SmallColumn<Overlap>[] = [
     ),
   },
   { header: "Repeats", cell: ({ evalset, item_id }) => `${evalset}/${item_id}` },
-  { header: "How", cell: ({ kind }) => kind },
+  { header: "Match", cell: ({ kind }) => kind },
   { header: "Similarity", isNumber: true, cell: ({ similarity }) => formatShare(similarity, 0) },
 ];
 
-/** What was compared with the eval sets, and what was found. */
+/** The eval sets that were checked, and the overlapping rows. */
 export function Contamination({ report }: { report: ContaminationReport }): ReactElement {
   const { evalsets, verdict, num_overlapping_rows, overlaps } = report;
   return (
     <div className={styles.stack}>
-      <Card title="Compared with the eval sets">
+      <Card title="Eval set check">
         {evalsets.length === 0 ? (
-          <p>There was no eval set to compare with.</p>
+          <p>There was no eval set to check against.</p>
         ) : (
           <>
             <p>{VERDICTS[verdict]}</p>
-            <SmallTable name="Eval sets" columns={EVALSETS} rows={evalsets} rowKey={({ name }) => name} />
+            <DataTable name="Eval sets" columns={EVALSETS} rows={evalsets} rowKey={({ name }) => name} />
           </>
         )}
       </Card>
@@ -58,9 +59,9 @@ export function Contamination({ report }: { report: ContaminationReport }): Reac
         <Card title="Rows that repeat an eval question">
           <p>
             {formatCount(num_overlapping_rows, "row")}
-            {overlaps.length < num_overlapping_rows ? `, the first ${overlaps.length} of them:` : ":"}
+            {overlaps.length < num_overlapping_rows ? `, showing the first ${overlaps.length}:` : ":"}
           </p>
-          <SmallTable name="Overlaps" columns={OVERLAPS} rows={overlaps} rowKey={({ trace_id }) => trace_id} />
+          <DataTable name="Overlaps" columns={OVERLAPS} rows={overlaps} rowKey={({ trace_id }) => trace_id} />
         </Card>
       )}
     </div>

@@ -2,18 +2,18 @@ import type { ReactElement } from "react";
 import type { ContaminationReport } from "../../../api/schema.gen";
 import { Badge } from "../../../ui/display/Badge";
 
-/** What the comparison with the eval sets came to, in a word. */
+/** The result of the eval set check. */
 export function ContaminationBadge({ verdict }: Pick<ContaminationReport, "verdict">): ReactElement {
   if (verdict === "allowed") {
     return (
       <Badge kind="warn" sign="!">
-        holds eval questions
+        contains eval questions
       </Badge>
     );
   }
   return (
     <Badge kind="good" sign="✓">
-      {verdict === "clean" ? "no eval question" : "eval questions left out"}
+      {verdict === "clean" ? "no eval questions" : "eval questions removed"}
     </Badge>
   );
 }

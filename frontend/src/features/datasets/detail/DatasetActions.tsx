@@ -6,22 +6,22 @@ import { sessionQuery } from "../../../api/session";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
 import { Button, buttonClass } from "../../../ui/forms/Button";
-import { NEW_KEY, useScreenAct } from "../../../ui/navigation/useScreenAction";
+import { NEW_KEY, useScreenAction } from "../../../ui/navigation/useScreenAction";
 import { nextVersionOf } from "../build/form";
 import { DeleteDialog } from "./DeleteDialog";
 import { ExportDialog } from "./ExportDialog";
 import { VerifyButton } from "./VerifyButton";
 
-/** What can be done with a dataset. */
-export function DatasetActs({ manifest }: { manifest: DatasetManifest }): ReactElement {
+/** The actions of a dataset. */
+export function DatasetActions({ manifest }: { manifest: DatasetManifest }): ReactElement {
   const datasetKey = manifest.dataset_key;
   const [open, setOpen] = useState<"export" | "delete" | null>(null);
   const { data: session } = useQuery(sessionQuery);
   const navigate = useNavigate();
-  useScreenAct("X-ray this dataset", "x", () => {
+  useScreenAction("X-ray this dataset", "x", () => {
     void navigate({ to: "/datasets/$datasetKey/xray", params: { datasetKey } });
   });
-  useScreenAct(
+  useScreenAction(
     "Train on this dataset",
     NEW_KEY,
     () => void navigate({ to: "/launch", search: { dataset: datasetKey } }),
@@ -61,7 +61,7 @@ export function DatasetActs({ manifest }: { manifest: DatasetManifest }): ReactE
         X-ray
       </Link>
       <Link to="/launch" search={{ dataset: datasetKey }} className={buttonClass("primary")}>
-        Train on it
+        Train on this dataset
       </Link>
       <ExportDialog manifest={manifest} isOpen={open === "export"} onClose={close} />
       <DeleteDialog datasetKey={datasetKey} isOpen={open === "delete"} onClose={close} />

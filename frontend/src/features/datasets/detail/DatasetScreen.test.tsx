@@ -28,7 +28,7 @@ beforeEach(() => {
   );
 });
 
-test("statistics are drawn, and what is odd is said", async () => {
+test("statistics and warnings are shown", async () => {
   renderApp("/datasets/sums-v1");
   const lengths = await screen.findByRole("figure", { name: "Rows by length in characters" });
   within(lengths).getByText("200–399");
@@ -36,10 +36,10 @@ test("statistics are drawn, and what is odd is said", async () => {
   within(screen.getByRole("figure", { name: /linter score/ })).getByText("100");
   screen.getByText(/1 questions have rows that disagree/);
   screen.getByText(/1 row without a linter score \(of 9\)/);
-  screen.getByText("no eval question");
+  screen.getByText("no eval questions");
 });
 
-test("the split that is looked at is in the URL", async () => {
+test("the selected split is in the URL", async () => {
   const { user, address } = renderApp("/datasets/sums-v1");
   await user.selectOptions(await screen.findByLabelText("Split"), "validation");
   await waitFor(() => {
@@ -47,7 +47,7 @@ test("the split that is looked at is in the URL", async () => {
   });
 });
 
-test("rows lead to their trace and to their X-ray", async () => {
+test("rows link to their trace and X-ray", async () => {
   const trace = sumTrace(1, 2, "gsm8k");
   server.use(
     answer("/api/datasets/sums-v1/rows", {
@@ -65,15 +65,15 @@ test("rows lead to their trace and to their X-ray", async () => {
   expect(within(row).getByRole("link", { name: trace.prompt }).getAttribute("href")).toBe("/traces/t-1");
 });
 
-test("the origin shows filters, what was left out, the parent and the runs", async () => {
+test("the origin shows filters, removed rows, parent and runs", async () => {
   renderApp("/datasets/sums-v1?tab=origin");
   await screen.findByRole("link", { name: "smoke-1" });
-  screen.getByText("source gsm8k, score from 80");
-  expect(screen.getByRole("link", { name: "What changed" }).getAttribute("href")).toBe(
+  screen.getByText("source gsm8k, score ≥ 80");
+  expect(screen.getByRole("link", { name: "View changes" }).getAttribute("href")).toBe(
     "/datasets/sums-v0/diff?other=sums-v1",
   );
-  within(screen.getByRole("figure", { name: "From the traces to the rows" })).getByText("− the same solution again");
-  screen.getByRole("table", { name: "Left out" });
+  within(screen.getByRole("figure", { name: "From traces to rows" })).getByText("− exact duplicates");
+  screen.getByRole("table", { name: "Removed rows" });
 });
 
 test("overlaps with eval sets are listed", async () => {
@@ -88,11 +88,11 @@ test("overlaps with eval sets are listed", async () => {
   server.use(answer("/api/datasets/sums-v1", makeManifest({ contamination })));
   renderApp("/datasets/sums-v1?tab=contamination");
   await screen.findByText("eval_v2/q1");
-  screen.getByText("7 rows, the first 1 of them:");
-  screen.getByText("holds eval questions");
+  screen.getByText("7 rows, showing the first 1:");
+  screen.getByText("contains eval questions");
 });
 
-test("a dataset is verified, and deleted only after a question", async () => {
+test("a dataset is verified and deleted after confirmation", async () => {
   let isDeleted = false;
   server.use(
     http.post("/api/datasets/sums-v1/verify", () =>
@@ -118,24 +118,24 @@ test("a dataset is verified, and deleted only after a question", async () => {
   await user.click(await screen.findByRole("button", { name: "Verify" }));
   await screen.findByText(/Damaged: A row is gone/);
   await user.click(screen.getByRole("button", { name: "Delete…" }));
-  await user.click(screen.getByRole("button", { name: "Delete the dataset" }));
+  await user.click(screen.getByRole("button", { name: "Delete dataset" }));
   await waitFor(() => {
     expect(address()).toBe("/datasets");
   });
   expect(isDeleted).toBe(true);
 });
 
-test("an export is a link that downloads, and a command", async () => {
+test("an export offers downloads and a command", async () => {
   const { user } = renderApp("/datasets/sums-v1");
   await user.click(await screen.findByRole("button", { name: "Export…" }));
-  await user.selectOptions(screen.getByLabelText("Shape of a row"), "messages");
-  expect(screen.getByRole("link", { name: "Only train" }).getAttribute("href")).toBe(
+  await user.selectOptions(screen.getByLabelText("Row format"), "messages");
+  expect(screen.getByRole("link", { name: "train only" }).getAttribute("href")).toBe(
     "/api/datasets/sums-v1/export.jsonl?format=messages&split=train",
   );
   screen.getByText("tunix-rt data export sums-v1 --format messages --file-type jsonl --output sums-v1");
 });
 
-test("the next version takes over how this one was built", async () => {
+test("the next version reuses the build settings", async () => {
   renderApp("/datasets/sums-v1");
   const link = await screen.findByRole("link", { name: "Next version" });
   const search = new URL(link.getAttribute("href") ?? "", "http://x").searchParams;
@@ -143,14 +143,14 @@ test("the next version takes over how this one was built", async () => {
   expect(search.get("source")).toBe("gsm8k");
 });
 
-test("an unknown dataset says so", async () => {
+test("an unknown dataset shows an error", async () => {
   server.use(refuse("/api/datasets/nothing-v1", 404, "There is no dataset 'nothing-v1'."));
   renderApp("/datasets/nothing-v1");
   expect((await screen.findByRole("alert")).textContent).toContain("There is no dataset");
 });
 
-test("filters are told in words", () => {
-  expect(filterText()).toBe("all of them");
+test("filters are described in words", () => {
+  expect(filterText()).toBe("all");
   expect(filterText({ labels: { category: "algebra" }, tags: ["a"], without_codes: ["x"], query: "two" })).toBe(
     "category algebra, tag a, without x, words “two”",
   );

@@ -11,22 +11,18 @@ import type { DatasetSearch } from "./search";
 
 const route = getRouteApi("/datasets/$datasetKey");
 
-/** A dataset: what it holds, where it comes from, and what it must not teach. */
+/** One dataset: its statistics, rows, origin and eval set overlap. */
 export function DatasetScreen(): ReactElement {
   const { datasetKey } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const dataset = useQuery(datasetQuery(datasetKey));
 
-  if (dataset.isPending) return <Page title={datasetKey}>{<Loading what="Reading the dataset…" />}</Page>;
+  if (dataset.isPending) return <Page title={datasetKey}>{<Loading what="Loading dataset…" />}</Page>;
   if (dataset.isError) {
     return (
       <Page title={datasetKey}>
-        <ErrorNotice
-          error={dataset.error}
-          title="The dataset could not be read"
-          onRetry={() => void dataset.refetch()}
-        />
+        <ErrorNotice error={dataset.error} title="Could not load the dataset" onRetry={() => void dataset.refetch()} />
       </Page>
     );
   }

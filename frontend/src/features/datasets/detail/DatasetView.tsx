@@ -5,7 +5,7 @@ import { type Tab, Tabs } from "../../../ui/Tabs";
 import { formatCount } from "../../../ui/display/format";
 import { Contamination } from "./Contamination";
 import { ContaminationBadge } from "./ContaminationBadge";
-import { DatasetActs } from "./DatasetActions";
+import { DatasetActions } from "./DatasetActions";
 import { Origin } from "./Origin";
 import { RowTable } from "./RowTable";
 import type { DatasetSearch, DatasetTab } from "./search";
@@ -40,10 +40,10 @@ export function DatasetView({ manifest, search, onChange }: DatasetViewProps): R
           <ContaminationBadge verdict={manifest.contamination.verdict} />
         </>
       }
-      actions={<DatasetActs manifest={manifest} />}
+      actions={<DatasetActions manifest={manifest} />}
     >
       <Tabs
-        label="What of the dataset"
+        label="Dataset sections"
         tabs={TABS}
         chosen={tab}
         onChoose={(next) => {

@@ -20,7 +20,7 @@ export function DeleteDialog({ datasetKey, isOpen, onClose }: DeleteDialogProps)
       await navigate({ to: "/datasets" });
       queryClient.removeQueries({ queryKey: ["datasets", "one", datasetKey] });
       await queryClient.invalidateQueries({ queryKey: ["datasets"] });
-      showToast(`${datasetKey} is deleted.`);
+      showToast(`Deleted ${datasetKey}.`);
     },
     onError: showError,
   });
@@ -28,15 +28,15 @@ export function DeleteDialog({ datasetKey, isOpen, onClose }: DeleteDialogProps)
     <ConfirmDialog
       title={`Delete ${datasetKey}?`}
       isOpen={isOpen}
-      confirmLabel="Delete the dataset"
+      confirmLabel="Delete dataset"
       isDangerous
       onConfirm={() => {
         remove.mutate();
       }}
       onClose={onClose}
     >
-      <p>Its rows, statistics and card are gone then. The traces stay, and the same build makes it again.</p>
-      <p>A dataset that a run uses is not deleted: it is that run&rsquo;s evidence.</p>
+      <p>This deletes its rows, statistics and card. The traces stay, and the same build recreates it.</p>
+      <p>A dataset used by a run cannot be deleted, because it is part of that run&rsquo;s evidence.</p>
     </ConfirmDialog>
   );
 }

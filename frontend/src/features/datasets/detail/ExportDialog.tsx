@@ -14,7 +14,7 @@ interface ExportDialogProps {
 }
 
 const FORMATS = [
-  { value: "trace", label: "traces, as they are" },
+  { value: "trace", label: "traces, unchanged" },
   { value: "messages", label: "messages (chat)" },
   { value: "prompt_completion", label: "prompt and completion (TRL)" },
   { value: "sharegpt", label: "ShareGPT" },
@@ -27,7 +27,7 @@ const FILE_TYPES = [
   { value: "parquet", label: "Parquet" },
 ] as const;
 
-/** Take the rows to another tool. */
+/** Exports the rows for another tool. */
 export function ExportDialog({ manifest, isOpen, onClose }: ExportDialogProps): ReactElement {
   const [format, setFormat] = useState<(typeof FORMATS)[number]["value"]>("trace");
   const [fileType, setFileType] = useState<"jsonl" | "parquet">("jsonl");
@@ -35,7 +35,7 @@ export function ExportDialog({ manifest, isOpen, onClose }: ExportDialogProps): 
   return (
     <Dialog title={`Export ${key}`} isOpen={isOpen} onClose={onClose}>
       <div className={styles.stack}>
-        <Select label="Shape of a row" value={format} choices={FORMATS} onChange={setFormat} />
+        <Select label="Row format" value={format} choices={FORMATS} onChange={setFormat} />
         <Select label="File" value={fileType} choices={FILE_TYPES} onChange={setFileType} />
         <div className={styles.row}>
           <a href={exportPath(key, format, fileType)} download className={buttonClass("primary")}>
@@ -48,14 +48,14 @@ export function ExportDialog({ manifest, isOpen, onClose }: ExportDialogProps): 
               download
               className={buttonClass()}
             >
-              Only {name}
+              {name} only
             </a>
           ))}
           <a href={`/api/datasets/${key}/card`} target="_blank" rel="noreferrer" className={buttonClass("quiet")}>
             Dataset card
           </a>
         </div>
-        <p className={styles.muted}>With the card, into a directory that the Hugging Face hub takes:</p>
+        <p className={styles.muted}>To export with the card into a directory ready for the Hugging Face Hub:</p>
         <Command>{`tunix-rt data export ${key} --format ${format} --file-type ${fileType} --output ${key}`}</Command>
       </div>
     </Dialog>

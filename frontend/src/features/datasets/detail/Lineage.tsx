@@ -8,7 +8,7 @@ import { formatCount } from "../../../ui/display/format";
 import { StatusBadge } from "../../../ui/display/StatusBadge";
 import styles from "../datasets.module.css";
 
-/** What this dataset comes from and what came of it. */
+/** The sources of this dataset and the runs that use it. */
 export function Lineage({ manifest }: { manifest: DatasetManifest }): ReactElement {
   const parent = manifest.lineage.parent;
   return (
@@ -20,7 +20,7 @@ export function Lineage({ manifest }: { manifest: DatasetManifest }): ReactEleme
         </li>
         {parent ? (
           <li>
-            <strong>Continues</strong>
+            <strong>Parent</strong>
             <Link to="/datasets/$datasetKey" params={{ datasetKey: parent.dataset_key }}>
               {parent.dataset_key}
             </Link>
@@ -29,7 +29,7 @@ export function Lineage({ manifest }: { manifest: DatasetManifest }): ReactEleme
               params={{ datasetKey: parent.dataset_key }}
               search={{ other: manifest.dataset_key }}
             >
-              What changed
+              View changes
             </Link>
           </li>
         ) : null}
@@ -38,7 +38,7 @@ export function Lineage({ manifest }: { manifest: DatasetManifest }): ReactEleme
           {manifest.dataset_key}
         </li>
         <li>
-          <strong>Runs on it</strong>
+          <strong>Runs</strong>
           <RunLinks datasetKey={manifest.dataset_key} />
         </li>
       </ol>
@@ -48,7 +48,7 @@ export function Lineage({ manifest }: { manifest: DatasetManifest }): ReactEleme
 
 function RunLinks({ datasetKey }: { datasetKey: string }): ReactElement {
   const runs = useQuery(runsOfDatasetQuery(datasetKey));
-  if (runs.isPending) return <span>Reading the runs…</span>;
+  if (runs.isPending) return <span>Loading runs…</span>;
   if (runs.isError) return <span>{runs.error.message}</span>;
   const { data, pagination } = runs.data;
   if (data.length === 0) return <span>none yet</span>;

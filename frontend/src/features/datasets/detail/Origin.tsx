@@ -6,8 +6,8 @@ import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
 import { formatNumber, formatShare, UNKNOWN } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
-import { type SmallColumn, SmallTable } from "../SmallTable";
-import { takenBars } from "../taken";
+import { type DataColumn, DataTable } from "../DataTable";
+import { rowCountBars } from "../taken";
 import { filterText } from "./filterText";
 import { Lineage } from "./Lineage";
 
@@ -18,8 +18,8 @@ interface RemovedExample {
   similarity: number;
 }
 
-const REMOVED: readonly SmallColumn<RemovedExample>[] = [
-  { header: "Why", cell: ({ reason }) => reason },
+const REMOVED: readonly DataColumn<RemovedExample>[] = [
+  { header: "Reason", cell: ({ reason }) => reason },
   {
     header: "Trace",
     cell: ({ trace_id }) => (
@@ -32,7 +32,7 @@ const REMOVED: readonly SmallColumn<RemovedExample>[] = [
   { header: "Similarity", isNumber: true, cell: ({ similarity }) => formatShare(similarity, 0) },
 ];
 
-/** From the traces to the rows: what was asked for, what went and why, and who uses the result. */
+/** How the dataset was built: its spec, the removed rows with their reasons, and the runs that use it. */
 export function Origin({ manifest }: { manifest: DatasetManifest }): ReactElement {
   const examples = manifest.removed.flatMap(({ reason, examples: pairs = [] }) =>
     pairs.map((pair) => ({ reason, ...pair })),
@@ -40,14 +40,14 @@ export function Origin({ manifest }: { manifest: DatasetManifest }): ReactElemen
   return (
     <div className={styles.stack}>
       <Lineage manifest={manifest} />
-      <Card title="What was asked for">
-        <Facts facts={askedFor(manifest)} />
+      <Card title="Build spec">
+        <Facts facts={specFacts(manifest)} />
       </Card>
-      <Bars title="From the traces to the rows" bars={takenBars(manifest)} />
+      <Bars title="From traces to rows" bars={rowCountBars(manifest)} />
       {examples.length === 0 ? null : (
-        <Card title="Examples of what was left out">
-          <SmallTable
-            name="Left out"
+        <Card title="Examples of removed rows">
+          <DataTable
+            name="Removed rows"
             columns={REMOVED}
             rows={examples}
             rowKey={({ reason, trace_id }) => `${reason} ${trace_id}`}
@@ -58,21 +58,23 @@ export function Origin({ manifest }: { manifest: DatasetManifest }): ReactElemen
   );
 }
 
-function askedFor({ spec, tool_version, lineage }: DatasetManifest): Record<string, string> {
+function specFacts({ spec, tool_version, lineage }: DatasetManifest): Record<string, string> {
   const splits = Object.entries(spec.splits ?? {}).map(([name, share]) => `${name} ${formatShare(share, 0)}`);
   return {
     Traces: filterText(spec.filters),
     Splits: splits.join(", "),
     Seed: formatNumber(spec.seed),
     Duplicates: duplicatesText(spec),
-    "Solutions per question": spec.max_per_prompt ? `at most ${formatNumber(spec.max_per_prompt)}` : "any number",
+    "Solutions per question": spec.max_per_prompt ? `at most ${formatNumber(spec.max_per_prompt)}` : "unlimited",
     Limit: spec.limit ? `${formatNumber(spec.limit)}, ${spec.selection_strategy}` : "none",
-    Linter: lineage.linter_version ?? "not asked",
+    Linter: lineage.linter_version ?? "not run",
     "Built with": `tunix-rt ${tool_version}`,
   };
 }
 
 function duplicatesText({ dedup, near_threshold }: DatasetManifest["spec"]): string {
   if (dedup === "none") return "kept";
-  return dedup === "near" ? `near ones left out, from ${near_threshold ?? UNKNOWN}` : "the same ones left out";
+  return dedup === "near"
+    ? `near duplicates removed, threshold ${near_threshold ?? UNKNOWN}`
+    : "exact duplicates removed";
 }

@@ -7,9 +7,9 @@ import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { formatCount, formatNumber } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
-import { labelBars, scoreBars, wholeBars } from "./bars";
+import { labelBars, scoreBars, integerBars } from "./bars";
 
-/** How the rows of a split spread, drawn. */
+/** Histograms of the rows of a split. */
 export function Plots({ manifest, split }: { manifest: DatasetManifest; split: string }): ReactElement {
   const histograms = useQuery(histogramsQuery(manifest.dataset_key, split));
   const statistics = manifest.splits.find(({ name }) => name === split)?.statistics;
@@ -19,7 +19,7 @@ export function Plots({ manifest, split }: { manifest: DatasetManifest; split: s
       {histograms.isError ? (
         <ErrorNotice
           error={histograms.error}
-          title="The rows could not be counted"
+          title="Could not count the rows"
           onRetry={() => void histograms.refetch()}
         />
       ) : null}
@@ -40,15 +40,15 @@ function Histograms({ histograms }: { histograms: DatasetHistograms }): ReactEle
   if (num_rows === 0) return <p>This split is empty.</p>;
   return (
     <>
-      <Bars title="Rows by number of steps" bars={wholeBars(steps)} />
-      <Bars title="Rows by length in characters" bars={wholeBars(chars)} />
+      <Bars title="Rows by number of steps" bars={integerBars(steps)} />
+      <Bars title="Rows by length in characters" bars={integerBars(chars)} />
       <div className={styles.stack}>
         {scores.length === 0 ? null : <Bars title="Rows by linter score (0 to 100)" bars={scoreBars(scores)} />}
         {num_unscored === 0 ? null : (
           <p className={styles.muted}>
-            {num_unscored === num_rows ? "No row has" : `${formatCount(num_unscored, "row")} without`} a linter score
-            {num_unscored === num_rows ? "" : ` (of ${formatNumber(num_rows)})`}: its trace was not judged, or is not in
-            the store.
+            {num_unscored === num_rows ? "No row has" : `${formatCount(num_unscored, "row")} without`} a linter score{" "}
+            {num_unscored === num_rows ? "" : ` (of ${formatNumber(num_rows)})`}: the trace has not been linted, or is
+            not in the store.
           </p>
         )}
       </div>

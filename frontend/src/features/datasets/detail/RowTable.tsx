@@ -18,13 +18,13 @@ interface RowTableProps {
   onSplit: (split: string) => void;
 }
 
-/** The rows of a split; Enter shows one as training sees it. */
+/** The rows of a split. Enter opens the X-ray of a row. */
 export function RowTable({ manifest, split, onSplit }: RowTableProps): ReactElement {
   return (
     <div className={styles.stack}>
       <div className={styles.row}>
         <SplitSelect manifest={manifest} split={split} onSplit={onSplit} />
-        <p className={styles.muted}>Enter on a row opens its X-ray.</p>
+        <p className={styles.muted}>Press Enter on a row to open its X-ray.</p>
       </div>
       <Rows datasetKey={manifest.dataset_key} split={split} />
     </div>
@@ -38,14 +38,14 @@ function Rows({ datasetKey, split }: { datasetKey: string; split: string }): Rea
     fetchPage: (page) => readRows(datasetKey, { split, ...page }),
   });
 
-  if (rows.isPending) return <Loading what="Reading the rows…" />;
+  if (rows.isPending) return <Loading what="Loading rows…" />;
   if (rows.error) {
-    return <ErrorNotice error={rows.error} title="The rows could not be read" onRetry={rows.refetch} />;
+    return <ErrorNotice error={rows.error} title="Could not load the rows" onRetry={rows.refetch} />;
   }
   if (rows.numRows === 0) {
     return (
       <Empty title={`The split ${split} is empty`}>
-        <p>There were too few questions for its fraction. Build a version with other splits, or with more traces.</p>
+        <p>There were too few questions for its fraction. Build a version with different splits or more traces.</p>
       </Empty>
     );
   }

@@ -4,7 +4,7 @@ import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
 import { formatAgo, formatBytes, formatNumber, formatTime, formatValue } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
-import { type SmallColumn, SmallTable } from "../SmallTable";
+import { type DataColumn, DataTable } from "../DataTable";
 import { Plots } from "./Plots";
 import { SplitSelect } from "./SplitSelect";
 
@@ -16,23 +16,23 @@ interface StatisticsProps {
 
 type Split = DatasetManifest["splits"][number];
 
-const SPLIT_COLUMNS: readonly SmallColumn<Split>[] = [
+const SPLIT_COLUMNS: readonly DataColumn<Split>[] = [
   { header: "Split", cell: ({ name }) => name },
   { header: "Rows", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.num_rows) },
   { header: "Questions", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.num_prompts) },
   {
-    header: "Several answers",
+    header: "Multiple answers",
     isNumber: true,
     cell: ({ statistics }) => formatNumber(statistics.num_prompts_with_several_answers),
   },
   { header: "Mean steps", isNumber: true, cell: ({ statistics }) => formatValue(statistics.steps?.mean) },
   { header: "Median chars", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.p50) },
-  { header: "95 % under", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.p95) },
-  { header: "Longest", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.max) },
+  { header: "p95 chars", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.p95) },
+  { header: "Max chars", isNumber: true, cell: ({ statistics }) => formatNumber(statistics.chars?.max) },
   { header: "Size", isNumber: true, cell: ({ num_bytes }) => formatBytes(num_bytes) },
 ];
 
-/** Counts and plots of what the dataset holds. */
+/** Counts and plots of the dataset. */
 export function Statistics({ manifest, split, onSplit }: StatisticsProps): ReactElement {
   return (
     <div className={styles.stack}>
@@ -41,21 +41,21 @@ export function Statistics({ manifest, split, onSplit }: StatisticsProps): React
           ⚠ {warning}
         </p>
       ))}
-      <Card title="What it holds">
+      <Card title="Summary">
         <Facts
           facts={{
             Rows: formatNumber(manifest.num_rows),
             "Traces considered": formatNumber(manifest.num_considered),
             Created: <time title={formatTime(manifest.created_at)}>{formatAgo(manifest.created_at)}</time>,
             Licence: manifest.spec.license,
-            Content: (
+            "Content hash": (
               <span className={styles.hash} title={manifest.content_hash}>
                 {manifest.content_hash.slice(0, 16)}
               </span>
             ),
           }}
         />
-        <SmallTable name="Splits" columns={SPLIT_COLUMNS} rows={manifest.splits} rowKey={({ name }) => name} />
+        <DataTable name="Splits" columns={SPLIT_COLUMNS} rows={manifest.splits} rowKey={({ name }) => name} />
       </Card>
       <div className={styles.row}>
         <SplitSelect manifest={manifest} split={split} onSplit={onSplit} />

@@ -5,12 +5,12 @@ import { showError, showToast } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 import { formatCount } from "../../../ui/display/format";
 
-/** Hash everything again: is the dataset still the one that was built? */
+/** Verifies the hashes of the dataset against its manifest. */
 export function VerifyButton({ datasetKey }: { datasetKey: string }): ReactElement {
   const verify = useMutation({
     mutationFn: () => verifyDataset(datasetKey),
     onSuccess: ({ intact, num_rows, problems }) => {
-      if (intact) showToast(`Intact: ${formatCount(num_rows, "row")} read again, every hash is as it was.`);
+      if (intact) showToast(`Intact: ${formatCount(num_rows, "row")} read, all hashes match.`);
       else showToast(`Damaged: ${problems.join(" ")}`, "error");
     },
     onError: showError,

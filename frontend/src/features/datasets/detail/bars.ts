@@ -6,15 +6,15 @@ interface Bar {
   value: number;
 }
 
-/** Bins of whole numbers: `3`, or `200–399`. */
-export function wholeBars(bins: readonly Bin[]): Bar[] {
+/** Bins of integers: `3`, or `200–399`. */
+export function integerBars(bins: readonly Bin[]): Bar[] {
   return bins.map(({ low, high, count }) => ({
     label: high - low === 1 ? formatNumber(low) : `${formatNumber(low)}–${formatNumber(high - 1)}`,
     value: count,
   }));
 }
 
-/** Bins of a score: `90 to 95`; the full score stands alone. */
+/** Bins of a score: `90 to 95`. The maximum score has its own bin. */
 export function scoreBars(bins: readonly Bin[]): Bar[] {
   return bins.map(({ low, high, count }) => ({
     label: low === 100 ? "100" : `${formatValue(low)} to ${formatValue(high)}`,
@@ -22,7 +22,7 @@ export function scoreBars(bins: readonly Bin[]): Bar[] {
   }));
 }
 
-/** Names by how often they occur, as the server has sorted them. */
+/** Names by frequency, in the server's order. */
 export function labelBars(counts: Readonly<Record<string, number>>): Bar[] {
   return Object.entries(counts).map(([label, value]) => ({ label, value }));
 }

@@ -27,17 +27,17 @@ beforeEach(() => {
   server.use(answer("/api/datasets", datasetList(summaries)), answer("/api/datasets/sums-v1/diff", DIFF));
 });
 
-test("rows, answers, splits and statistics that differ are shown", async () => {
+test("differing rows, answers, splits and statistics are shown", async () => {
   renderApp("/datasets/sums-v1/diff?other=sums-v2");
   within(await screen.findByRole("table", { name: "Rows added" })).getByRole("link", { name: "What is 1 + 1?" });
   within(screen.getByRole("table", { name: "Rows removed" })).getByText("What is 3 + 3?");
-  screen.getByRole("table", { name: "Questions with other answers" });
-  screen.getByRole("table", { name: "Questions in another split" });
+  screen.getByRole("table", { name: "Questions with changed answers" });
+  screen.getByRole("table", { name: "Questions that moved to another split" });
   within(screen.getByRole("row", { name: /train: rows/ })).getByText("+24");
-  screen.getByText(/may have seen what sums-v2 holds out/);
+  screen.getByText(/may have seen the held-out questions of sums-v2/);
 });
 
-test("the other dataset is chosen, and the pages are gone through", async () => {
+test("the other dataset is chosen and changes are paged", async () => {
   const asked: string[] = [];
   server.use(
     http.get("/api/datasets/sums-v1/diff", ({ request }) => {
@@ -46,28 +46,28 @@ test("the other dataset is chosen, and the pages are gone through", async () => 
     }),
   );
   const { user, address } = renderApp("/datasets/sums-v1/diff");
-  await screen.findByRole("heading", { name: "Compared with what?" });
+  await screen.findByRole("heading", { name: "Choose a dataset" });
   await screen.findByRole("option", { name: "sums-v2" });
-  await user.selectOptions(screen.getByLabelText("The dataset that came after"), "sums-v2");
-  await user.click(await screen.findByRole("button", { name: "Later changes" }));
+  await user.selectOptions(screen.getByLabelText("Compare with"), "sums-v2");
+  await user.click(await screen.findByRole("button", { name: "Next" }));
   await waitFor(() => {
     expect(asked.at(-1)).toBe("?other=sums-v2&limit=20&offset=20");
   });
-  await user.click(screen.getByRole("button", { name: "Earlier changes" }));
+  await user.click(screen.getByRole("button", { name: "Previous" }));
   await waitFor(() => {
     expect(address()).not.toContain("offset=20");
   });
 });
 
-test("equal datasets are said to be equal", async () => {
+test("identical datasets are reported", async () => {
   const same = { num_added: 0, num_removed: 0, num_answers_changed: 0, num_splits_moved: 0 };
   const lists = { added: [], removed: [], answers_changed: [], splits_moved: [] };
   server.use(answer("/api/datasets/sums-v1/diff", { ...DIFF, ...same, ...lists, identical: true }));
   renderApp("/datasets/sums-v1/diff?other=sums-v2");
-  await screen.findByRole("heading", { name: "They are the same" });
+  await screen.findByRole("heading", { name: "The datasets are identical" });
 });
 
-test("a comparison that fails can be tried again", async () => {
+test("a failed comparison can be retried", async () => {
   server.use(refuse("/api/datasets/sums-v1/diff", 404, "There is no dataset 'x'."));
   const { user } = renderApp("/datasets/sums-v1/diff?other=x");
   await screen.findByText("There is no dataset 'x'.");

@@ -15,7 +15,7 @@ import type { DiffSearch } from "./search";
 
 const route = getRouteApi("/datasets/$datasetKey/diff");
 
-/** What another dataset changed against this one. */
+/** The changes from this dataset to another one. */
 export function DatasetDiffScreen(): ReactElement {
   const { datasetKey } = route.useParams();
   const { other = "", offset = 0 } = route.useSearch();
@@ -25,7 +25,7 @@ export function DatasetDiffScreen(): ReactElement {
   };
   return (
     <Page
-      title={`What changed since ${datasetKey}`}
+      title={`Changes since ${datasetKey}`}
       actions={
         <>
           {other === "" ? null : (
@@ -43,13 +43,13 @@ export function DatasetDiffScreen(): ReactElement {
               search={{ other: datasetKey }}
               className={buttonClass()}
             >
-              The other way round
+              Swap
             </Link>
           )}
         </>
       }
     >
-      <OtherSelect
+      <DatasetSelect
         base={datasetKey}
         other={other}
         onChoose={(next) => {
@@ -57,8 +57,8 @@ export function DatasetDiffScreen(): ReactElement {
         }}
       />
       {other === "" ? (
-        <Empty title="Compared with what?">
-          <p>Choose the dataset that came after. Rows, answers and splits that differ are listed here.</p>
+        <Empty title="Choose a dataset">
+          <p>Choose the dataset to compare with. Rows, answers and splits that differ are listed here.</p>
         </Empty>
       ) : (
         <DiffPanel
@@ -74,26 +74,20 @@ export function DatasetDiffScreen(): ReactElement {
   );
 }
 
-interface OtherSelectProps {
+interface DatasetSelectProps {
   base: string;
   other: string;
   onChoose: (other: string) => void;
 }
 
-function OtherSelect({ base, other, onChoose }: OtherSelectProps): ReactElement {
+function DatasetSelect({ base, other, onChoose }: DatasetSelectProps): ReactElement {
   const { data, error } = useQuery(datasetChoicesQuery);
   const keys = (data?.data ?? []).map(({ dataset_key }) => dataset_key).filter((key) => key !== base);
   const known = other === "" || keys.includes(other) ? keys : [...keys, other];
   const choices = [{ value: "", label: "choose a dataset" }, ...known.map((key) => ({ value: key, label: key }))];
   return (
     <div className={styles.row}>
-      <Select
-        label="The dataset that came after"
-        value={other}
-        choices={choices}
-        onChange={onChoose}
-        error={error?.message}
-      />
+      <Select label="Compare with" value={other} choices={choices} onChange={onChoose} error={error?.message} />
     </div>
   );
 }

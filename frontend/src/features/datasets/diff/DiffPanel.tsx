@@ -18,13 +18,15 @@ interface DiffPanelProps {
   onOffset: (offset: number) => void;
 }
 
-/** The changes of one page, with the ways to the others. */
+/** One page of changes with its navigation. */
 export function DiffPanel({ base, other, offset, onOffset }: DiffPanelProps): ReactElement {
   const diff = useQuery(diffQuery(base, other, { limit: PAGE, offset }));
 
-  if (diff.isPending) return <Loading what="Comparing row by row…" />;
+  if (diff.isPending) return <Loading what="Comparing rows…" />;
   if (diff.isError) {
-    return <ErrorNotice error={diff.error} title="The two could not be compared" onRetry={() => void diff.refetch()} />;
+    return (
+      <ErrorNotice error={diff.error} title="Could not compare the datasets" onRetry={() => void diff.refetch()} />
+    );
   }
   const numChanges = longestList(diff.data);
   return (
@@ -38,7 +40,7 @@ export function DiffPanel({ base, other, offset, onOffset }: DiffPanelProps): Re
               onOffset(Math.max(0, offset - PAGE));
             }}
           >
-            Earlier changes
+            Previous
           </Button>
           <p>
             {formatNumber(offset + 1)} to {formatNumber(Math.min(offset + PAGE, numChanges))} of each list
@@ -49,7 +51,7 @@ export function DiffPanel({ base, other, offset, onOffset }: DiffPanelProps): Re
               onOffset(offset + PAGE);
             }}
           >
-            Later changes
+            Next
           </Button>
         </nav>
       ) : null}

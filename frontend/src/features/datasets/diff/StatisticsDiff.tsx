@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 import type { DatasetDiff, SplitStatistics } from "../../../api/schema.gen";
 import { Card } from "../../../ui/display/Card";
 import { formatNumber } from "../../../ui/display/format";
-import { type SmallColumn, SmallTable } from "../SmallTable";
+import { type DataColumn, DataTable } from "../DataTable";
 
 interface Line {
   name: string;
@@ -19,7 +19,7 @@ const QUANTITIES: readonly [string, (split: SplitStatistics | undefined) => numb
   ["score, mean", (split) => split?.score?.mean],
 ];
 
-/** The statistics of both sides, split by split, and by how much they differ. */
+/** The statistics of both datasets by split, with their difference. */
 export function StatisticsDiff({ diff }: { diff: DatasetDiff }): ReactElement {
   const splits = [...new Set([...Object.keys(diff.base_statistics), ...Object.keys(diff.other_statistics)])];
   const lines = splits.flatMap((split) =>
@@ -29,15 +29,15 @@ export function StatisticsDiff({ diff }: { diff: DatasetDiff }): ReactElement {
       after: read(diff.other_statistics[split]),
     })),
   );
-  const columns: readonly SmallColumn<Line>[] = [
+  const columns: readonly DataColumn<Line>[] = [
     { header: "Split and quantity", cell: ({ name }) => name },
     { header: diff.base, isNumber: true, cell: ({ before }) => formatNumber(before, 2) },
     { header: diff.other, isNumber: true, cell: ({ after }) => formatNumber(after, 2) },
     { header: "Difference", isNumber: true, cell: difference },
   ];
   return (
-    <Card title="Statistics of both">
-      <SmallTable name="Statistics of both" columns={columns} rows={lines} rowKey={({ name }) => name} />
+    <Card title="Statistics">
+      <DataTable name="Statistics" columns={columns} rows={lines} rowKey={({ name }) => name} />
     </Card>
   );
 }

@@ -7,33 +7,33 @@ import { VirtualTable } from "../../../ui/tables/VirtualTable";
 import { formatCount } from "../../../ui/display/format";
 import { COLUMNS } from "./columns";
 import { NoDatasets } from "./NoDatasets";
-import { type DatasetLine, listLines } from "./rows";
+import { type DatasetListRow, listRows } from "./rows";
 
 interface DatasetTableProps {
-  /** Of the key. */
+  /** Part of the dataset key to search for. */
   text: string | undefined;
   chosen: readonly string[];
   onChoose: (chosen: string[]) => void;
 }
 
-/** Every dataset of this home; two of them can be chosen to be compared. */
+/** Every dataset of this home. Two of them can be selected to compare. */
 export function DatasetTable({ text, chosen, onChoose }: DatasetTableProps): ReactElement {
   const navigate = useNavigate();
-  const rows = usePagedRows<DatasetLine>({
+  const rows = usePagedRows<DatasetListRow>({
     queryKey: ["datasets", "list", { text }],
-    fetchPage: (page) => listLines({ ...page, ...(text !== undefined && { text }) }),
+    fetchPage: (page) => listRows({ ...page, ...(text !== undefined && { text }) }),
   });
 
-  if (rows.isPending) return <Loading what="Reading the datasets…" />;
+  if (rows.isPending) return <Loading what="Loading datasets…" />;
   if (rows.error) {
-    return <ErrorNotice error={rows.error} title="The datasets could not be read" onRetry={rows.refetch} />;
+    return <ErrorNotice error={rows.error} title="Could not load the datasets" onRetry={rows.refetch} />;
   }
   if (rows.numRows === 0) {
-    return text === undefined ? <NoDatasets /> : <p role="status">No dataset has “{text}” in its key.</p>;
+    return text === undefined ? <NoDatasets /> : <p role="status">No dataset key contains “{text}”.</p>;
   }
   return (
     <>
-      <p role="status">{formatCount(rows.numRows, "dataset")}. Mark two to see what changed between them.</p>
+      <p role="status">{formatCount(rows.numRows, "dataset")}. Select two to compare them.</p>
       <VirtualTable
         name="Datasets"
         columns={COLUMNS}
@@ -53,7 +53,7 @@ export function DatasetTable({ text, chosen, onChoose }: DatasetTableProps): Rea
   );
 }
 
-/** The two that were marked last. */
+/** The two that were selected last. */
 function toggled(chosen: readonly string[], datasetKey: string): string[] {
   if (chosen.includes(datasetKey)) return chosen.filter((key) => key !== datasetKey);
   return [...chosen, datasetKey].slice(-2);

@@ -5,7 +5,7 @@ import { shellQuoted, type Snippets, snippets } from "../../../ui/copy/snippets"
 import { buttonClass } from "../../../ui/forms/Button";
 import { TextField } from "../../../ui/forms/TextField";
 import { withChanges } from "../../../ui/navigation/search";
-import { NEW_KEY, useScreenAct } from "../../../ui/navigation/useScreenAction";
+import { NEW_KEY, useScreenAction } from "../../../ui/navigation/useScreenAction";
 import { Page } from "../../../ui/Page";
 import styles from "../datasets.module.css";
 import { DatasetTable } from "./DatasetTable";
@@ -19,12 +19,12 @@ export function DatasetsScreen(): ReactElement {
   const change = (changes: DatasetsSearch): void => {
     void navigate({ search: withChanges<DatasetsSearch>(changes), replace: true });
   };
-  useScreenAct("Build a dataset", NEW_KEY, () => void navigate({ to: "/datasets/new" }));
+  useScreenAction("Build a dataset", NEW_KEY, () => void navigate({ to: "/datasets/new" }));
   const [base, other] = [...chosen].sort();
   return (
     <Page
       title="Datasets"
-      about="Choices of traces that never change: split, counted, and held against the eval sets."
+      about="Immutable selections of traces with splits, statistics and an eval set check."
       actions={
         <>
           <CopyAs snippets={listSnippets(text)} />
@@ -35,7 +35,7 @@ export function DatasetsScreen(): ReactElement {
               search={{ other }}
               className={buttonClass()}
             >
-              Compare the two
+              Compare selected
             </Link>
           ) : null}
           <Link to="/datasets/new" className={buttonClass("primary")}>
@@ -48,7 +48,7 @@ export function DatasetsScreen(): ReactElement {
         <TextField
           label="Search"
           type="search"
-          placeholder="a part of the key"
+          placeholder="part of the key"
           value={text ?? ""}
           onChange={(typed) => {
             change({ text: typed });

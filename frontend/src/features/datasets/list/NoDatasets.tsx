@@ -10,13 +10,13 @@ export function NoDatasets(): ReactElement {
       title="No datasets yet"
       actions={
         <Link to="/traces" className={buttonClass()}>
-          Look at the traces
+          View traces
         </Link>
       }
     >
       <p>
-        A dataset is a choice of traces that never changes: split, counted, and compared with the eval sets. One to try
-        things with comes with the program:
+        A dataset is an immutable selection of traces with splits, statistics and an eval set check. To start with a
+        bundled dataset:
       </p>
       <Command>tunix-rt data ingest dev-reasoning-v2</Command>
     </Empty>

@@ -3,9 +3,9 @@ import type { Column } from "../../../ui/tables/columns";
 import { Badge } from "../../../ui/display/Badge";
 import { formatAgo, formatNumber, formatTime, UNKNOWN } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
-import type { DatasetLine } from "./rows";
+import type { DatasetListRow } from "./rows";
 
-export const COLUMNS: readonly Column<DatasetLine>[] = [
+export const COLUMNS: readonly Column<DatasetListRow>[] = [
   {
     key: "dataset",
     header: "Dataset",
@@ -39,7 +39,7 @@ export const COLUMNS: readonly Column<DatasetLine>[] = [
   },
   {
     key: "hash",
-    header: "Content",
+    header: "Content hash",
     width: "8rem",
     isSecondary: true,
     cell: ({ summary }) =>

@@ -2,14 +2,14 @@ import { type DatasetQuery, listDatasets } from "../queries";
 import type { DatasetSummary } from "../../../api/schema.gen";
 import type { Page } from "../../../ui/tables/usePagedRows";
 
-/** A line of the list; a dataset whose manifest cannot be read has no summary. */
-export interface DatasetLine {
+/** A row of the list. A dataset with an unreadable manifest has no summary. */
+export interface DatasetListRow {
   datasetKey: string;
   summary: DatasetSummary | null;
 }
 
-/** A page of lines, by key: damaged datasets stand where they belong. */
-export async function listLines(page: DatasetQuery): Promise<Page<DatasetLine>> {
+/** A page of rows sorted by key, including damaged datasets. */
+export async function listRows(page: DatasetQuery): Promise<Page<DatasetListRow>> {
   const { data, damaged, pagination } = await listDatasets(page);
   const whole = data.map((summary) => ({ datasetKey: summary.dataset_key, summary }));
   const broken = damaged.map((datasetKey) => ({ datasetKey, summary: null }));

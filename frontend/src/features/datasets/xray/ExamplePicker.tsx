@@ -6,13 +6,13 @@ import styles from "../datasets.module.css";
 import { DraftField } from "../DraftField";
 
 interface ExamplePickerProps {
-  /** From 0. */
+  /** Zero-based. */
   index: number;
   numExamples: number;
   onIndex: (index: number) => void;
 }
 
-/** Which example is shown; j and k go on and back. */
+/** Selects the example. j and k go to the next and previous one. */
 export function ExamplePicker({ index, numExamples, onIndex }: ExamplePickerProps): ReactElement {
   const goTo = (wanted: number): void => {
     if (wanted >= 0 && wanted < numExamples) onIndex(wanted);
@@ -44,7 +44,7 @@ export function ExamplePicker({ index, numExamples, onIndex }: ExamplePickerProp
         Next
       </Button>
       <p className={styles.muted}>
-        0 to {formatNumber(numExamples - 1)}; keys <kbd>j</kbd> and <kbd>k</kbd>
+        0 to {formatNumber(numExamples - 1)}; use <kbd>j</kbd> and <kbd>k</kbd>
       </p>
     </div>
   );

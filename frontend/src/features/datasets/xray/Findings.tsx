@@ -17,7 +17,7 @@ interface FindingsProps {
   onExample: (index: number) => void;
 }
 
-/** What a person should know before training, with the examples that show it. */
+/** The findings to review before training, with example rows. */
 export function Findings({ report, onExample }: FindingsProps): ReactElement | null {
   if (report.findings.length === 0) return null;
   return (
@@ -30,7 +30,7 @@ export function Findings({ report, onExample }: FindingsProps): ReactElement | n
               {formatNumber(finding.count)} of {formatNumber(report.num_examples)} ({formatShare(finding.share)})
             </p>
             <p>{finding.message}</p>
-            <p className={styles.next}>Next: {finding.next_step}</p>
+            <p className={styles.next}>Next step: {finding.next_step}</p>
             <div className={styles.examples}>
               {finding.examples.map((example) => (
                 <Button

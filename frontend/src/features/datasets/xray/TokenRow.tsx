@@ -3,13 +3,13 @@ import type { XrayRow, XrayToken } from "../../../api/schema.gen";
 import { classes } from "../../../ui/classes";
 import { Card } from "../../../ui/display/Card";
 import { formatCount, formatNumber } from "../../../ui/display/format";
-import { PART_NAMES, type RowPart, shownText, type TokenRun, tokenRuns } from "./parts";
+import { PART_NAMES, type RowPart, visibleText, type TokenRun, tokenRuns } from "./parts";
 import styles from "./xray.module.css";
 
-/** One row as the model sees it: the examples in it with their boundaries, then padding. */
+/** One training row: its examples with their boundaries, then padding. */
 export function TokenRow({ row, shown }: { row: XrayRow; shown: number }): ReactElement {
   return (
-    <Card title={`The row of example ${formatNumber(shown)}: ${formatCount(row.tokens.length, "token")}`}>
+    <Card title={`Row with example ${formatNumber(shown)}: ${formatCount(row.tokens.length, "token")}`}>
       <Legend />
       {partsOf(row).map(({ start, end, example }) => (
         <section
@@ -37,10 +37,10 @@ export function TokenRow({ row, shown }: { row: XrayRow; shown: number }): React
 function Run({ run }: { run: TokenRun }): ReactElement {
   return (
     <span className={classes(styles[run.state], styles[run.part])} title={`${PART_NAMES[run.part]}, ${run.state}`}>
-      <span className={styles.spoken}>{`${PART_NAMES[run.part]}, ${run.state}: `}</span>
+      <span className={styles.visuallyHidden}>{`${PART_NAMES[run.part]}, ${run.state}: `}</span>
       {run.tokens.map((token, offset) => (
         <span key={offset} className={styles.token} title={titleOf(token, run.start + offset)}>
-          {shownText(token.text)}
+          {visibleText(token.text)}
         </span>
       ))}
     </span>
@@ -58,10 +58,10 @@ function Legend(): ReactElement {
         <span className={styles.token}>trained: underlined</span>
       </span>
       <span className={classes(styles.trained, styles.answer)}>
-        <span className={styles.token}>the answer: bold</span>
+        <span className={styles.token}>answer: bold</span>
       </span>
       <span className={styles.masked}>
-        <span className={styles.token}>masked: read, not learnt</span>
+        <span className={styles.token}>masked: no loss</span>
       </span>
     </p>
   );

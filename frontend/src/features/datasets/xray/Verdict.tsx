@@ -4,7 +4,7 @@ import { Badge } from "../../../ui/display/Badge";
 import { formatCount, formatNumber, formatShare } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
 
-/** Whether training may start on this, in a line. */
+/** A one-line verdict on whether the dataset can be trained on. */
 export function Verdict({ report }: { report: XrayReport }): ReactElement {
   const { passed, num_examples, num_tokens, num_trained } = report;
   const share = formatShare(num_tokens === 0 ? null : num_trained / num_tokens);
@@ -12,16 +12,16 @@ export function Verdict({ report }: { report: XrayReport }): ReactElement {
     <div className={styles.row} role="status">
       {passed ? (
         <Badge kind="good" sign="✓">
-          may be trained on
+          ready for training
         </Badge>
       ) : (
         <Badge kind="bad" sign="✕">
-          must not be trained on as it is
+          not ready for training
         </Badge>
       )}
       <p>
         {formatCount(num_examples, "example")}
-        {report.is_partial ? " (the first ones)" : ""}, {share} of {formatNumber(num_tokens)} tokens trained
+        {report.is_partial ? " (first ones only)" : ""}, {share} of {formatNumber(num_tokens)} tokens trained
       </p>
     </div>
   );

@@ -7,7 +7,7 @@ import styles from "../datasets.module.css";
 import { DraftField } from "../DraftField";
 import { LOSS_ON, MARKUPS, type XraySearch } from "./search";
 
-export interface XrayPartProps {
+export interface XrayOptionsProps {
   datasetKey: string;
   search: XraySearch;
   onChange: (changes: { [Key in keyof XraySearch]: XraySearch[Key] | undefined }) => void;
@@ -15,26 +15,26 @@ export interface XrayPartProps {
 
 const MARKUP_LABELS = {
   reasoning: "<reasoning> and <answer>",
-  counted: "<reasoning> with counted steps, and <answer>",
+  counted: "<reasoning> with numbered steps, and <answer>",
   think: "<think>",
   boxed: "\\boxed{}",
   hash: "####",
 };
 const LOSS_LABELS = {
-  completion: "completion (as training does)",
-  all: "everything",
-  prompt: "the question only",
+  completion: "completion (as in training)",
+  all: "all tokens",
+  prompt: "question only",
 };
 const MARKUP_CHOICES = MARKUPS.map((value) => ({ value, label: MARKUP_LABELS[value] }));
 const LOSS_CHOICES = LOSS_ON.map((value) => ({ value, label: LOSS_LABELS[value] }));
 
 const ROW_LENGTH = 512;
 
-/** Under which model, template and packing the dataset is looked at. */
-export function XrayOptions({ datasetKey, search, onChange }: XrayPartProps): ReactElement {
+/** The model, template and packing used for the X-ray. */
+export function XrayOptions({ datasetKey, search, onChange }: XrayOptionsProps): ReactElement {
   const splits = useSplits(datasetKey);
   return (
-    <search className={styles.row} aria-label="How to look">
+    <search className={styles.row} aria-label="X-ray options">
       <DraftField
         label="Model"
         placeholder="tiny"
@@ -45,7 +45,7 @@ export function XrayOptions({ datasetKey, search, onChange }: XrayPartProps): Re
       />
       <DraftField
         label="Template"
-        placeholder="the model's own"
+        placeholder="model default"
         value={search.template ?? ""}
         onCommit={(template) => {
           onChange({ template });
@@ -80,11 +80,11 @@ export function XrayOptions({ datasetKey, search, onChange }: XrayPartProps): Re
   );
 }
 
-function RowOptions({ search, onChange }: Omit<XrayPartProps, "datasetKey">): ReactElement {
+function RowOptions({ search, onChange }: Omit<XrayOptionsProps, "datasetKey">): ReactElement {
   return (
     <>
       <DraftField
-        label="Tokens in a row"
+        label="Tokens per row"
         type="number"
         placeholder="no limit"
         value={search.row_length?.toString() ?? ""}
@@ -93,10 +93,10 @@ function RowOptions({ search, onChange }: Omit<XrayPartProps, "datasetKey">): Re
         }}
       />
       <Checkbox
-        label="Packed: several examples in a row"
+        label="Packed: several examples per row"
         isChecked={search.packed ?? false}
         onChange={(isPacked) => {
-          // Rows must end somewhere for anything to be packed into them.
+          // Packing needs a row length.
           onChange({ packed: isPacked || undefined, ...(isPacked && { row_length: search.row_length ?? ROW_LENGTH }) });
         }}
       />

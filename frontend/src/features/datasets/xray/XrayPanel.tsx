@@ -9,11 +9,11 @@ import { Findings } from "./Findings";
 import { queryOf } from "./search";
 import { TokenRow } from "./TokenRow";
 import { Verdict } from "./Verdict";
-import type { XrayPartProps } from "./XrayOptions";
+import type { XrayOptionsProps } from "./XrayOptions";
 import { XraySummary } from "./XraySummary";
 
-/** The report: what is wrong, how many tokens teach, and one example token by token. */
-export function XrayPanel({ datasetKey, search, onChange }: XrayPartProps): ReactElement {
+/** The report: findings, token counts, and one example token by token. */
+export function XrayPanel({ datasetKey, search, onChange }: XrayOptionsProps): ReactElement {
   const xray = useQuery(xrayQuery(datasetKey, queryOf(search)));
   const index = search.index ?? 0;
   const onIndex = (next: number): void => {
@@ -22,7 +22,7 @@ export function XrayPanel({ datasetKey, search, onChange }: XrayPartProps): Reac
 
   if (xray.isPending) return <Loading what="Tokenizing the examples…" />;
   if (xray.isError) {
-    return <ErrorNotice error={xray.error} title="The X-ray could not be taken" onRetry={() => void xray.refetch()} />;
+    return <ErrorNotice error={xray.error} title="Could not compute the X-ray" onRetry={() => void xray.refetch()} />;
   }
   const report = xray.data;
   return (

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { makeManifest, makeXray } from "../../../testing/datasets";
 import { answer, http, HttpResponse, refuse, server } from "../../../testing/http";
 import { renderApp } from "../../../testing/render";
-import { shownText } from "./parts";
+import { visibleText } from "./parts";
 import { xrayCommand } from "./search";
 
 let asked: string[] = [];
@@ -19,18 +19,18 @@ beforeEach(() => {
   );
 });
 
-test("tokens are told apart by state, and examples by their boundaries", async () => {
+test("tokens show their state and examples their boundaries", async () => {
   renderApp("/datasets/sums-v1/xray?packed=true");
   const first = await screen.findByRole("region", { name: "Example 0" });
   within(first).getByText(/question, masked:/);
   within(first).getByText(/answer, trained:/);
   screen.getByRole("region", { name: "Example 1" });
   screen.getByText("2 tokens of padding");
-  screen.getByText("must not be trained on as it is");
+  screen.getByText("not ready for training");
   screen.getByText("66.7 % of 6");
 });
 
-test("a finding leads to its example, and the keys go on and back", async () => {
+test("findings link to examples and keys move between them", async () => {
   const { user, address } = renderApp("/datasets/sums-v1/xray");
   await user.click(await screen.findByRole("button", { name: "Example 1" }));
   await waitFor(() => {
@@ -46,14 +46,14 @@ test("a finding leads to its example, and the keys go on and back", async () => 
   });
 });
 
-test("how to look is in the URL and goes to the server", async () => {
+test("X-ray options are in the URL and the request", async () => {
   const { user } = renderApp("/datasets/sums-v1/xray");
   await screen.findByRole("region", { name: "Example 0" });
-  await user.type(screen.getByLabelText("Tokens in a row"), "64{Enter}");
+  await user.type(screen.getByLabelText("Tokens per row"), "64{Enter}");
   await user.selectOptions(screen.getByLabelText("Markup"), "think");
   await user.selectOptions(screen.getByLabelText("Loss on"), "all");
   await user.selectOptions(screen.getByLabelText("Split"), "validation");
-  await user.click(screen.getByLabelText("Packed: several examples in a row"));
+  await user.click(screen.getByLabelText("Packed: several examples per row"));
   await user.type(screen.getByLabelText("Model"), "tiny-llama{Enter}");
   await waitFor(() => {
     const search = new URLSearchParams(asked.at(-1));
@@ -69,7 +69,7 @@ test("how to look is in the URL and goes to the server", async () => {
   });
 });
 
-test("a model that is not there is an error with a next step", async () => {
+test("an unknown model shows an error", async () => {
   server.use(refuse("/api/datasets/sums-v1/xray", 404, "There is no model 'x'."));
   renderApp("/datasets/sums-v1/xray?model=x");
   expect((await screen.findByRole("alert")).textContent).toContain("There is no model 'x'.");
@@ -79,5 +79,5 @@ test("the X-ray can be copied as a command", () => {
   expect(xrayCommand("sums-v1", { model: "tiny", row_length: 64, packed: true })).toBe(
     "tunix-rt data xray sums-v1 --index 0 --model tiny --row-length 64 --packed",
   );
-  expect([shownText(""), shownText("a\n\t")]).toEqual(["·", "a⏎\n⇥"]);
+  expect([visibleText(""), visibleText("a\n\t")]).toEqual(["·", "a⏎\n⇥"]);
 });

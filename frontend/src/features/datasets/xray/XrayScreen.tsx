@@ -11,7 +11,7 @@ import { XrayPanel } from "./XrayPanel";
 
 const route = getRouteApi("/datasets/$datasetKey/xray");
 
-/** What training would see of a dataset: each token trained, masked or padding. */
+/** A dataset as training sees it, with each token trained, masked or padding. */
 export function XrayScreen(): ReactElement {
   const { datasetKey } = route.useParams();
   const search = route.useSearch();
@@ -31,10 +31,11 @@ export function XrayScreen(): ReactElement {
             download={`${datasetKey}.xray.html`}
             className={buttonClass()}
           >
-            Save as a page
+            Save as HTML
           </a>
           <Link to="/datasets/$datasetKey" params={{ datasetKey }} className={buttonClass()}>
-            The dataset
+            {" "}
+            Back to dataset
           </Link>
         </>
       }

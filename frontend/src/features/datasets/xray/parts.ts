@@ -9,7 +9,7 @@ export const PART_NAMES: Record<XrayToken["part"], string> = {
   padding: "padding",
 };
 
-/** Tokens beside each other of the same kind. */
+/** Consecutive tokens with the same state and part. */
 export interface TokenRun {
   start: number;
   state: XrayToken["state"];
@@ -17,16 +17,16 @@ export interface TokenRun {
   tokens: XrayToken[];
 }
 
-/** A stretch of a row that is one example, or the padding after the last one. */
+/** A segment of a row: one example, or the padding after the last one. */
 export interface RowPart {
   start: number;
   end: number;
-  /** None: padding. */
+  /** Null for padding. */
   example: number | null;
 }
 
 /**
- * Tokens in runs of one state and part: what a reader sees as one piece.
+ * Groups consecutive tokens with the same state and part.
  *
  * @example
  * prompt prompt answer → [prompt prompt] [answer]
@@ -41,7 +41,7 @@ export function tokenRuns(tokens: readonly XrayToken[], start: number, end: numb
   return runs;
 }
 
-/** A token as it is shown: what cannot be seen gets a sign. */
-export function shownText(text: string): string {
+/** The text of a token with invisible characters replaced by symbols. */
+export function visibleText(text: string): string {
   return text === "" ? "·" : text.replaceAll("\n", "⏎\n").replaceAll("\t", "⇥");
 }

@@ -6,7 +6,7 @@ export const MARKUPS = ["reasoning", "counted", "think", "boxed", "hash"] as con
 export const LOSS_ON = ["completion", "all", "prompt"] as const;
 const MIN_ROW_LENGTH = 2;
 
-/** Under which model and which packing a dataset is looked at, and at which example; as the URL has it. */
+/** The X-ray options and the selected example, as in the URL. */
 export const xraySearch = searchParams({
   model: asText,
   template: asText,
@@ -20,12 +20,12 @@ export const xraySearch = searchParams({
 
 export type XraySearch = ReturnType<typeof xraySearch>;
 
-/** What is asked of the API: always one example with its row. */
+/** The API query, which always requests one example with its row. */
 export function queryOf(search: XraySearch): XrayQuery {
   return { index: 0, ...search };
 }
 
-/** The same as a command. */
+/** The equivalent command. */
 export function xrayCommand(datasetKey: string, search: XraySearch): string {
   const { packed, ...rest } = queryOf(search);
   const options = Object.entries(rest).map(
@@ -34,7 +34,7 @@ export function xrayCommand(datasetKey: string, search: XraySearch): string {
   return ["tunix-rt data xray", datasetKey, ...options, ...(packed ? ["--packed"] : [])].join(" ");
 }
 
-/** The same as the path of a request; `page`: the report as a page to keep. */
+/** The equivalent request path. `xray.html` is the report as a standalone page. */
 export function xrayPath(datasetKey: string, search: XraySearch, kind: "xray" | "xray.html" = "xray"): string {
   const words = Object.entries(queryOf(search)).map(([name, value]): [string, string] => [name, String(value)]);
   return `/api/datasets/${datasetKey}/${kind}?${new URLSearchParams(words).toString()}`;

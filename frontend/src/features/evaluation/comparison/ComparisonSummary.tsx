@@ -11,16 +11,20 @@ import styles from "../evaluations.module.css";
 
 const POINT_SCALE = [-1, 1] as const;
 
-/** How two evaluations differ, in numbers and in one sentence. */
+/** The difference between two evaluations, in numbers and as a sentence. */
 export function ComparisonSummary({ comparison }: { comparison: Comparison }): ReactElement {
   const { overall, by_section } = comparison;
   const sections = Object.entries(by_section);
   return (
     <>
       {comparison.is_same_protocol ? null : <DifferentProtocols differences={comparison.protocol_differences} />}
-      <Card title={`${comparison.other_name} against ${comparison.base_name}`}>
-        {overall ? <Overall overall={overall} /> : <p>No item has a verdict in both: nothing can be said.</p>}
-        <p className={styles.muted}>{leftOut(comparison)}</p>
+      <Card title={`${comparison.other_name} vs ${comparison.base_name}`}>
+        {overall ? (
+          <Overall overall={overall} />
+        ) : (
+          <p>No item was scored in both evaluations, so they cannot be compared.</p>
+        )}
+        <p className={styles.muted}>{pairingText(comparison)}</p>
       </Card>
       {sections.length > 1 ? (
         <Card title="By section">
@@ -30,10 +34,10 @@ export function ComparisonSummary({ comparison }: { comparison: Comparison }): R
               { header: "Section" },
               { header: "Base", align: "end" },
               { header: "Other", align: "end" },
-              { header: "Difference, in points" },
+              { header: "Difference (points)" },
               { header: "Lost", align: "end" },
               { header: "Gained", align: "end" },
-              { header: "Chance" },
+              { header: "p-value" },
             ]}
             rows={sections.map(([name, paired]) => ({ key: name, cells: [name, ...pairedCells(paired)] }))}
           />
@@ -58,11 +62,11 @@ function Overall({ overall }: { overall: PairedDifference }): ReactElement {
         </span>
       </p>
       <StackedBar
-        label="Items of both"
+        label="Paired items"
         parts={[
-          { name: "Right in both", value: overall.num_both_right },
-          { name: "Lost: right → wrong", value: overall.num_lost },
-          { name: "Gained: wrong → right", value: overall.num_gained },
+          { name: "Correct in both", value: overall.num_both_right },
+          { name: "Lost: correct → wrong", value: overall.num_lost },
+          { name: "Gained: wrong → correct", value: overall.num_gained },
           { name: "Wrong in both", value: overall.num_both_wrong },
         ]}
         format={formatNumber}
@@ -83,12 +87,12 @@ function pairedCells(paired: PairedDifference) {
 
 function DifferentProtocols({ differences }: { differences: readonly string[] }): ReactElement {
   return (
-    <Card title="Asked in different ways">
+    <Card title="Different protocols">
       <p>
         <Badge kind="warn" sign="⚠">
           not comparable
         </Badge>{" "}
-        The model is not the only thing that differs (base / other):
+        The evaluations differ in more than the model (base / other):
       </p>
       <ul>
         {differences.map((difference) => (
@@ -101,10 +105,10 @@ function DifferentProtocols({ differences }: { differences: readonly string[] })
   );
 }
 
-function leftOut({ num_paired, num_only_base, num_only_other, overall }: Comparison): string {
+function pairingText({ num_paired, num_only_base, num_only_other, overall }: Comparison): string {
   const parts = [
     `${formatNumber(num_paired)} items paired`,
-    `${formatNumber(overall?.num_unscored ?? 0)} of them without a verdict in one`,
+    `${formatNumber(overall?.num_unscored ?? 0)} of them unscored in one`,
     `${formatNumber(num_only_base)} only in the base`,
     `${formatNumber(num_only_other)} only in the other`,
   ];

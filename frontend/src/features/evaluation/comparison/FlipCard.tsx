@@ -12,11 +12,11 @@ import styles from "../evaluations.module.css";
 
 const LOOKS: Record<Flip["direction"], { kind: BadgeKind; sign: string; label: string }> = {
   lost: { kind: "bad", sign: "↓", label: "lost" },
-  unscored: { kind: "warn", sign: "?", label: "no verdict" },
+  unscored: { kind: "warn", sign: "?", label: "unscored" },
   gained: { kind: "good", sign: "↑", label: "gained" },
 };
 
-/** One item whose verdict changed, with what both wrote. */
+/** One item whose verdict changed, with both completions. */
 export function FlipCard({ flip, comparison }: { flip: Flip; comparison: Comparison }): ReactElement {
   const [isDiff, setDiff] = useState(false);
   const { kind, sign, label } = LOOKS[flip.direction];
@@ -41,7 +41,7 @@ export function FlipCard({ flip, comparison }: { flip: Flip; comparison: Compari
               setDiff(!isDiff);
             }}
           >
-            Show what differs
+            Show diff
           </Button>
         ) : null}
       </p>
@@ -71,7 +71,7 @@ interface SideProps {
 }
 
 function Side({ side, name, evaluationId, itemId }: SideProps): ReactElement {
-  const isShared = side.share_right != null && side.share_right > 0 && side.share_right < 1;
+  const isPartial = side.share_right != null && side.share_right > 0 && side.share_right < 1;
   return (
     <div className={styles.side}>
       <p className={styles.row}>
@@ -79,18 +79,18 @@ function Side({ side, name, evaluationId, itemId }: SideProps): ReactElement {
         <Link to="/evaluations/$evaluationId/items/$itemId" params={{ evaluationId, itemId }} search={{}}>
           {name}
         </Link>
-        {isShared ? <span>{formatShare(side.share_right)} of its samples right</span> : null}
+        {isPartial ? <span>{formatShare(side.share_right)} of its samples correct</span> : null}
       </p>
       <p>
         Answer: <strong>{side.answer ?? UNKNOWN}</strong>
         <span className={styles.muted}>
-          {side.rule ? ` found by ${side.rule};` : ""} {side.explanation}
+          {side.rule ? ` extracted by ${side.rule};` : ""} {side.explanation}
         </span>
       </p>
-      {/* A box that scrolls must be reachable by keyboard. */}
+      {/* A scrollable region must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre className={styles.raw} tabIndex={0} role="region" aria-label={`Text of ${name} for ${itemId}`}>
-        {side.text ?? "no text"}
+      <pre className={styles.raw} tabIndex={0} role="region" aria-label={`Completion of ${name} for ${itemId}`}>
+        {side.text ?? "no completion"}
       </pre>
     </div>
   );

@@ -7,51 +7,51 @@ import { Select } from "../../../ui/forms/Select";
 import { TextField } from "../../../ui/forms/TextField";
 import { formatCount, formatNumber } from "../../../ui/display/format";
 import styles from "../evaluations.module.css";
-import { DIRECTIONS, type FlipSearch } from "../filters";
+import { DIRECTIONS, type ComparisonSearch } from "../filters";
 import { FlipCard } from "./FlipCard";
 
 interface FlipListProps {
   comparison: Comparison;
-  search: FlipSearch;
-  onChange: (changes: Changes<FlipSearch>) => void;
+  search: ComparisonSearch;
+  onChange: (changes: Changes<ComparisonSearch>) => void;
 }
 
 const PAGE = 20;
 const DIRECTION_LABELS = {
-  lost: "lost: right → wrong",
-  unscored: "right → no verdict",
-  gained: "gained: wrong → right",
+  lost: "lost: correct → wrong",
+  unscored: "correct → unscored",
+  gained: "gained: wrong → correct",
 } as const;
 
-/** The items whose verdict changed, lost ones first. */
+/** The items whose verdict changed, lost items first. */
 export function FlipList({ comparison, search, onChange }: FlipListProps): ReactElement {
   const { flips } = comparison;
   if (flips.length === 0) {
     return (
-      <Empty title="No item flipped">
-        <p>Both answered the same items right and the same items wrong.</p>
+      <Empty title="No flips">
+        <p>Both answered the same items correctly.</p>
       </Empty>
     );
   }
-  const fitting = flips.filter((flip) => fits(flip, search));
+  const matching = flips.filter((flip) => fits(flip, search));
   const numShown = search.shown ?? PAGE;
   return (
     <>
-      <h2>Items that flipped</h2>
+      <h2>Flipped items</h2>
       <FlipFilters flips={flips} search={search} onChange={onChange} />
       <p role="status">
-        {fitting.length === flips.length
+        {matching.length === flips.length
           ? formatCount(flips.length, "flip")
-          : `${formatNumber(fitting.length)} of ${formatCount(flips.length, "flip")}`}
+          : `${formatNumber(matching.length)} of ${formatCount(flips.length, "flip")}`}
       </p>
       <ol className={styles.board}>
-        {fitting.slice(0, numShown).map((flip) => (
+        {matching.slice(0, numShown).map((flip) => (
           <li key={flip.item_id}>
             <FlipCard flip={flip} comparison={comparison} />
           </li>
         ))}
       </ol>
-      {fitting.length > numShown ? (
+      {matching.length > numShown ? (
         <Button
           onClick={() => {
             onChange({ shown: numShown + PAGE });
@@ -66,8 +66,8 @@ export function FlipList({ comparison, search, onChange }: FlipListProps): React
 
 interface FlipFiltersProps {
   flips: readonly Flip[];
-  search: FlipSearch;
-  onChange: (changes: Changes<FlipSearch>) => void;
+  search: ComparisonSearch;
+  onChange: (changes: Changes<ComparisonSearch>) => void;
 }
 
 function FlipFilters({ flips, search, onChange }: FlipFiltersProps): ReactElement {
@@ -96,7 +96,7 @@ function FlipFilters({ flips, search, onChange }: FlipFiltersProps): ReactElemen
       <TextField
         label="Search"
         type="search"
-        placeholder="item, question, category or text"
+        placeholder="item, question, category or completion"
         value={search.text ?? ""}
         onChange={(text) => {
           onChange({ text });
@@ -106,7 +106,7 @@ function FlipFilters({ flips, search, onChange }: FlipFiltersProps): ReactElemen
   );
 }
 
-export function fits(flip: Flip, { direction, section, text }: FlipSearch): boolean {
+export function fits(flip: Flip, { direction, section, text }: ComparisonSearch): boolean {
   if (direction !== undefined && flip.direction !== direction) return false;
   if (section !== undefined && flip.section !== section) return false;
   const { item_id, prompt, category, difficulty, base, other } = flip;

@@ -8,14 +8,14 @@ import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { Button, buttonClass } from "../../../ui/forms/Button";
 
-/** What can be done with an evaluation. */
-export function EvaluationActs({ evaluation }: { evaluation: Evaluation }): ReactElement {
+/** The actions of an evaluation. */
+export function EvaluationActions({ evaluation }: { evaluation: Evaluation }): ReactElement {
   const { data: session } = useQuery(sessionQuery);
   const { evaluation_id: id } = evaluation;
   return (
     <>
       <a className={buttonClass()} href={`/api/evaluations/${id}/samples.jsonl`} download>
-        Download the items
+        Download items
       </a>
       {session?.scope === "read" ? null : <Rescore evaluationId={id} />}
       {session?.scope === "admin" ? <Remove evaluationId={id} /> : null}
@@ -30,7 +30,7 @@ function Rescore({ evaluationId }: { evaluationId: string }): ReactElement {
     mutationFn: () => rescoreEvaluation(evaluationId),
     onSuccess: async ({ evaluation_id }) => {
       await queries.invalidateQueries({ queryKey: ["evaluations"] });
-      showToast("Scored again with the present checkers. This is the new evaluation.");
+      showToast("Rescored with the current checkers. This is the new evaluation.");
       await navigate({ to: "/evaluations/$evaluationId", params: { evaluationId: evaluation_id } });
     },
     onError: showError,
@@ -38,18 +38,18 @@ function Rescore({ evaluationId }: { evaluationId: string }): ReactElement {
   return (
     <Button
       isBusy={rescore.isPending}
-      title="Judge the stored texts with the present extractor and checkers, as a new evaluation"
+      title="Score the stored completions with the current extractor and checkers, as a new evaluation"
       onClick={() => {
         rescore.mutate();
       }}
     >
-      Score again
+      Rescore
     </Button>
   );
 }
 
 function Remove({ evaluationId }: { evaluationId: string }): ReactElement {
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const remove = useMutation({
@@ -66,24 +66,24 @@ function Remove({ evaluationId }: { evaluationId: string }): ReactElement {
         kind="danger"
         isBusy={remove.isPending}
         onClick={() => {
-          setAsking(true);
+          setConfirming(true);
         }}
       >
         Delete
       </Button>
       <ConfirmDialog
         title="Delete this evaluation?"
-        isOpen={isAsking}
-        confirmLabel="Delete the evaluation"
+        isOpen={isConfirming}
+        confirmLabel="Delete evaluation"
         isDangerous
         onConfirm={() => {
           remove.mutate();
         }}
         onClose={() => {
-          setAsking(false);
+          setConfirming(false);
         }}
       >
-        Its scores and every text that the model wrote are lost. A run keeps its own copy.
+        This deletes its scores and all completions. A run keeps its own copy.
       </ConfirmDialog>
     </>
   );

@@ -3,39 +3,39 @@ import { expect, test } from "vitest";
 import { makeEvaluation, makePrediction, OTHER_ID, predictionList } from "../../../testing/evaluations";
 import { answer, http, HttpResponse, refuse, server } from "../../../testing/http";
 import { renderApp } from "../../../testing/render";
-import { neighbours } from "../item/Neighbours";
+import { adjacentItems } from "../item/ItemNavigation";
 
 const PATH = `/api/evaluations/${OTHER_ID}`;
 const PAGE = `/evaluations/${OTHER_ID}`;
 
-test("the scores stand with their n and interval, overall and by group", async () => {
+test("scores have n and an interval, overall and by group", async () => {
   server.use(answer(PATH, makeEvaluation()));
   renderApp(PAGE);
   await screen.findByRole("heading", { name: "run-b on exam" });
-  const overall = screen.getByRole("region", { name: "Scores of all items" });
-  expect(within(overall).getByRole("row", { name: /^Right answers/ }).textContent).toContain("50.0 %");
+  const overall = screen.getByRole("region", { name: "Overall scores" });
+  expect(within(overall).getByRole("row", { name: /^Accuracy/ }).textContent).toContain("50.0 %");
   expect(within(overall).getByRole("row", { name: /pass@4/ }).textContent).toContain("80.0 %");
   const sections = screen.getAllByRole("region", { name: "By section" }).at(-1);
   expect(sections?.textContent).toContain("edge");
 });
 
-test("an unknown evaluation says so", async () => {
+test("an unknown evaluation shows an error", async () => {
   server.use(refuse(PATH, 404, "There is no evaluation."));
   renderApp(PAGE);
   expect((await screen.findByRole("alert")).textContent).toContain("There is no evaluation.");
 });
 
-test("the protocol tells how the model was asked", async () => {
+test("the protocol tab shows model and decoding", async () => {
   server.use(answer(PATH, makeEvaluation()));
   const { user, address } = renderApp(PAGE);
-  await user.click(await screen.findByRole("tab", { name: "How it was asked" }));
+  await user.click(await screen.findByRole("tab", { name: "Protocol" }));
   await screen.findByRole("heading", { name: "Protocol" });
   screen.getByText("greedy");
   expect(screen.getByRole("link", { name: "run-b" }).getAttribute("href")).toBe("/runs/run-b");
   expect(address()).toBe(`${PAGE}?tab=protocol`);
 });
 
-test("items are filtered by the server, and opened with the filters", async () => {
+test("items are filtered on the server and keep the filters", async () => {
   const asked: string[] = [];
   server.use(
     answer(PATH, makeEvaluation()),
@@ -45,9 +45,9 @@ test("items are filtered by the server, and opened with the filters", async () =
     }),
   );
   const { user, address } = renderApp(`${PAGE}?tab=items`);
-  await user.selectOptions(await screen.findByLabelText("Verdict"), "right");
+  await user.selectOptions(await screen.findByLabelText("Verdict"), "correct");
   await user.selectOptions(screen.getByLabelText("Section"), "edge");
-  await user.selectOptions(screen.getByLabelText("Found by"), "answer-tag");
+  await user.selectOptions(screen.getByLabelText("Extracted by"), "answer-tag");
   await waitFor(() => {
     expect(asked.at(-1)).toContain("verdict=correct&section=edge&rule=answer-tag");
   });
@@ -59,17 +59,17 @@ test("items are filtered by the server, and opened with the filters", async () =
   });
 });
 
-test("filters that no item fits can be cleared", async () => {
+test("filters without matches can be cleared", async () => {
   server.use(answer(PATH, makeEvaluation()), answer(`${PATH}/items`, predictionList([])));
   const { user, address } = renderApp(`${PAGE}?tab=items&text=nothing`);
-  await screen.findByRole("heading", { name: "No item fits these filters" });
-  await user.click(screen.getByRole("button", { name: "Clear the filters" }));
+  await screen.findByRole("heading", { name: "No items match these filters" });
+  await user.click(screen.getByRole("button", { name: "Clear filters" }));
   await waitFor(() => {
     expect(address()).toBe(`${PAGE}?tab=items`);
   });
 });
 
-test("scoring again opens the new evaluation", async () => {
+test("rescoring opens the new evaluation", async () => {
   const again = "44444444-dddd-4ddd-8ddd-dddddddddddd";
   server.use(
     answer(PATH, makeEvaluation()),
@@ -77,13 +77,13 @@ test("scoring again opens the new evaluation", async () => {
     answer(`/api/evaluations/${again}`, makeEvaluation({ evaluation_id: again, rescored_from: OTHER_ID })),
   );
   const { user, address } = renderApp(PAGE);
-  await user.click(await screen.findByRole("button", { name: "Score again" }));
+  await user.click(await screen.findByRole("button", { name: "Rescore" }));
   await waitFor(() => {
     expect(address()).toBe(`/evaluations/${again}`);
   });
 });
 
-test("an evaluation is deleted only when that is confirmed", async () => {
+test("deleting an evaluation asks for confirmation", async () => {
   let isGone = false;
   server.use(
     answer(PATH, makeEvaluation()),
@@ -96,26 +96,26 @@ test("an evaluation is deleted only when that is confirmed", async () => {
   const { user, address } = renderApp(PAGE);
   await user.click(await screen.findByRole("button", { name: "Delete" }));
   expect(isGone).toBe(false);
-  await user.click(screen.getByRole("button", { name: "Delete the evaluation" }));
+  await user.click(screen.getByRole("button", { name: "Delete evaluation" }));
   await waitFor(() => {
     expect(address()).toBe("/evaluations");
   });
   expect(isGone).toBe(true);
 });
 
-test("an item shows its checked steps, the answer and the rule that found it", async () => {
+test("an item shows its steps, answer and extraction rule", async () => {
   const item = { evaluation_id: OTHER_ID, item_id: "item-1", samples: [makePrediction()] };
   server.use(answer(`${PATH}/items/item-1`, item));
   renderApp(`${PAGE}/items/item-1`);
-  await screen.findByRole("heading", { name: "What the model wrote" });
-  screen.getByText("arithmetic holds");
-  screen.getByText("arithmetic is wrong");
+  await screen.findByRole("heading", { name: "Completion" });
+  screen.getByText("arithmetic correct");
+  screen.getByText("arithmetic wrong");
   screen.getByText(/answer-tag: the text between/);
   screen.getByText("18 equals 18");
   expect(screen.queryByRole("button", { name: "Next item" })).toBeNull();
 });
 
-test("a failure of the model is told in place of a text", async () => {
+test("a generation failure is shown instead of a completion", async () => {
   const generation = { item_id: "item-1", failure: { code: "prompt-too-long" as const, detail: "700 tokens of 512" } };
   const judgement = { verdict: "unscored" as const, is_well_formed: false, explanation: "there is no text" };
   const samples = [makePrediction(), makePrediction({ sample: 1, generation, judgement })];
@@ -123,10 +123,10 @@ test("a failure of the model is told in place of a text", async () => {
   renderApp(`${PAGE}/items/item-1`);
   await screen.findByRole("heading", { name: "Sample 2" });
   screen.getByText(/700 tokens of 512/);
-  screen.getByText("No steps were shown.");
+  screen.getByText("No reasoning steps.");
 });
 
-test("the keys j and k go from item to item", async () => {
+test("j and k move between items", async () => {
   const rows = ["item-1", "item-2"].map((item_id) => makePrediction({ item_id }));
   server.use(
     answer(`${PATH}/items`, predictionList(rows)),
@@ -148,7 +148,7 @@ test("the keys j and k go from item to item", async () => {
   });
 });
 
-test("other samples of the same item are passed over", () => {
+test("other samples of the same item are skipped", () => {
   const rows = ["a", "b", "b", "b", "c"].map((item_id) => ({ item_id }));
-  expect(neighbours(rows, 2, "b")).toEqual({ before: 0, after: 4 });
+  expect(adjacentItems(rows, 2, "b")).toEqual({ before: 0, after: 4 });
 });

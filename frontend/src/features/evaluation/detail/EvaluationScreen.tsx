@@ -14,23 +14,23 @@ import { withChanges } from "../../../ui/navigation/search";
 import { Page } from "../../../ui/Page";
 import { Tabs } from "../../../ui/Tabs";
 import { Badge } from "../../../ui/display/Badge";
-import { EvaluationActs } from "./EvaluationActions";
+import { EvaluationActions } from "./EvaluationActions";
 import { type EvaluationSearch, itemFilters, itemsCommand, itemsPath } from "../filters";
-import { ReportsOfModel } from "../faithfulness/ReportsOfModel";
+import { ModelReports } from "../faithfulness/ModelReports";
 import { ItemBrowser } from "./ItemBrowser";
-import { ProtocolFacts } from "./ProtocolFacts";
-import { ScoreSheet } from "./ScoreSheet";
+import { ProtocolTab } from "./ProtocolTab";
+import { ScoresTab } from "./ScoresTab";
 
 const route = getRouteApi("/evaluations/$evaluationId");
-const KINDS = { trained: "trained here", texts: "texts from elsewhere", base: "base model" };
+const KINDS = { trained: "trained here", texts: "external predictions", base: "base model" };
 const TABS = [
   { key: "scores", label: "Scores" },
   { key: "items", label: "Items" },
-  { key: "protocol", label: "How it was asked" },
+  { key: "protocol", label: "Protocol" },
   { key: "faithfulness", label: "Faithfulness" },
 ] as const;
 
-/** One evaluation: its scores, every item, how it was asked, and whether its shown work matters. */
+/** One evaluation: its scores, items, protocol and faithfulness. */
 export function EvaluationScreen(): ReactElement {
   const { evaluationId } = route.useParams();
   const evaluation = useQuery(evaluationQuery(evaluationId));
@@ -38,11 +38,11 @@ export function EvaluationScreen(): ReactElement {
   return (
     <Page title="Evaluation">
       {evaluation.isPending ? (
-        <Loading what="Reading the evaluation…" />
+        <Loading what="Loading evaluation…" />
       ) : (
         <ErrorNotice
           error={evaluation.error}
-          title="The evaluation could not be read"
+          title="Could not load the evaluation"
           onRetry={() => void evaluation.refetch()}
         />
       )}
@@ -65,27 +65,27 @@ function EvaluationPage({ evaluation }: { evaluation: Evaluation }): ReactElemen
       actions={
         <>
           <CopyAs snippets={copied(evaluation, search)} />
-          <EvaluationActs evaluation={evaluation} />
+          <EvaluationActions evaluation={evaluation} />
           <Link to="/evaluations/compare" search={{ other: id }} className={buttonClass("primary")}>
-            Compare with another
+            Compare
           </Link>
         </>
       }
     >
       <Tabs
-        label="Parts of the evaluation"
+        label="Evaluation sections"
         tabs={TABS}
         chosen={tab}
         onChoose={(key) => {
           change({ tab: key === "scores" ? undefined : key });
         }}
       >
-        {tab === "scores" ? <ScoreSheet evaluation={evaluation} /> : null}
+        {tab === "scores" ? <ScoresTab evaluation={evaluation} /> : null}
         {tab === "items" ? (
           <ItemBrowser evaluation={evaluation} filters={itemFilters(search)} onChange={change} />
         ) : null}
-        {tab === "protocol" ? <ProtocolFacts evaluation={evaluation} /> : null}
-        {tab === "faithfulness" ? <ReportsOfModel evaluation={evaluation} /> : null}
+        {tab === "protocol" ? <ProtocolTab evaluation={evaluation} /> : null}
+        {tab === "faithfulness" ? <ModelReports evaluation={evaluation} /> : null}
       </Tabs>
     </Page>
   );

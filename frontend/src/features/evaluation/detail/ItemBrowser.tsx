@@ -19,7 +19,7 @@ interface ItemBrowserProps {
   onChange: (changes: Changes<ItemFilters>) => void;
 }
 
-/** Every item of an evaluation with its verdict; Enter opens one. */
+/** The items of an evaluation with their verdicts. Enter opens an item. */
 export function ItemBrowser({ evaluation, filters, onChange }: ItemBrowserProps): ReactElement {
   return (
     <>
@@ -29,7 +29,7 @@ export function ItemBrowser({ evaluation, filters, onChange }: ItemBrowserProps)
   );
 }
 
-/** A prediction and where it stands in the list. */
+/** A prediction and its position in the list. */
 export type Row = Prediction & { at: number };
 
 function ItemTable({ evaluationId, filters }: { evaluationId: string; filters: ItemFilters }): ReactElement {
@@ -38,12 +38,12 @@ function ItemTable({ evaluationId, filters }: { evaluationId: string; filters: I
     queryKey: ["evaluations", evaluationId, "list", filters],
     fetchPage: (page) => listItems(evaluationId, { ...filters, ...page }),
   });
-  if (rows.isPending) return <Loading what="Reading the items…" />;
-  if (rows.error) return <ErrorNotice error={rows.error} title="The items could not be read" onRetry={rows.refetch} />;
+  if (rows.isPending) return <Loading what="Loading items…" />;
+  if (rows.error) return <ErrorNotice error={rows.error} title="Could not load the items" onRetry={rows.refetch} />;
   if (rows.numRows === 0) {
     return (
-      <Empty title="No item fits these filters">
-        <p>Clear the filters, or look for less.</p>
+      <Empty title="No items match these filters">
+        <p>Clear the filters or broaden the search.</p>
       </Empty>
     );
   }
@@ -53,7 +53,7 @@ function ItemTable({ evaluationId, filters }: { evaluationId: string; filters: I
   };
   return (
     <>
-      <p role="status">{formatCount(rows.numRows, "text")}</p>
+      <p role="status">{formatCount(rows.numRows, "completion")}</p>
       <VirtualTable
         name="Items"
         columns={itemColumns(evaluationId, filters)}

@@ -9,13 +9,13 @@ import styles from "../evaluations.module.css";
 import { type ItemFilters, RULE_CHOICES } from "../filters";
 
 interface ItemFilterBarProps {
-  /** What groups there are to choose from. */
+  /** Provides the groups to filter by. */
   scores: Scores;
   filters: ItemFilters;
   onChange: (changes: Changes<ItemFilters>) => void;
 }
 
-const NOTHING = {
+const NO_FILTERS = {
   verdict: undefined,
   section: undefined,
   category: undefined,
@@ -36,13 +36,13 @@ export function ItemFilterBar({ scores, filters, onChange }: ItemFilterBarProps)
       <TextField
         label="Search"
         type="search"
-        placeholder="question, answer or text"
+        placeholder="question, answer or completion"
         value={filters.text ?? ""}
         onChange={(text) => {
           onChange({ text });
         }}
       />
-      <Choose
+      <FilterSelect
         label="Verdict"
         chosen={filters.verdict}
         choices={VERDICTS.map((value) => ({ value, label: verdictLabel(value) }))}
@@ -51,20 +51,20 @@ export function ItemFilterBar({ scores, filters, onChange }: ItemFilterBarProps)
         }}
       />
       {groups.map(({ key, label, names }) => (
-        <Choose
+        <FilterSelect
           key={key}
           label={label}
           chosen={filters[key]}
-          choices={names.map(named)}
+          choices={names.map(choiceOf)}
           onChoose={(name) => {
             onChange({ [key]: name });
           }}
         />
       ))}
-      <Choose
-        label="Found by"
+      <FilterSelect
+        label="Extracted by"
         chosen={filters.rule}
-        choices={rules.map(named)}
+        choices={rules.map(choiceOf)}
         onChoose={(rule) => {
           onChange({ rule });
         }}
@@ -73,25 +73,31 @@ export function ItemFilterBar({ scores, filters, onChange }: ItemFilterBarProps)
         <Button
           kind="quiet"
           onClick={() => {
-            onChange(NOTHING);
+            onChange(NO_FILTERS);
           }}
         >
-          Clear the filters
+          {" "}
+          Clear filters{" "}
         </Button>
       ) : null}
     </search>
   );
 }
 
-interface ChooseProps<Value extends string> {
+interface FilterSelectProps<Value extends string> {
   label: string;
   chosen: Value | undefined;
   choices: readonly Choice<Value>[];
   onChoose: (value: Value | undefined) => void;
 }
 
-/** One of a few, or all of them. */
-function Choose<Value extends string>({ label, chosen, choices, onChoose }: ChooseProps<Value>): ReactElement {
+/** A filter with the additional choice "all". */
+function FilterSelect<Value extends string>({
+  label,
+  chosen,
+  choices,
+  onChoose,
+}: FilterSelectProps<Value>): ReactElement {
   return (
     <Select<Value | "">
       label={label}
@@ -104,6 +110,6 @@ function Choose<Value extends string>({ label, chosen, choices, onChoose }: Choo
   );
 }
 
-function named<Name extends string>(name: Name): Choice<Name> {
+function choiceOf<Name extends string>(name: Name): Choice<Name> {
   return { value: name, label: name };
 }

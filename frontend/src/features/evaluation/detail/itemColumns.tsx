@@ -7,7 +7,7 @@ import type { ItemFilters } from "../filters";
 import type { Row } from "./ItemBrowser";
 import { tokensText } from "../tokens";
 
-/** The columns of the items; a link keeps the filters, so that the item knows its neighbours. */
+/** The columns of the items. Links keep the filters, so that the item screen can navigate the list. */
 export function itemColumns(evaluationId: string, filters: ItemFilters): Column<Row>[] {
   return [
     {
@@ -31,23 +31,28 @@ export function itemColumns(evaluationId: string, filters: ItemFilters): Column<
         </Link>
       ),
     },
-    { key: "prompt", header: "Question", width: "minmax(10rem, 3fr)", cell: ({ prompt }) => <Cut text={prompt} /> },
+    {
+      key: "prompt",
+      header: "Question",
+      width: "minmax(10rem, 3fr)",
+      cell: ({ prompt }) => <TruncatedText text={prompt} />,
+    },
     {
       key: "answer",
       header: "Answer",
       width: "7rem",
-      cell: ({ judgement }) => <Cut text={judgement.answer ?? UNKNOWN} />,
+      cell: ({ judgement }) => <TruncatedText text={judgement.answer ?? UNKNOWN} />,
     },
     {
       key: "expected",
       header: "Expected",
       width: "7rem",
       isSecondary: true,
-      cell: ({ expected_answer }) => <Cut text={expected_answer} />,
+      cell: ({ expected_answer }) => <TruncatedText text={expected_answer} />,
     },
     {
       key: "rule",
-      header: "Found by",
+      header: "Extracted by",
       width: "7rem",
       isSecondary: true,
       cell: ({ judgement }) => judgement.rule ?? UNKNOWN,
@@ -63,7 +68,7 @@ export function itemColumns(evaluationId: string, filters: ItemFilters): Column<
   ];
 }
 
-function Cut({ text }: { text: string }) {
+function TruncatedText({ text }: { text: string }) {
   return (
     <span className={styles.cut} title={text}>
       {text}

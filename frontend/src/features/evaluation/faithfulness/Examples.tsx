@@ -7,16 +7,16 @@ import styles from "../evaluations.module.css";
 import { ARM_LABELS } from "./Rates";
 
 const EXAMPLE_LABELS: Record<string, string> = {
-  "follows-the-error": "It follows the error",
-  "recovers-in-silence": "It recovers in silence",
-  "reports-the-error": "It reports the error",
-  "keeps-its-answer-without-steps": "It keeps its answer without steps",
-  "needs-the-removed-step": "It needs the removed step",
-  "calls-wrong-work-right": "It calls wrong work right",
-  "finds-the-error-when-asked": "It finds the error when asked",
+  "follows-the-error": "Follows the error",
+  "recovers-in-silence": "Recovers silently",
+  "reports-the-error": "Reports the error",
+  "keeps-its-answer-without-steps": "Keeps its answer without steps",
+  "needs-the-removed-step": "Needs the removed step",
+  "calls-wrong-work-right": "Accepts wrong steps",
+  "finds-the-error-when-asked": "Finds the error when asked",
 };
 
-/** One trial of every kind that occurred, with its texts. */
+/** One example trial of every outcome, with its texts. */
 export function Examples({ report }: { report: FaithfulnessReport }): ReactElement | null {
   const shown = Object.entries(report.examples).flatMap(([kind, { item_id, arm }]) => {
     const trial = report.trials.find((one) => one.item_id === item_id);
@@ -50,17 +50,17 @@ function Example({ trial, arm, continuation }: ExampleProps): ReactElement {
       <MathText text={trial.prompt} />
       <Facts
         facts={{
-          "What was done": ARM_LABELS[arm] ?? arm,
+          Intervention: ARM_LABELS[arm] ?? arm,
           "Changed step": `${trial.step} of ${trial.num_steps}: ${trial.original} → ${trial.replaced}`,
-          "Own answer": trial.own_answer,
-          "Answer now": continuation.answer,
-          "Answer that the error implies": trial.implied_answer,
+          "Original answer": trial.own_answer,
+          "New answer": continuation.answer,
+          "Answer implied by the error": trial.implied_answer,
         }}
       />
-      <h3>Given to the model as its own work</h3>
+      <h3>Prefix given to the model</h3>
       <pre className={styles.raw}>{continuation.beginning}</pre>
-      <h3>How it went on</h3>
-      <pre className={styles.raw}>{continuation.text ?? continuation.failure?.detail ?? "no text"}</pre>
+      <h3>Continuation</h3>
+      <pre className={styles.raw}>{continuation.text ?? continuation.failure?.detail ?? "no completion"}</pre>
     </div>
   );
 }

@@ -4,59 +4,65 @@ import { PlainTable, Sentence } from "../../../ui/tables/PlainTable";
 import { formatP } from "../shared/words";
 import { Card } from "../../../ui/display/Card";
 import { formatNumber, UNKNOWN } from "../../../ui/display/format";
-import { estimate } from "../detail/ScoreSheet";
+import { estimate } from "../detail/ScoresTab";
 import styles from "../evaluations.module.css";
 
-/** What is done to the work in each arm, in words. */
+/** The label of each intervention. */
 export const ARM_LABELS: Record<string, string> = {
-  control: "Unchanged work, continued",
-  corrupted: "One result is wrong",
-  "all-steps": "All steps, answer asked",
+  control: "Unchanged steps, continued",
+  corrupted: "One wrong result",
+  "all-steps": "All steps, answer only",
   removed: "One step removed",
-  early: "Cut after some steps",
-  "no-steps": "No steps at all",
-  "check-clean": "Checks unchanged work",
-  "check-corrupted": "Checks work with an error",
+  early: "Truncated after some steps",
+  "no-steps": "No steps",
+  "check-clean": "Check of unchanged steps",
+  "check-corrupted": "Check of steps with an error",
 };
 
-/** Every rate of a report with its interval, and the control that it must beat. */
+/** The rates of a report with their intervals and controls. */
 export function Rates({ group }: { group: GroupFaithfulness }): ReactElement {
   const { error, check } = group;
   return (
     <>
-      <Card title="A planted error">
-        <p className={styles.muted}>A result in the model’s own work is made wrong, and the model goes on.</p>
+      <Card title="Injected error">
+        <p className={styles.muted}>
+          One result in the model’s own steps is replaced by a wrong one, and the model continues from there.
+        </p>
         <RateTable
-          name="A planted error"
+          name="Injected error"
           rates={[
-            ["Follows it", error.follows, "ends with the answer that the error leads to: the work decides"],
-            ["Recovers in silence", error.silent_recovery, "own answer without a word: the work is decoration"],
-            ["Recovers and says so", error.reported_recovery, "own answer, and the error is reported"],
-            ["A third answer", error.third_answer, "neither"],
-            ["Reports a mistake", error.detection, `against false alarms, ${formatP(error.detection_p_value)}`],
-            ["False alarms", error.false_alarm, "reports a mistake in unchanged work"],
+            ["Follows the error", error.follows, "the final answer follows the error: the steps determine the answer"],
+            [
+              "Recovers silently",
+              error.silent_recovery,
+              "the original answer without mentioning the error: the steps do not matter",
+            ],
+            ["Recovers and reports it", error.reported_recovery, "the original answer, and the error is reported"],
+            ["Other answer", error.third_answer, "neither of the two"],
+            ["Reports a mistake", error.detection, `compared with false alarms, ${formatP(error.detection_p_value)}`],
+            ["False alarms", error.false_alarm, "reports a mistake in unchanged steps"],
           ]}
         />
       </Card>
-      <Card title="Asked to check">
-        <p className={styles.muted}>The model is made to begin a check of finished work.</p>
+      <Card title="Self-check">
+        <p className={styles.muted}>The model is prompted to check finished steps.</p>
         <RateTable
-          name="Asked to check"
+          name="Self-check"
           rates={[
-            ["Says that right work holds", check.holds_on_clean, "as it should"],
-            ["Says that wrong work holds", check.ritual, `the check is a ritual; difference ${formatP(check.p_value)}`],
+            ["Accepts correct steps", check.holds_on_clean, "the expected result"],
+            ["Accepts wrong steps", check.ritual, `the check is not effective; difference ${formatP(check.p_value)}`],
           ]}
         />
       </Card>
-      <Card title="How often the answer changes">
+      <Card title="Answer changes by intervention">
         <PlainTable
-          name="How often the answer changes"
+          name="Answer changes by intervention"
           columns={[
-            { header: "What is done to the work" },
+            { header: "Intervention" },
             { header: "Answer changes" },
-            { header: "Without an answer", align: "end" },
-            { header: "Against" },
-            { header: "Chance" },
+            { header: "No answer", align: "end" },
+            { header: "Control" },
+            { header: "p-value" },
           ]}
           rows={Object.entries(group.arms).map(([arm, scores]) => ({ key: arm, cells: armCells(arm, scores) }))}
         />
@@ -72,7 +78,7 @@ function RateTable({ name, rates }: { name: string; rates: readonly Rate[] }): R
     key: rate,
     cells: [rate, estimate(value), <Sentence key="meaning">{meaning}</Sentence>],
   }));
-  const columns = [{ header: "Rate" }, { header: "Value and 95 % interval" }, { header: "What it means" }];
+  const columns = [{ header: "Rate" }, { header: "Value and 95 % CI" }, { header: "Meaning" }];
   return <PlainTable name={name} columns={columns} rows={rows} />;
 }
 
@@ -81,7 +87,7 @@ function armCells(arm: string, { flip, num_no_answer, control, p_value }: ArmSco
     ARM_LABELS[arm] ?? arm,
     estimate(flip),
     formatNumber(num_no_answer),
-    control ? (ARM_LABELS[control] ?? control) : "is a control",
+    control ? (ARM_LABELS[control] ?? control) : "control",
     control ? formatP(p_value) : UNKNOWN,
   ];
 }

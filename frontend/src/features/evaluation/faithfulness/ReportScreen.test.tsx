@@ -5,15 +5,15 @@ import { REPORT, REPORT_ID, SUMMARY } from "../../../testing/faithfulness";
 import { answer, refuse, server } from "../../../testing/http";
 import { renderApp } from "../../../testing/render";
 
-test("a report tells every rate with its interval, its control and an example", async () => {
+test("a report shows rates, controls and examples", async () => {
   server.use(answer(`/api/faithfulness/${REPORT_ID}`, REPORT));
   const { user } = renderApp(`/evaluations/faithfulness/${REPORT_ID}`);
   await screen.findByRole("heading", { name: "Faithfulness of run-b" });
-  expect(screen.getByRole("row", { name: /^Follows it/ }).textContent).toContain("70.0 %");
-  expect(screen.getByRole("row", { name: /^Says that wrong work holds/ }).textContent).toContain("n = 22");
-  expect(screen.getByRole("row", { name: /^One result is wrong/ }).textContent).toContain("p < 0.001");
+  expect(screen.getByRole("row", { name: /^Follows the error/ }).textContent).toContain("70.0 %");
+  expect(screen.getByRole("row", { name: /^Accepts wrong steps/ }).textContent).toContain("n = 22");
+  expect(screen.getByRole("row", { name: /^One wrong result/ }).textContent).toContain("p < 0.001");
   screen.getByText("cut-off 6");
-  await user.click(screen.getByText("It follows the error (item-1)"));
+  await user.click(screen.getByText("Follows the error (item-1)"));
   screen.getByText("1 of 2: 18 → 17");
   screen.getByText("So it is 17.");
 });
@@ -25,7 +25,7 @@ test("reports are listed, newest first", async () => {
   expect(link.getAttribute("href")).toBe(`/evaluations/faithfulness/${REPORT_ID}`);
 });
 
-test("a model that was not measured has the command that does it", async () => {
+test("an unmeasured model shows the command to run", async () => {
   server.use(
     answer(`/api/evaluations/${OTHER_ID}`, makeEvaluation()),
     answer(`/api/evaluations/${OTHER_ID}/faithfulness`, { data: [] }),
@@ -35,10 +35,10 @@ test("a model that was not measured has the command that does it", async () => {
   screen.getByText("tunix-rt eval faithfulness run-b --eval-set exam");
 });
 
-test("reports that cannot be read say why", async () => {
+test("failed reports show an error", async () => {
   server.use(refuse("/api/faithfulness"), refuse(`/api/faithfulness/${REPORT_ID}`, 404, "There is no report."));
   const listed = renderApp("/evaluations/faithfulness");
-  await screen.findByText("The database does not answer.");
+  await screen.findByText("The database is not available.");
   listed.unmount();
   renderApp(`/evaluations/faithfulness/${REPORT_ID}`);
   await screen.findByText("There is no report.");

@@ -18,7 +18,7 @@ import { Rates } from "./Rates";
 
 const route = getRouteApi("/evaluations/faithfulness/$reportId");
 
-/** One report: what became of planted errors, removed steps and checks, with the texts. */
+/** One report: the outcomes of injected errors, removed steps and self-checks, with examples. */
 export function ReportScreen(): ReactElement {
   const { reportId } = route.useParams();
   const report = useQuery(faithfulnessQuery(reportId));
@@ -35,9 +35,9 @@ export function ReportScreen(): ReactElement {
         </>
       }
     >
-      {report.isPending ? <Loading what="Reading the report…" /> : null}
+      {report.isPending ? <Loading what="Loading report…" /> : null}
       {report.isError ? (
-        <ErrorNotice error={report.error} title="The report could not be read" onRetry={() => void report.refetch()} />
+        <ErrorNotice error={report.error} title="Could not load the report" onRetry={() => void report.refetch()} />
       ) : null}
       {report.isSuccess ? <Report report={report.data} /> : null}
     </Page>
@@ -51,13 +51,13 @@ function Report({ report }: { report: FaithfulnessReport }): ReactElement {
     <>
       <Rates group={report.overall} />
       <Examples report={report} />
-      <Card title="How it was measured">
+      <Card title="Setup">
         <Facts
           facts={{
             "Eval set": setup.evalset,
-            "Items drawn": formatNumber(report.num_items),
+            "Items sampled": formatNumber(report.num_items),
             Trials: formatNumber(report.overall.num_trials),
-            "Left out": excluded.join(", ") || "none",
+            Excluded: excluded.join(", ") || "none",
             Decoding: `greedy, at most ${formatNumber(setup.decoding.max_new_tokens)} tokens`,
             Engine: `${setup.engine}, ${setup.device}, ${setup.precision}`,
             Seed: String(setup.seed),

@@ -7,9 +7,9 @@ import { PlainTable } from "../../../ui/tables/PlainTable";
 import { modelName } from "../shared/words";
 import { Empty } from "../../../ui/feedback/Empty";
 import { formatAgo, formatNumber, formatTime } from "../../../ui/display/format";
-import { estimate } from "../detail/ScoreSheet";
+import { estimate } from "../detail/ScoresTab";
 
-/** Reports, one line each: does the model follow its own work, and is its checking a ritual? */
+/** The reports, one row each. */
 export function ReportTable({ reports }: { reports: readonly FaithfulnessSummary[] }): ReactElement {
   return (
     <PlainTable
@@ -18,8 +18,8 @@ export function ReportTable({ reports }: { reports: readonly FaithfulnessSummary
         { header: "Model" },
         { header: "Eval set" },
         { header: "Trials", align: "end" },
-        { header: "Follows a planted error" },
-        { header: "Calls wrong work right" },
+        { header: "Follows an injected error" },
+        { header: "Accepts wrong steps" },
         { header: "Measured" },
       ]}
       rows={reports.map((report) => ({ key: report.report_id, cells: cellsOf(report) }))}
@@ -46,8 +46,8 @@ export function NoReports({ model, evalset }: { model: string; evalset: string }
   return (
     <Empty title="Not measured yet">
       <p>
-        Does the shown work decide the answer, or is it decoration? A step of the model’s own work is corrupted, removed
-        or cut, the model goes on from there, and its answer is compared with its own.
+        Do the reasoning steps determine the answer? A step of the model’s own reasoning is corrupted, removed or
+        truncated, the model continues from there, and the new answer is compared with the original one.
       </p>
       <Command>{`tunix-rt eval faithfulness ${shellQuoted(model)} --eval-set ${shellQuoted(evalset)}`}</Command>
     </Empty>

@@ -10,7 +10,7 @@ import { NoReports, ReportTable } from "./ReportTable";
 
 const CLI = "tunix-rt eval faithfulness MODEL --eval-set demo_arithmetic_heldout";
 
-/** Every report about whether answers depend on the shown work. */
+/** Every report on whether answers depend on the reasoning steps. */
 export function ReportsScreen(): ReactElement {
   const reports = useQuery(faithfulnessListQuery());
   return (
@@ -18,13 +18,9 @@ export function ReportsScreen(): ReactElement {
       title="Faithfulness reports"
       actions={<CopyAs snippets={snippets({ cli: CLI, path: "/api/faithfulness" })} />}
     >
-      {reports.isPending ? <Loading what="Reading the reports…" /> : null}
+      {reports.isPending ? <Loading what="Loading reports…" /> : null}
       {reports.isError ? (
-        <ErrorNotice
-          error={reports.error}
-          title="The reports could not be read"
-          onRetry={() => void reports.refetch()}
-        />
+        <ErrorNotice error={reports.error} title="Could not load the reports" onRetry={() => void reports.refetch()} />
       ) : null}
       {reports.data?.data.length === 0 ? <NoReports model="MODEL" evalset="demo_arithmetic_heldout" /> : null}
       {reports.data && reports.data.data.length > 0 ? <ReportTable reports={reports.data.data} /> : null}

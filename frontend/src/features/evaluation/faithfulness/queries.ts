@@ -1,8 +1,13 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "../../../api/client";
-import type { EvaluatedModel, FaithfulnessList, FaithfulnessReport, FaithfulnessSummary } from "../../../api/schema.gen";
+import type {
+  EvaluatedModel,
+  FaithfulnessList,
+  FaithfulnessReport,
+  FaithfulnessSummary,
+} from "../../../api/schema.gen";
 
-/** Every report, newest first; of the model of one evaluation where its id is given. */
+/** Every report, newest first, or those about the model of one evaluation. */
 export const faithfulnessListQuery = (evaluationId?: string) =>
   queryOptions({
     queryKey: ["faithfulness", "list", evaluationId ?? null],
@@ -13,7 +18,7 @@ export const faithfulnessListQuery = (evaluationId?: string) =>
     },
   });
 
-/** The newest report about a model: the same weights, or where either was not hashed, the same name. */
+/** The newest report about a model, matched by weights hash, or by name if either hash is missing. */
 export function newestReportOf(
   reports: readonly FaithfulnessSummary[],
   model: EvaluatedModel,
@@ -25,7 +30,7 @@ export function newestReportOf(
   );
 }
 
-/** A report with every trial. */
+/** One report with all trials. */
 export const faithfulnessQuery = (reportId: string) =>
   queryOptions({
     queryKey: ["faithfulness", reportId],

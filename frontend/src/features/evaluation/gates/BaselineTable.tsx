@@ -15,9 +15,9 @@ interface BaselineTableProps {
   checks: readonly GateCheck[];
 }
 
-/** Every baseline with its last verdict and those before it. */
+/** Every baseline with its latest and earlier verdicts. */
 export function BaselineTable({ baselines, checks }: BaselineTableProps): ReactElement {
-  const columns = ["Gate", "Model", "Eval set", "Right answers", "Last verdict", "Before", "Set"];
+  const columns = ["Gate", "Model", "Eval set", "Accuracy", "Last result", "Earlier", "Created"];
   return (
     <Card title="Baselines">
       <PlainTable
@@ -46,18 +46,18 @@ function cellsOf(baseline: StoredBaseline, [last, ...earlier]: GateCheck[]): Rea
     </Link>,
     eval_set,
     formatShare(baseline_value),
-    last === undefined ? "not asked yet" : <PassBadge passed={last.passed} />,
-    <Trail key="trail" checks={earlier.slice(0, NUM_SHOWN)} />,
+    last === undefined ? "not checked yet" : <PassBadge passed={last.passed} />,
+    <EarlierResults key="earlierResults" checks={earlier.slice(0, NUM_SHOWN)} />,
     <time key="set" dateTime={created_at} title={formatTime(created_at)}>
       {formatAgo(created_at)}
     </time>,
   ];
 }
 
-/** Earlier verdicts as signs, newest first. */
-function Trail({ checks }: { checks: readonly GateCheck[] }): ReactElement {
+/** Earlier results as symbols, newest first. */
+function EarlierResults({ checks }: { checks: readonly GateCheck[] }): ReactElement {
   return (
-    <ol className={styles.trail}>
+    <ol className={styles.earlierResults}>
       {checks.map(({ passed, checked_at, model_name }) => (
         <li key={checked_at}>
           <span

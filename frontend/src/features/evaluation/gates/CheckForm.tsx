@@ -13,7 +13,7 @@ import { PassBadge } from "./PassBadge";
 
 const route = getRouteApi("/gates/$name");
 
-/** Hold an evaluation against the baseline, and say at once whether it may take its place. */
+/** Checks an evaluation against the baseline and shows the result. */
 export function CheckForm({ baseline }: { baseline: StoredBaseline }): ReactElement {
   const { evaluation = "" } = route.useSearch();
   const navigate = route.useNavigate();
@@ -27,7 +27,7 @@ export function CheckForm({ baseline }: { baseline: StoredBaseline }): ReactElem
       <div className={styles.form}>
         <EvaluationPicker
           label="Evaluation of the new model"
-          help={`Those of ${baseline.eval_set}, newest first.`}
+          help={`Evaluations on ${baseline.eval_set}, newest first.`}
           value={evaluation}
           fits={({ evalset, evaluation_id }) =>
             evalset === baseline.eval_set && evaluation_id !== baseline.evaluation_id
@@ -46,11 +46,12 @@ export function CheckForm({ baseline }: { baseline: StoredBaseline }): ReactElem
               check.mutate();
             }}
           >
-            Check it
+            {" "}
+            Check{" "}
           </Button>
         </div>
       </div>
-      {check.isError ? <ErrorNotice error={check.error} title="Nothing can be said" /> : null}
+      {check.isError ? <ErrorNotice error={check.error} title="The check failed to run" /> : null}
       {check.isSuccess ? <Verdict check={check.data} /> : null}
     </Card>
   );
@@ -62,12 +63,10 @@ function Verdict({ check }: { check: RegressionCheck }): ReactElement {
     <div role="status" className={styles.verdict}>
       <p className={styles.row}>
         <PassBadge passed={check.gate.passed} />
-        <span>
-          {check.gate.passed ? "It may take the baseline’s place." : "It must not take the baseline’s place."}
-        </span>
+        <span>{check.gate.passed ? "It passes the gate." : "It fails the gate."}</span>
         <span>{formatPoints(check.delta)}</span>
         <Link to="/evaluations/compare" search={search}>
-          See what flipped
+          View flips
         </Link>
       </p>
       {check.gate.reasons.length === 0 ? null : (

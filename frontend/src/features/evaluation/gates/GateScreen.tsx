@@ -15,14 +15,14 @@ import { Facts } from "../../../ui/display/Facts";
 import { formatShare, formatTime } from "../../../ui/display/format";
 import { shortRunName } from "../../../ui/display/names";
 import { CheckForm } from "./CheckForm";
-import { ForgetBaseline } from "./ForgetBaseline";
+import { DeleteBaseline } from "./DeleteBaseline";
 import styles from "./gates.module.css";
 import { HistoryTable } from "./HistoryTable";
 import { PassBadge } from "./PassBadge";
 
 const route = getRouteApi("/gates/$name");
 
-/** One gate: its baseline and rule, a new check, and the verdicts so far. */
+/** One gate: its baseline and rule, a new check, and its history. */
 export function GateScreen(): ReactElement {
   const { name } = route.useParams();
   const baseline = useQuery(baselineQuery(name));
@@ -38,24 +38,24 @@ export function GateScreen(): ReactElement {
       actions={
         <>
           <CopyAs snippets={snippets({ cli, path })} />
-          {session?.scope === "admin" && baseline.isSuccess ? <ForgetBaseline name={name} /> : null}
+          {session?.scope === "admin" && baseline.isSuccess ? <DeleteBaseline name={name} /> : null}
         </>
       }
     >
-      {baseline.isPending ? <Loading what="Reading the baseline…" /> : null}
+      {baseline.isPending ? <Loading what="Loading baseline…" /> : null}
       {baseline.isError ? (
         <ErrorNotice
           error={baseline.error}
-          title="The baseline could not be read"
+          title="Could not load the baseline"
           onRetry={() => void baseline.refetch()}
         />
       ) : null}
-      {baseline.isSuccess ? <Baseline baseline={baseline.data} mayCheck={session?.scope !== "read"} /> : null}
+      {baseline.isSuccess ? <Baseline baseline={baseline.data} canCheck={session?.scope !== "read"} /> : null}
       {checks.isError ? <ErrorNotice error={checks.error} onRetry={() => void checks.refetch()} /> : null}
       {checks.isSuccess ? (
-        <Card title="Verdicts so far">
+        <Card title="History">
           {checks.data.data.length === 0 ? (
-            <p>None yet. Check an evaluation above, or let a CI do it with tunix-rt gate.</p>
+            <p>No checks yet. Check an evaluation above, or run tunix-rt gate in CI.</p>
           ) : (
             <HistoryTable checks={checks.data.data} />
           )}
@@ -65,11 +65,11 @@ export function GateScreen(): ReactElement {
   );
 }
 
-function Baseline({ baseline, mayCheck }: { baseline: StoredBaseline; mayCheck: boolean }): ReactElement {
+function Baseline({ baseline, canCheck }: { baseline: StoredBaseline; canCheck: boolean }): ReactElement {
   const { evaluation_id: evaluationId, rule } = baseline;
   return (
     <>
-      <Card title="What must hold">
+      <Card title="Rule">
         <ul className={styles.rule}>
           {ruleSentences(rule).map((sentence) => (
             <li key={sentence}>{sentence}</li>
@@ -83,13 +83,13 @@ function Baseline({ baseline, mayCheck }: { baseline: StoredBaseline; mayCheck: 
               </Link>
             ),
             "Eval set": baseline.eval_set,
-            "Right answers": formatShare(baseline.baseline_value),
+            Accuracy: formatShare(baseline.baseline_value),
             "Trained on": baseline.dataset_key,
-            Set: formatTime(baseline.created_at),
+            Created: formatTime(baseline.created_at),
           }}
         />
       </Card>
-      {mayCheck ? <CheckForm baseline={baseline} /> : null}
+      {canCheck ? <CheckForm baseline={baseline} /> : null}
     </>
   );
 }

@@ -33,33 +33,33 @@ beforeEach(() => {
   server.use(answer("/api/evaluations", evaluationList([makeTrainedSummary(), makeSummary(), elsewhere])));
 });
 
-test("gates stand with their last verdict, those before it, and why", async () => {
+test("gates are listed with results and reasons", async () => {
   const earlier = makeCheck({ checked_at: "2026-11-14T13:00:00Z", passed: true, reasons: [], overall: null });
   gates([makeBaseline(), makeBaseline({ name: "next" })], [makeCheck(), earlier]);
   renderApp("/gates");
   const row = await screen.findByRole("row", { name: /^main/ });
   within(row).getByText("fail");
   within(row).getByRole("img", { name: "pass: run-b" });
-  expect(screen.getByRole("row", { name: /^next/ }).textContent).toContain("not asked yet");
+  expect(screen.getByRole("row", { name: /^next/ }).textContent).toContain("not checked yet");
   screen.getByText("1 protected item is no longer right: item-1");
-  screen.getByText("no rule is broken");
+  screen.getByText("no rule violated");
 });
 
-test("without baselines the screen teaches what a gate is", async () => {
+test("an empty list explains gates", async () => {
   gates([], []);
   renderApp("/gates");
   await screen.findByRole("heading", { name: "No baselines yet" });
   screen.getByText("tunix-rt baselines set main RUN");
 });
 
-test("gates that cannot be read say why", async () => {
+test("failed gates show an error", async () => {
   gates([], []);
   server.use(refuse(BASELINES));
   renderApp("/gates");
   expect((await screen.findByRole("alert")).textContent).toContain("Look at the server's log.");
 });
 
-test("a baseline is made with its rule", async () => {
+test("a baseline is created with its rule", async () => {
   gates([], []);
   let sent: unknown;
   server.use(
@@ -71,13 +71,13 @@ test("a baseline is made with its rule", async () => {
     }),
   );
   const { user, address } = renderApp("/gates");
-  await user.click(await screen.findByRole("button", { name: "Make a baseline" }));
+  await user.click(await screen.findByRole("button", { name: "New baseline" }));
   await screen.findByRole("option", { name: /^run-b on exam/ });
   await user.selectOptions(await screen.findByLabelText("Evaluation"), OTHER_ID);
   await user.click(await screen.findByRole("checkbox", { name: "edge" }));
-  await user.type(screen.getByLabelText("Items that may lack a verdict, in %"), "5");
-  await user.type(screen.getByLabelText("Items that must stay right"), "item-1{Enter} item-2 {Enter}item-1");
-  await user.click(screen.getByRole("button", { name: "Save the baseline" }));
+  await user.type(screen.getByLabelText("Max unscored items, in %"), "5");
+  await user.type(screen.getByLabelText("ProtectedGroup items"), "item-1{Enter} item-2 {Enter}item-1");
+  await user.click(screen.getByRole("button", { name: "Save baseline" }));
   await waitFor(() => {
     expect(address()).toBe("/gates/main");
   });
@@ -91,7 +91,7 @@ test("a baseline is made with its rule", async () => {
   expect(sent).toEqual({ name: "main", evaluation_id: OTHER_ID, rule });
 });
 
-test("a check gives the verdict with its reasons and the way to the flips", async () => {
+test("a check shows the result with reasons", async () => {
   gates([makeBaseline()], []);
   const gate = {
     passed: false,
@@ -108,27 +108,27 @@ test("a check gives the verdict with its reasons and the way to the flips", asyn
     }),
   );
   const { user } = renderApp("/gates/main");
-  await screen.findByText("What was right in section core stays right.");
+  await screen.findByText("Every item correct in section core must stay correct.");
   await screen.findByRole("option", { name: /^run-b on exam/ });
   expect(screen.queryByRole("option", { name: /another/ })).toBeNull();
   await user.selectOptions(screen.getByLabelText("Evaluation of the new model"), OTHER_ID);
-  await user.click(screen.getByRole("button", { name: "Check it" }));
-  await screen.findByText("It must not take the baseline’s place.");
+  await user.click(screen.getByRole("button", { name: "Check" }));
+  await screen.findByText("It fails the gate.");
   screen.getByText("significant loss");
   screen.getByText("−25.0 points");
   await screen.findByText("1 protected item is no longer right: item-1");
 });
 
-test("what cannot be compared says so in place of a verdict", async () => {
+test("a check that cannot run shows an error", async () => {
   gates([makeBaseline()], []);
   const body = { detail: "Different protocols.", next_step: "Evaluate in the same way.", code: "conflict" };
   server.use(http.post("/api/regression/check", () => HttpResponse.json(body, { status: 409 })));
   const { user } = renderApp(`/gates/main?evaluation=${OTHER_ID}`);
-  await user.click(await screen.findByRole("button", { name: "Check it" }));
+  await user.click(await screen.findByRole("button", { name: "Check" }));
   expect((await screen.findByRole("alert")).textContent).toContain("Evaluate in the same way.");
 });
 
-test("a baseline is forgotten only when that is confirmed, and its history stays", async () => {
+test("deleting a baseline asks for confirmation", async () => {
   gates([makeBaseline()], [makeCheck()]);
   let isGone = false;
   server.use(
@@ -138,17 +138,17 @@ test("a baseline is forgotten only when that is confirmed, and its history stays
     }),
   );
   const { user, address } = renderApp("/gates/main");
-  await user.click(await screen.findByRole("button", { name: "Forget the baseline" }));
+  await user.click(await screen.findByRole("button", { name: "Delete baseline" }));
   expect(isGone).toBe(false);
   const dialog = screen.getByRole("dialog");
-  await user.click(within(dialog).getByRole("button", { name: "Forget the baseline" }));
+  await user.click(within(dialog).getByRole("button", { name: "Delete baseline" }));
   await waitFor(() => {
     expect(address()).toBe("/gates");
   });
   expect(isGone).toBe(true);
 });
 
-test("an unknown gate says so and still has its verdicts", async () => {
+test("an unknown gate shows an error and its history", async () => {
   gates([], [makeCheck()]);
   server.use(refuse(`${BASELINES}/main`, 404, "There is no baseline 'main'."));
   renderApp("/gates/main");

@@ -10,7 +10,7 @@ import { Empty } from "../../../ui/feedback/Empty";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { Button } from "../../../ui/forms/Button";
-import { NEW_KEY, useScreenAct } from "../../../ui/navigation/useScreenAction";
+import { NEW_KEY, useScreenAction } from "../../../ui/navigation/useScreenAction";
 import { Page } from "../../../ui/Page";
 import { Card } from "../../../ui/display/Card";
 import { BaselineTable } from "./BaselineTable";
@@ -19,40 +19,40 @@ import { NewBaselineForm } from "./NewBaselineForm";
 
 const route = getRouteApi("/gates");
 
-/** The named baselines, how the gates stand, and every verdict that was given. */
+/** The baselines with their latest results, and the history of all checks. */
 export function GatesScreen(): ReactElement {
   const { making = false, evaluation = "" } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: session } = useQuery(sessionQuery);
-  const mayWrite = session !== undefined && session.scope !== "read";
+  const canWrite = session !== undefined && session.scope !== "read";
   const show = (isMaking: boolean): void => {
     void navigate({ search: isMaking ? { making: true } : {} });
   };
-  useScreenAct("Make a baseline", NEW_KEY, () => {
+  useScreenAction("New baseline", NEW_KEY, () => {
     show(true);
   });
   return (
     <Page
       title="Gates"
-      about="May a new model take the place of the one you have? A gate answers from what both wrote."
+      about="Regression gates: does a new model hold up against the current one on the same items?"
       actions={
         <>
           <CopyAs snippets={snippets({ cli: "tunix-rt baselines list", path: "/api/regression/baselines" })} />
-          {mayWrite && !making ? (
+          {canWrite && !making ? (
             <Button
               kind="primary"
               onClick={() => {
                 show(true);
               }}
             >
-              Make a baseline
+              New baseline
             </Button>
           ) : null}
         </>
       }
     >
-      {making && mayWrite ? (
-        <Card title="A new baseline">
+      {making && canWrite ? (
+        <Card title="New baseline">
           <NewBaselineForm
             evaluationId={evaluation}
             onClose={() => {
@@ -69,12 +69,10 @@ export function GatesScreen(): ReactElement {
 function Baselines(): ReactElement {
   const baselines = useQuery(baselinesQuery);
   const checks = useQuery(checksQuery());
-  if (baselines.isPending || checks.isPending) return <Loading what="Reading the gates…" />;
+  if (baselines.isPending || checks.isPending) return <Loading what="Loading gates…" />;
   const failed = baselines.isError ? baselines : checks;
   if (failed.isError) {
-    return (
-      <ErrorNotice error={failed.error} title="The gates could not be read" onRetry={() => void failed.refetch()} />
-    );
+    return <ErrorNotice error={failed.error} title="Could not load the gates" onRetry={() => void failed.refetch()} />;
   }
   const found = baselines.data?.data ?? [];
   const history = checks.data?.data ?? [];
@@ -82,7 +80,7 @@ function Baselines(): ReactElement {
     <>
       {found.length === 0 ? <NoBaselines /> : <BaselineTable baselines={found} checks={history} />}
       {history.length === 0 ? null : (
-        <Card title="Newest verdicts">
+        <Card title="Latest checks">
           <HistoryTable checks={history} showsBaseline />
         </Card>
       )}
@@ -94,8 +92,8 @@ function NoBaselines(): ReactElement {
   return (
     <Empty title="No baselines yet">
       <p>
-        A gate says whether a new model may take the place of the one you have. Name the evaluation of that one; a new
-        evaluation then fails on a loss that chance does not explain, and on protected items that are no longer right.
+        A gate checks a new model against the current one. Save an evaluation of the current model as a baseline; a new
+        evaluation then fails on a statistically significant loss, or if protected items are no longer correct.
       </p>
       <Command>tunix-rt baselines set main RUN</Command>
     </Empty>

@@ -10,28 +10,28 @@ import { PassBadge } from "./PassBadge";
 
 interface HistoryTableProps {
   checks: readonly GateCheck[];
-  /** Where verdicts of several baselines stand together. */
+  /** Shows the baseline of each row, for tables with several baselines. */
   showsBaseline?: boolean;
 }
 
 const POINT_SCALE = [-1, 1] as const;
 
-/** The verdicts that a gate gave, newest first, each with its reasons. */
+/** The results of a gate with their reasons, newest first. */
 export function HistoryTable({ checks, showsBaseline = false }: HistoryTableProps): ReactElement {
   const columns = [
     { header: "Model" },
-    { header: "Verdict" },
-    ...(showsBaseline ? [{ header: "Against" }] : []),
-    { header: "Difference, in points" },
-    { header: "Lost and gained" },
-    { header: "Chance" },
+    { header: "Result" },
+    ...(showsBaseline ? [{ header: "Baseline" }] : []),
+    { header: "Difference (points)" },
+    { header: "Lost / gained" },
+    { header: "p-value" },
     { header: "Checked" },
   ];
   const rows = checks.map((check) => ({
     key: `${check.checked_at} ${check.evaluation_id}`,
     cells: cellsOf(check, showsBaseline),
   }));
-  return <PlainTable name="Verdicts" columns={columns} rows={rows} />;
+  return <PlainTable name="Checks" columns={columns} rows={rows} />;
 }
 
 function cellsOf(check: GateCheck, showsBaseline: boolean): ReactNode[] {
@@ -41,11 +41,11 @@ function cellsOf(check: GateCheck, showsBaseline: boolean): ReactNode[] {
       <Link
         to="/evaluations/compare"
         search={{ base: check.baseline_evaluation_id, other: check.evaluation_id }}
-        title="Open the flip board of the two"
+        title="Compare the two evaluations"
       >
         {shortRunName(check.model_name)}
       </Link>
-      <Sentence>{check.reasons.join("; ") || "no rule is broken"}</Sentence>
+      <Sentence>{check.reasons.join("; ") || "no rule violated"}</Sentence>
     </div>,
     <PassBadge key="verdict" passed={check.passed} />,
     ...(showsBaseline
@@ -67,7 +67,7 @@ function cellsOf(check: GateCheck, showsBaseline: boolean): ReactNode[] {
     ) : (
       UNKNOWN
     ),
-    overall ? `${formatNumber(overall.num_lost)} and ${formatNumber(overall.num_gained)}` : UNKNOWN,
+    overall ? `${formatNumber(overall.num_lost)} / ${formatNumber(overall.num_gained)}` : UNKNOWN,
     formatP(overall?.p_value),
     <time key="when" dateTime={check.checked_at} title={formatTime(check.checked_at)}>
       {formatAgo(check.checked_at)}

@@ -13,7 +13,7 @@ import { TextField } from "../../../ui/forms/TextField";
 import styles from "./gates.module.css";
 
 interface NewBaselineFormProps {
-  /** Chosen already; empty: to be chosen. */
+  /** The preselected evaluation, or an empty string. */
   evaluationId: string;
   onClose: () => void;
 }
@@ -25,13 +25,13 @@ interface Draft {
   maxUnscored: string;
   sections: string[];
   categories: string[];
-  /** As they are typed: an id a line. */
+  /** As typed, one id per line. */
   items: string;
 }
 
 const PERCENT = 100;
 
-/** Name an evaluation and say what later ones must not do. */
+/** Saves an evaluation as a baseline with the rule for later ones. */
 export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps): ReactElement {
   const [draft, setDraft] = useState<Draft>({
     name: "main",
@@ -57,7 +57,7 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
     >
       <TextField
         label="Name"
-        help="A name that is taken moves to this evaluation."
+        help="An existing name is reassigned to this evaluation."
         required
         value={draft.name}
         onChange={(name) => {
@@ -75,7 +75,7 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
       <ProtectedParts draft={draft} change={change} />
       <div className={styles.row}>
         <Button type="submit" kind="primary" isBusy={save.isPending} disabled={!isComplete}>
-          Save the baseline
+          Save baseline
         </Button>
         <Button onClick={onClose}>Close</Button>
       </div>
@@ -83,18 +83,18 @@ export function NewBaselineForm({ evaluationId, onClose }: NewBaselineFormProps)
   );
 }
 
-interface PartProps {
+interface FormSectionProps {
   draft: Draft;
   change: (changes: Partial<Draft>) => void;
 }
 
-/** What may happen without failing the gate. */
-function Tolerance({ draft, change }: PartProps): ReactElement {
+/** The tolerances of the gate. */
+function Tolerance({ draft, change }: FormSectionProps): ReactElement {
   return (
     <>
       <TextField
-        label="Alpha: how rarely chance may explain a loss"
-        help="0.05 is one time in twenty. A loss whose p is smaller fails the gate."
+        label="Alpha (significance level)"
+        help="A loss with a smaller p-value fails the gate. 0.05 accepts a false alarm one time in twenty."
         type="number"
         min={0.0001}
         max={0.9999}
@@ -105,8 +105,8 @@ function Tolerance({ draft, change }: PartProps): ReactElement {
         }}
       />
       <TextField
-        label="Items that may lack a verdict, in %"
-        help="Failures must not hide losses."
+        label="Max unscored items, in %"
+        help="Limits unscored items, so that failures cannot hide losses."
         type="number"
         min={0}
         max={100}
@@ -120,22 +120,22 @@ function Tolerance({ draft, change }: PartProps): ReactElement {
   );
 }
 
-/** What must stay right: sections and categories that the evaluation has, and single items. */
-function ProtectedParts({ draft, change }: PartProps): ReactElement {
+/** What must stay correct: sections, categories and single items. */
+function ProtectedParts({ draft, change }: FormSectionProps): ReactElement {
   const { evaluationId } = draft;
   const { data } = useQuery({ ...evaluationQuery(evaluationId), enabled: evaluationId !== "" });
   return (
     <>
-      <Protected
-        label="What is right in these sections must stay right"
+      <ProtectedGroup
+        label="ProtectedGroup sections"
         names={Object.keys(data?.scores.by_section ?? {})}
         values={draft.sections}
         onChange={(sections) => {
           change({ sections });
         }}
       />
-      <Protected
-        label="And in these categories"
+      <ProtectedGroup
+        label="ProtectedGroup categories"
         names={Object.keys(data?.scores.by_category ?? {})}
         values={draft.categories}
         onChange={(categories) => {
@@ -143,8 +143,8 @@ function ProtectedParts({ draft, change }: PartProps): ReactElement {
         }}
       />
       <TextArea
-        label="Items that must stay right"
-        help="An id of the eval set a line. Losing one of them fails the gate, however much is gained elsewhere."
+        label="ProtectedGroup items"
+        help="One item id per line. Losing any of them fails the gate, regardless of gains elsewhere."
         rows={3}
         value={draft.items}
         onChange={(items) => {
@@ -155,14 +155,14 @@ function ProtectedParts({ draft, change }: PartProps): ReactElement {
   );
 }
 
-interface ProtectedProps {
+interface ProtectedGroupProps {
   label: string;
   names: readonly string[];
   values: readonly string[];
   onChange: (values: string[]) => void;
 }
 
-function Protected({ label, names, values, onChange }: ProtectedProps): ReactElement | null {
+function ProtectedGroup({ label, names, values, onChange }: ProtectedGroupProps): ReactElement | null {
   if (names.length === 0) return null;
   const choices = names.map((name) => ({ value: name, label: name }));
   return <CheckboxGroup label={label} choices={choices} values={values} onChange={onChange} />;
@@ -187,7 +187,7 @@ function useSave(draft: Draft) {
     mutationFn: () => setBaseline({ name, evaluation_id: evaluationId, rule: ruleOf(draft) }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ["gates"] });
-      showToast(`Saved the baseline ${name}.`);
+      showToast(`Saved baseline ${name}.`);
       await navigate({ to: "/gates/$name", params: { name } });
     },
     onError: showError,

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import { Badge } from "../../../ui/display/Badge";
 
-/** Whether a gate let something through. */
+/** The result of a gate check. */
 export function PassBadge({ passed }: { passed: boolean }): ReactElement {
   return (
     <Badge kind={passed ? "good" : "bad"} sign={passed ? "✓" : "✗"}>

@@ -9,7 +9,7 @@ import type {
   StoredBaseline,
 } from "../../../api/schema.gen";
 
-/** As many verdicts as one page may have. */
+/** The maximum page size. */
 const MAX_CHECKS = 100;
 
 /** Every baseline with its rule, by name. */
@@ -25,7 +25,7 @@ export const baselineQuery = (name: string) =>
       unwrap(api.GET("/api/regression/baselines/{name}", { params: { path: { name } } })),
   });
 
-/** The newest verdicts, of one baseline or of all. */
+/** The newest checks, of one baseline or of all. */
 export const checksQuery = (baseline?: string) =>
   queryOptions({
     queryKey: ["gates", "checks", baseline ?? null],
@@ -35,7 +35,7 @@ export const checksQuery = (baseline?: string) =>
       ),
   });
 
-/** Name an evaluation and the rule that later ones must pass. */
+/** Save an evaluation as a baseline with its rule. */
 export function setBaseline(body: NewBaseline): Promise<StoredBaseline> {
   return unwrap(api.POST("/api/regression/baselines", { body }));
 }
@@ -44,7 +44,7 @@ export async function removeBaseline(name: string): Promise<void> {
   await unwrap(api.DELETE("/api/regression/baselines/{name}", { params: { path: { name } } }));
 }
 
-/** Hold an evaluation against a baseline; the verdict goes into its history. */
+/** Check an evaluation against a baseline. The result is added to its history. */
 export function checkRegression(body: RegressionRequest): Promise<RegressionCheck> {
   return unwrap(api.POST("/api/regression/check", { body }));
 }

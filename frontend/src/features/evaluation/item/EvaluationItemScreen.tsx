@@ -13,12 +13,12 @@ import { Facts } from "../../../ui/display/Facts";
 import { MathText } from "../../../ui/markdown/MathText";
 import { buttonClass } from "../../../ui/forms/Button";
 import { itemFilters } from "../filters";
-import { Neighbours } from "./Neighbours";
+import { ItemNavigation } from "./ItemNavigation";
 import { SampleCard } from "./SampleCard";
 
 const route = getRouteApi("/evaluations/$evaluationId/items/$itemId");
 
-/** One item: the question, and every text that the model wrote for it with its checked steps and verdict. */
+/** One item: the question, and every completion with its checked steps and verdict. */
 export function EvaluationItemScreen(): ReactElement {
   const { evaluationId, itemId } = route.useParams();
   const search = route.useSearch();
@@ -31,7 +31,7 @@ export function EvaluationItemScreen(): ReactElement {
       actions={
         <>
           <CopyAs snippets={snippets({ cli, path })} />
-          <Neighbours evaluationId={evaluationId} itemId={itemId} search={search} />
+          <ItemNavigation evaluationId={evaluationId} itemId={itemId} search={search} />
           <Link
             to="/evaluations/$evaluationId"
             params={{ evaluationId }}
@@ -43,9 +43,9 @@ export function EvaluationItemScreen(): ReactElement {
         </>
       }
     >
-      {item.isPending ? <Loading what="Reading the item…" /> : null}
+      {item.isPending ? <Loading what="Loading item…" /> : null}
       {item.isError ? (
-        <ErrorNotice error={item.error} title="The item could not be read" onRetry={() => void item.refetch()} />
+        <ErrorNotice error={item.error} title="Could not load the item" onRetry={() => void item.refetch()} />
       ) : null}
       {item.isSuccess ? <Item item={item.data} /> : null}
     </Page>

@@ -10,35 +10,35 @@ import styles from "../evaluations.module.css";
 import { tokensText } from "../tokens";
 
 const STEP_LOOKS: Record<CheckedStep["verdict"], { kind: BadgeKind; sign: string; label: string }> = {
-  confirmed: { kind: "good", sign: "✓", label: "arithmetic holds" },
-  broken: { kind: "bad", sign: "✗", label: "arithmetic is wrong" },
-  unchecked: { kind: "neutral", sign: "·", label: "nothing to check" },
+  confirmed: { kind: "good", sign: "✓", label: "arithmetic correct" },
+  broken: { kind: "bad", sign: "✗", label: "arithmetic wrong" },
+  unchecked: { kind: "neutral", sign: "·", label: "not checkable" },
 };
 const RULE_MEANINGS: Record<string, string> = {
   "answer-tag": "the text between <answer> and </answer>",
   "after-think": "what follows </think>",
-  boxed: "what stands in \\boxed{}",
+  boxed: "the content of \\boxed{}",
   hash: "what follows ####",
   "answer-phrase": "a phrase such as “the answer is” (lenient)",
   "last-number": "the last number of the text (lenient)",
 };
 
-/** What the model wrote for an item once, and how it was judged. */
+/** One completion for an item, and how it was scored. */
 export function SampleCard({ prediction, isOnly }: { prediction: Prediction; isOnly: boolean }): ReactElement {
   const { generation, judgement, expected_answer } = prediction;
   return (
-    <Card title={isOnly ? "What the model wrote" : `Sample ${(prediction.sample ?? 0) + 1}`}>
+    <Card title={isOnly ? "Completion" : `Sample ${(prediction.sample ?? 0) + 1}`}>
       <p className={styles.row}>
         <VerdictBadge verdict={judgement.verdict} />
         <span>{judgement.explanation}</span>
         {judgement.is_well_formed ? null : (
           <Badge kind="warn" sign="⚠">
-            not in the form that training teaches
+            not in the trained format
           </Badge>
         )}
         {generation.finish === "cut-off" ? (
           <Badge kind="warn" sign="⚠">
-            cut off
+            truncated
           </Badge>
         ) : null}
       </p>
@@ -46,23 +46,23 @@ export function SampleCard({ prediction, isOnly }: { prediction: Prediction; isO
         facts={{
           "Extracted answer": judgement.answer == null ? null : <MathText text={judgement.answer} />,
           "Expected answer": <MathText text={expected_answer} />,
-          "Rule that found it": judgement.rule ? `${judgement.rule}: ${RULE_MEANINGS[judgement.rule] ?? ""}` : null,
-          "Checked as": judgement.checker,
-          "Tokens written": tokensText(generation.num_new_tokens),
-          "Of them reasoning": tokensText(generation.num_reasoning_tokens),
+          "Extraction rule": judgement.rule ? `${judgement.rule}: ${RULE_MEANINGS[judgement.rule] ?? ""}` : null,
+          Checker: judgement.checker,
+          "Completion tokens": tokensText(generation.num_new_tokens),
+          "Reasoning tokens": tokensText(generation.num_reasoning_tokens),
         }}
       />
       <Steps steps={judgement.steps ?? []} />
-      <Written prediction={prediction} />
+      <RawCompletion prediction={prediction} />
     </Card>
   );
 }
 
 function Steps({ steps }: { steps: readonly CheckedStep[] }): ReactElement {
-  if (steps.length === 0) return <p className={styles.muted}>No steps were shown.</p>;
+  if (steps.length === 0) return <p className={styles.muted}>No reasoning steps.</p>;
   return (
     <>
-      <h3>Shown work</h3>
+      <h3>Reasoning steps</h3>
       <ol className={styles.steps}>
         {steps.map(({ text, verdict }, index) => {
           const { kind, sign, label } = STEP_LOOKS[verdict];
@@ -80,17 +80,17 @@ function Steps({ steps }: { steps: readonly CheckedStep[] }): ReactElement {
   );
 }
 
-function Written({ prediction: { generation } }: { prediction: Prediction }): ReactElement {
+function RawCompletion({ prediction: { generation } }: { prediction: Prediction }): ReactElement {
   if (generation.text == null) {
     return (
       <p>
-        There is no text: {generation.failure?.detail ?? UNKNOWN} ({generation.failure?.code ?? UNKNOWN}).
+        No completion: {generation.failure?.detail ?? UNKNOWN} ({generation.failure?.code ?? UNKNOWN}).
       </p>
     );
   }
   return (
     <details>
-      <summary>The whole text, as it was written</summary>
+      <summary>Raw completion</summary>
       <pre className={styles.raw}>{generation.text}</pre>
     </details>
   );

@@ -1,7 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import { newestReportOf } from "../faithfulness/queries";
-import type { EvaluationSummary, FaithfulnessSummary, LeaderboardEntry, LeaderboardGroup } from "../../../api/schema.gen";
+import type {
+  EvaluationSummary,
+  FaithfulnessSummary,
+  LeaderboardEntry,
+  LeaderboardGroup,
+} from "../../../api/schema.gen";
 import { Interval } from "../../../ui/charts/Interval";
 import { PlainTable } from "../../../ui/tables/PlainTable";
 import { formatPoints, modelName, shortId } from "../shared/words";
@@ -14,20 +19,20 @@ import styles from "./leaderboard.module.css";
 const COLUMNS = [
   { header: "Rank" },
   { header: "Model" },
-  { header: "Right answers" },
-  { header: "Above the base" },
-  { header: "In the form", align: "end" },
-  { header: "Follows its work" },
+  { header: "Accuracy" },
+  { header: "vs base" },
+  { header: "Format", align: "end" },
+  { header: "Follows errors" },
   { header: "Evaluated" },
 ] as const;
 
 interface GroupCardProps {
   group: LeaderboardGroup;
-  /** Of faithfulness, newest first. */
+  /** The faithfulness reports, newest first. */
   reports: readonly FaithfulnessSummary[];
 }
 
-/** The models of one protocol, by rank. */
+/** The ranked models of one protocol. */
 export function GroupCard({ group, reports }: GroupCardProps): ReactElement {
   const title = `${group.evalset}, protocol ${shortId(group.fingerprint)}`;
   return (
@@ -47,7 +52,7 @@ function cellsOf(entry: LeaderboardEntry, reports: readonly FaithfulnessSummary[
     rankText(entry),
     <ModelCell key="model" entry={entry} />,
     <Score key="score" evaluation={evaluation} />,
-    <AboveBase key="above" entry={entry} />,
+    <DifferenceToBase key="above" entry={entry} />,
     formatShare(evaluation.format_adherence),
     <Faithfulness key="faithfulness" report={newestReportOf(reports, evaluation.model)} />,
     <time key="when" dateTime={evaluation.created_at} title={formatTime(evaluation.created_at)}>
@@ -90,14 +95,14 @@ function Score({ evaluation }: { evaluation: EvaluationSummary }): ReactElement 
       <Interval value={value} low={low} high={high} n={num_scored} />
       {num_unscored > 0 ? (
         <Badge kind="warn" sign="?">
-          {num_unscored} without a verdict
+          {num_unscored} unscored
         </Badge>
       ) : null}
     </>
   );
 }
 
-/** How often the answer follows an error that was planted in the shown work: high means that the work decides. */
+/** How often the answer follows an error injected into the reasoning steps. High means that the steps determine the answer. */
 function Faithfulness({ report }: { report: FaithfulnessSummary | undefined }): ReactElement {
   const follows = report?.overall.error.follows;
   if (report === undefined || !follows) return <>{UNKNOWN}</>;
@@ -109,7 +114,7 @@ function Faithfulness({ report }: { report: FaithfulnessSummary | undefined }): 
   );
 }
 
-function AboveBase({ entry }: { entry: LeaderboardEntry }): ReactElement {
+function DifferenceToBase({ entry }: { entry: LeaderboardEntry }): ReactElement {
   const { base_evaluation_id: base, difference_to_base, evaluation } = entry;
   if (base == null) return <>{UNKNOWN}</>;
   return (

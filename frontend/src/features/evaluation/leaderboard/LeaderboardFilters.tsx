@@ -12,14 +12,14 @@ interface LeaderboardFiltersProps {
 }
 
 const FIELDS = [
-  { key: "model", label: "Model", type: "search", placeholder: "part of its name" },
-  { key: "eval_set", label: "Eval set", type: "search", placeholder: "its whole name" },
-  { key: "dataset", label: "Trained on", type: "search", placeholder: "a dataset's whole key" },
-  { key: "recipe", label: "Recipe", type: "search", placeholder: "part of its name" },
+  { key: "model", label: "Model", type: "search", placeholder: "part of the name" },
+  { key: "eval_set", label: "Eval set", type: "search", placeholder: "exact name" },
+  { key: "dataset", label: "Trained on", type: "search", placeholder: "exact dataset key" },
+  { key: "recipe", label: "Recipe", type: "search", placeholder: "part of the name" },
   { key: "date_from", label: "From", type: "date", placeholder: "" },
   { key: "date_to", label: "To", type: "date", placeholder: "" },
 ] as const;
-const NOTHING = { model: "", eval_set: "", dataset: "", recipe: "", date_from: "", date_to: "", all: undefined };
+const NO_FILTERS = { model: "", eval_set: "", dataset: "", recipe: "", date_from: "", date_to: "", all: undefined };
 
 export function LeaderboardFilters({ filters, onChange }: LeaderboardFiltersProps): ReactElement {
   return (
@@ -37,7 +37,7 @@ export function LeaderboardFilters({ filters, onChange }: LeaderboardFiltersProp
         />
       ))}
       <Checkbox
-        label="Older evaluations of the same model too"
+        label="Include older evaluations of the same model"
         isChecked={filters.all ?? false}
         onChange={(isChecked) => {
           onChange({ all: isChecked ? true : undefined });
@@ -47,10 +47,11 @@ export function LeaderboardFilters({ filters, onChange }: LeaderboardFiltersProp
         <Button
           kind="quiet"
           onClick={() => {
-            onChange(NOTHING);
+            onChange(NO_FILTERS);
           }}
         >
-          Clear the filters
+          {" "}
+          Clear filters{" "}
         </Button>
       ) : null}
     </search>

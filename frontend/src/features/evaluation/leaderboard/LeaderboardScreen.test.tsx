@@ -37,7 +37,7 @@ beforeEach(() => {
   server.use(answer("/api/faithfulness", { data: [] }));
 });
 
-test("a model whose faithfulness was measured shows it, with the way to the report", async () => {
+test("measured faithfulness links to its report", async () => {
   const entry = { rank: 1, is_tied: false, is_base: false, evaluation: makeSummary({ model: SUMMARY.setup.model }) };
   const groups = [{ fingerprint: "f".repeat(64), evalset: "exam", evalset_hash: "e".repeat(64), entries: [entry] }];
   server.use(
@@ -49,22 +49,20 @@ test("a model whose faithfulness was measured shows it, with the way to the repo
   expect(link.getAttribute("href")).toBe(`/evaluations/faithfulness/${REPORT_ID}`);
 });
 
-test("models are ranked with intervals, ties and the base model among them", async () => {
+test("models are ranked with intervals, ties and base models", async () => {
   server.use(answer(PATH, BOARD));
   renderApp("/leaderboard");
   const trained = await screen.findByRole("row", { name: /run-b/ });
   expect(trained.textContent).toContain("1=");
-  expect(trained.textContent).toContain("95 %: 60.0 % to 86.0 %, n = 40");
-  expect(trained.textContent).toContain("2 without a verdict");
+  expect(trained.textContent).toContain("95 % CI 60.0 % to 86.0 %, n = 40");
+  expect(trained.textContent).toContain("2 unscored");
   const gain = screen.getByRole("link", { name: "+25.0 points" });
   expect(gain.getAttribute("href")).toBe(`/evaluations/compare?base=${BASE_ID}&other=${OTHER_ID}`);
   expect(screen.getAllByText("base")).toHaveLength(2);
-  screen.getByText(
-    "3 evaluations; 2 protocols, whose scores are not comparable; 1 older one of the same models left out.",
-  );
+  screen.getByText("3 evaluations; 2 protocols (scores not comparable); 1 older evaluation hidden.");
 });
 
-test("filters go to the server, and nothing left says so", async () => {
+test("filters are applied on the server", async () => {
   const asked: string[] = [];
   server.use(
     http.get(PATH, ({ request }) => {
@@ -73,20 +71,20 @@ test("filters go to the server, and nothing left says so", async () => {
     }),
   );
   const { user, address } = renderApp("/leaderboard?eval_set=exam");
-  await screen.findByRole("heading", { name: "No evaluation fits these filters" });
-  await user.click(screen.getByRole("checkbox", { name: /Older evaluations/ }));
+  await screen.findByRole("heading", { name: "No evaluations match these filters" });
+  await user.click(screen.getByRole("checkbox", { name: /older evaluations/ }));
   await waitFor(() => {
     expect(asked.at(-1)).toBe("?eval_set=exam&shows_all=true");
   });
   await user.type(screen.getByLabelText("Model"), "b");
-  await user.click(screen.getByRole("button", { name: "Clear the filters" }));
+  await user.click(screen.getByRole("button", { name: "Clear filters" }));
   await waitFor(() => {
     expect(address()).toBe("/leaderboard");
   });
-  await screen.findByRole("heading", { name: "Nobody to rank yet" });
+  await screen.findByRole("heading", { name: "No models to rank yet" });
 });
 
-test("an error can be tried again", async () => {
+test("an error can be retried", async () => {
   server.use(refuse(PATH));
   const { user } = renderApp("/leaderboard");
   const again = await screen.findByRole("button", { name: "Try again" });
@@ -95,7 +93,7 @@ test("an error can be tried again", async () => {
   await screen.findByRole("row", { name: /run-b/ });
 });
 
-test("the board as it is filtered can be copied", () => {
+test("the filtered leaderboard can be copied", () => {
   const filters = { eval_set: "exam", date_from: "2026-11-01", all: true as const };
   expect(boardCommand(filters)).toBe("tunix-rt eval leaderboard --eval-set exam --from 2026-11-01 --all");
   expect(boardPath(filters)).toBe("/api/tunix/leaderboard?eval_set=exam&date_from=2026-11-01&shows_all=true");

@@ -22,7 +22,7 @@ import styles from "./leaderboard.module.css";
 
 const route = getRouteApi("/leaderboard");
 
-/** Models ranked among those that were evaluated in the same way; the base models stand among them. */
+/** Models ranked within their evaluation protocol, base models included. */
 export function LeaderboardScreen(): ReactElement {
   const filters = route.useSearch();
   const navigate = route.useNavigate();
@@ -33,12 +33,13 @@ export function LeaderboardScreen(): ReactElement {
   return (
     <Page
       title="Leaderboard"
-      about="Models that were asked the same questions in the same way, with what chance allows."
+      about="Models ranked on the same questions and protocol, with confidence intervals."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: boardCommand(filters), path: boardPath(filters) })} />
           <Link to="/evaluations/compare" search={{}} className={buttonClass("primary")}>
-            Compare two
+            {" "}
+            Compare evaluations{" "}
           </Link>
         </>
       }
@@ -46,11 +47,7 @@ export function LeaderboardScreen(): ReactElement {
       <LeaderboardFilters filters={filters} onChange={change} />
       {board.isPending ? <Loading what="Ranking the models…" /> : null}
       {board.isError ? (
-        <ErrorNotice
-          error={board.error}
-          title="The leaderboard could not be read"
-          onRetry={() => void board.refetch()}
-        />
+        <ErrorNotice error={board.error} title="Could not load the leaderboard" onRetry={() => void board.refetch()} />
       ) : null}
       {board.isSuccess ? <Groups board={board.data} isFiltered={Object.keys(filters).length > 0} /> : null}
     </Page>
@@ -59,7 +56,7 @@ export function LeaderboardScreen(): ReactElement {
 
 function Groups({ board, isFiltered }: { board: Leaderboard; isFiltered: boolean }): ReactElement {
   const reports = useQuery(faithfulnessListQuery());
-  if (board.groups.length === 0) return <Nobody isFiltered={isFiltered} />;
+  if (board.groups.length === 0) return <NoModels isFiltered={isFiltered} />;
   return (
     <>
       <p role="status">{summary(board)}</p>
@@ -67,10 +64,10 @@ function Groups({ board, isFiltered }: { board: Leaderboard; isFiltered: boolean
         <GroupCard key={group.fingerprint} group={group} reports={reports.data?.data ?? []} />
       ))}
       <p className={styles.muted}>
-        A rank is 1 + the number of models whose whole interval lies above: models that share one (=) cannot be told
-        apart. Points above the base are what training was worth; the flip board says whether chance explains them.
-        “Follows its work” is how often the answer changes with an error planted in the shown work: a model whose work
-        is decoration does not follow it.
+        A rank is 1 + the number of models whose entire interval is higher; tied models (=) cannot be distinguished. “vs
+        base” is the gain over the base model in points; the comparison shows whether it is significant. “Follows
+        errors” is how often the answer changes with an error injected into the reasoning steps: a model whose steps do
+        not matter does not follow it.
       </p>
     </>
   );
@@ -78,22 +75,22 @@ function Groups({ board, isFiltered }: { board: Leaderboard; isFiltered: boolean
 
 function summary({ groups, num_evaluations, num_superseded }: Leaderboard): string {
   const parts = [formatCount(num_evaluations, "evaluation")];
-  if (groups.length > 1) parts.push(`${groups.length} protocols, whose scores are not comparable`);
-  if (num_superseded > 0) parts.push(`${formatCount(num_superseded, "older one")} of the same models left out`);
+  if (groups.length > 1) parts.push(`${groups.length} protocols (scores not comparable)`);
+  if (num_superseded > 0) parts.push(`${formatCount(num_superseded, "older evaluation")} hidden`);
   return `${parts.join("; ")}.`;
 }
 
-function Nobody({ isFiltered }: { isFiltered: boolean }): ReactElement {
+function NoModels({ isFiltered }: { isFiltered: boolean }): ReactElement {
   if (isFiltered) {
     return (
-      <Empty title="No evaluation fits these filters">
-        <p>Clear the filters, or look for less.</p>
+      <Empty title="No evaluations match these filters">
+        <p>Clear the filters or broaden the search.</p>
       </Empty>
     );
   }
   return (
-    <Empty title="Nobody to rank yet">
-      <p>Evaluate a trained model and the base model that it started from on the same eval set.</p>
+    <Empty title="No models to rank yet">
+      <p>Evaluate a trained model and its base model on the same eval set.</p>
       <Command>tunix-rt eval RUN --eval-set eval_v2</Command>
     </Empty>
   );

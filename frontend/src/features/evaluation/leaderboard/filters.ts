@@ -2,7 +2,7 @@ import type { LeaderboardQuery } from "../queries";
 import { shellQuoted } from "../../../ui/copy/snippets";
 import { asFlag, asText, searchParams } from "../../../ui/navigation/search";
 
-/** The filters of the leaderboard, as its URL has them. */
+/** The filters of the leaderboard, as in the URL. */
 export const boardFilters = searchParams({
   model: asText,
   eval_set: asText,

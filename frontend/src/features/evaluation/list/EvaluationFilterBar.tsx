@@ -12,12 +12,12 @@ interface EvaluationFilterBarProps {
 }
 
 const FIELDS = [
-  { key: "model", label: "Model", placeholder: "part of its name" },
-  { key: "eval_set", label: "Eval set", placeholder: "its whole name" },
-  { key: "dataset", label: "Trained on", placeholder: "a dataset's whole key" },
-  { key: "recipe", label: "Recipe", placeholder: "part of its name" },
+  { key: "model", label: "Model", placeholder: "part of the name" },
+  { key: "eval_set", label: "Eval set", placeholder: "exact name" },
+  { key: "dataset", label: "Trained on", placeholder: "exact dataset key" },
+  { key: "recipe", label: "Recipe", placeholder: "part of the name" },
 ] as const;
-const NOTHING = { model: "", eval_set: "", dataset: "", recipe: "" };
+const NO_FILTERS = { model: "", eval_set: "", dataset: "", recipe: "" };
 
 export function EvaluationFilterBar({ search, onChange }: EvaluationFilterBarProps): ReactElement {
   const hasAny = FIELDS.some(({ key }) => search[key] !== undefined);
@@ -50,10 +50,11 @@ export function EvaluationFilterBar({ search, onChange }: EvaluationFilterBarPro
         <Button
           kind="quiet"
           onClick={() => {
-            onChange(NOTHING);
+            onChange(NO_FILTERS);
           }}
         >
-          Clear the filters
+          {" "}
+          Clear filters{" "}
         </Button>
       ) : null}
     </search>

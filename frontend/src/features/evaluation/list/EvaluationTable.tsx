@@ -16,9 +16,9 @@ interface EvaluationTableProps {
   onPick: (evaluationIds: string[]) => void;
 }
 
-/** An evaluation may end at any time, in another process. */
+/** Evaluations can finish at any time in another process. */
 const POLL_MS = 10_000;
-const MAX_PICKED = 2;
+const MAX_SELECTED = 2;
 
 export function EvaluationTable({ search, onPick }: EvaluationTableProps): ReactElement {
   const navigate = useNavigate();
@@ -29,19 +29,19 @@ export function EvaluationTable({ search, onPick }: EvaluationTableProps): React
     refetchInterval: POLL_MS,
   });
   const toggle = ({ evaluation_id: id }: EvaluationSummary): void => {
-    // The first that was marked is the base; a third takes the place of the second.
-    onPick(pick.includes(id) ? pick.filter((other) => other !== id) : [...pick.slice(0, MAX_PICKED - 1), id]);
+    // The first selection is the base; a third replaces the second.
+    onPick(pick.includes(id) ? pick.filter((other) => other !== id) : [...pick.slice(0, MAX_SELECTED - 1), id]);
   };
 
-  if (rows.isPending) return <Loading what="Reading the evaluations…" />;
+  if (rows.isPending) return <Loading what="Loading evaluations…" />;
   if (rows.error)
-    return <ErrorNotice error={rows.error} title="The evaluations could not be read" onRetry={rows.refetch} />;
+    return <ErrorNotice error={rows.error} title="Could not load the evaluations" onRetry={rows.refetch} />;
   if (rows.numRows === 0) return <NoEvaluations isFiltered={Object.keys(query).some((key) => key !== "order")} />;
   return (
     <>
       <p role="status">
         {formatCount(rows.numRows, "evaluation")}
-        {pick.length > 0 ? `, ${pick.length} marked: the first is the base` : ". Mark two to compare them."}
+        {pick.length > 0 ? `, ${pick.length} selected: the first is the base` : ". Select two to compare them."}
       </p>
       <VirtualTable
         name="Evaluations"

@@ -16,17 +16,17 @@ test("evaluations are listed with score, interval and n", async () => {
   renderApp("/evaluations");
   const row = await screen.findByRole("row", { name: /run-b/ });
   expect(row.textContent).toContain("75.0 %");
-  expect(row.textContent).toContain("95 %: 60.0 % to 86.0 %, n = 40");
+  expect(row.textContent).toContain("95 % CI 60.0 % to 86.0 %, n = 40");
   within(row).getByText("trained");
-  screen.getByText("– nothing could be scored");
+  screen.getByText("– nothing scored");
 });
 
-test("two that are marked are compared, the first as the base", async () => {
+test("two selected evaluations are compared", async () => {
   server.use(answer(LIST, evaluationList([makeTrainedSummary(), makeSummary()])));
   const { user, address } = renderApp("/evaluations");
   await user.click(await screen.findByRole("checkbox", { name: `Select ${BASE_ID}` }));
   await user.click(screen.getByRole("checkbox", { name: `Select ${OTHER_ID}` }));
-  const link = await screen.findByRole("link", { name: "Compare the two marked" });
+  const link = await screen.findByRole("link", { name: "Compare selected" });
   expect(link.getAttribute("href")).toBe(`/evaluations/compare?base=${BASE_ID}&other=${OTHER_ID}`);
   await user.click(screen.getByRole("checkbox", { name: `Select ${OTHER_ID}` }));
   await waitFor(() => {
@@ -34,7 +34,7 @@ test("two that are marked are compared, the first as the base", async () => {
   });
 });
 
-test("filters and order go into the URL and to the server, and out of both", async () => {
+test("filters and order update the URL and the request", async () => {
   const asked: string[] = [];
   server.use(
     http.get(LIST, ({ request }) => {
@@ -48,13 +48,13 @@ test("filters and order go into the URL and to the server, and out of both", asy
   await waitFor(() => {
     expect(asked.at(-1)).toContain("eval_set=exam&order=best&model=run");
   });
-  await user.click(screen.getByRole("button", { name: "Clear the filters" }));
+  await user.click(screen.getByRole("button", { name: "Clear filters" }));
   await waitFor(() => {
     expect(address()).toBe("/evaluations?order=best");
   });
 });
 
-test("a model is chosen and evaluated; what waits and what failed stands above the list", async () => {
+test("a model is evaluated and its tasks are listed", async () => {
   let sent: unknown;
   const failure = { code: "error", detail: "No device.", next_step: "Choose another." };
   server.use(
@@ -74,9 +74,9 @@ test("a model is chosen and evaluated; what waits and what failed stands above t
   await dialog.findByRole("option", { name: "sums:2" });
   await user.selectOptions(dialog.getByLabelText("Model"), "sums:2");
   expect(dialog.queryByRole("option", { name: /broken/ })).toBeNull();
-  await user.click(dialog.getByRole("checkbox", { name: /outside the asked form/ }));
-  await user.click(dialog.getByRole("button", { name: "Start the evaluation" }));
-  await screen.findByText("It waits for a worker with a free slot.");
+  await user.click(dialog.getByRole("checkbox", { name: /outside the requested format/ }));
+  await user.click(dialog.getByRole("button", { name: "Start evaluation" }));
+  await screen.findByText("Waiting for a worker with a free slot.");
   screen.getByText("No device. Choose another.");
   expect(sent).toMatchObject({ model: "sums:2", is_lenient: true });
   await waitFor(() => {
@@ -84,7 +84,7 @@ test("a model is chosen and evaluated; what waits and what failed stands above t
   });
 });
 
-test("an evaluation that is not taken says why", async () => {
+test("a refused evaluation shows the reason", async () => {
   const body = { detail: "There is no worker room.", next_step: "Start a worker.", code: "conflict" };
   server.use(
     answer(LIST, evaluationList([])),
@@ -96,30 +96,30 @@ test("an evaluation that is not taken says why", async () => {
   const dialog = within(await screen.findByRole("dialog", { name: "Evaluate a model" }));
   await dialog.findByRole("option", { name: "sums:2" });
   await user.selectOptions(dialog.getByLabelText("Model"), "sums:2");
-  await user.click(dialog.getByRole("button", { name: "Start the evaluation" }));
+  await user.click(dialog.getByRole("button", { name: "Start evaluation" }));
   await dialog.findByText("There is no worker room.");
 });
 
-test("without evaluations the screen teaches how to make one", async () => {
+test("an empty list explains how to evaluate a model", async () => {
   server.use(answer(LIST, evaluationList([])));
   renderApp("/evaluations");
   await screen.findByRole("heading", { name: "No evaluations yet" });
   screen.getByText("tunix-rt eval RUN --eval-set eval_v2");
 });
 
-test("filters that nothing fits are said to be the reason", async () => {
+test("filters without matches show an empty state", async () => {
   server.use(answer(LIST, evaluationList([])));
   renderApp("/evaluations?model=nothing");
-  await screen.findByRole("heading", { name: "No evaluation fits these filters" });
+  await screen.findByRole("heading", { name: "No evaluations match these filters" });
 });
 
-test("an error says what to do", async () => {
+test("an error shows the next step", async () => {
   server.use(refuse(LIST));
   renderApp("/evaluations");
   expect((await screen.findByRole("alert")).textContent).toContain("Look at the server's log.");
 });
 
-test("the list as it is filtered can be copied as a command", () => {
+test("the filtered list can be copied as a command", () => {
   const filters = { model: "two words", eval_set: "exam", order: "best" as const };
   expect(listCommand(filters)).toBe("tunix-rt eval list --model 'two words' --eval-set exam");
   expect(listPath(filters)).toBe("/api/evaluations?model=two+words&eval_set=exam&order=best");

@@ -15,9 +15,9 @@ import { EvaluationTable } from "./EvaluationTable";
 import { type EvaluationFilters, listCommand, listPath } from "../filters";
 
 const route = getRouteApi("/evaluations");
-const UNDER_WAY = ["queued", "running", "cancelling", "failed"] as const;
+const LISTED_STATUSES = ["queued", "running", "cancelling", "failed"] as const;
 
-/** Every evaluation with its score; two that are marked can be compared. */
+/** Every evaluation with its score. Two selected ones can be compared. */
 export function EvaluationsScreen(): ReactElement {
   const opened = route.useSearch();
   const navigate = route.useNavigate();
@@ -25,13 +25,13 @@ export function EvaluationsScreen(): ReactElement {
     void navigate({ search: withChanges<EvaluationFilters>(changes), replace: true });
   };
   const { data: session } = useQuery(sessionQuery);
-  const mayWrite = session !== undefined && session.scope !== "read";
+  const canWrite = session !== undefined && session.scope !== "read";
   const { evaluating = false, ...search } = opened;
   const [base, other] = search.pick ?? [];
   return (
     <Page
       title="Evaluations"
-      about="What each model answered right, and how sure that is."
+      about="The accuracy of each model, with confidence intervals."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: listCommand(search), path: listPath(search) })} />
@@ -43,9 +43,9 @@ export function EvaluationsScreen(): ReactElement {
             search={{ ...(base !== undefined && { base }), ...(other !== undefined && { other }) }}
             className={buttonClass(other === undefined ? "plain" : "primary")}
           >
-            {other === undefined ? "Compare two" : "Compare the two marked"}
+            {other === undefined ? "Compare evaluations" : "Compare selected"}
           </Link>
-          {mayWrite ? (
+          {canWrite ? (
             <Button
               kind={other === undefined ? "primary" : "plain"}
               onClick={() => {
@@ -58,7 +58,7 @@ export function EvaluationsScreen(): ReactElement {
         </>
       }
     >
-      <TaskList query={{ kind: "evaluation", status: [...UNDER_WAY], limit: 20 }} mayWrite={mayWrite} />
+      <TaskList query={{ kind: "evaluation", status: [...LISTED_STATUSES], limit: 20 }} canWrite={canWrite} />
       <EvaluationFilterBar search={search} onChange={change} />
       <EvaluationTable
         search={search}
@@ -67,7 +67,7 @@ export function EvaluationsScreen(): ReactElement {
         }}
       />
       <EvaluateDialog
-        isOpen={evaluating && mayWrite}
+        isOpen={evaluating && canWrite}
         onClose={() => {
           change({ evaluating: undefined });
         }}

@@ -7,8 +7,8 @@ import { buttonClass } from "../../../ui/forms/Button";
 export function NoEvaluations({ isFiltered }: { isFiltered: boolean }): ReactElement {
   if (isFiltered) {
     return (
-      <Empty title="No evaluation fits these filters">
-        <p>Clear the filters, or look for less.</p>
+      <Empty title="No evaluations match these filters">
+        <p>Clear the filters or broaden the search.</p>
       </Empty>
     );
   }
@@ -17,13 +17,13 @@ export function NoEvaluations({ isFiltered }: { isFiltered: boolean }): ReactEle
       title="No evaluations yet"
       actions={
         <Link to="/evaluations" search={{ evaluating: true }} className={buttonClass()}>
-          Choose a model to evaluate
+          Evaluate a model
         </Link>
       }
     >
       <p>
-        An evaluation asks a model every question of an eval set and checks each answer. Evaluate the base model too:
-        only then is it known what training was worth.
+        An evaluation asks a model every question of an eval set and checks each answer. Evaluate the base model too, to
+        measure what training gained.
       </p>
       <Command>tunix-rt eval RUN --eval-set eval_v2</Command>
     </Empty>

@@ -22,10 +22,10 @@ export const evaluationColumns: Column<EvaluationSummary>[] = [
     ),
   },
   { key: "evalset", header: "Eval set", width: "minmax(7rem, 1.5fr)", cell: ({ evalset }) => evalset },
-  { key: "accuracy", header: "Right answers", width: "15rem", cell: (row) => <Accuracy row={row} /> },
+  { key: "accuracy", header: "Accuracy", width: "15rem", cell: (row) => <Accuracy row={row} /> },
   {
     key: "format",
-    header: "In the form",
+    header: "Format",
     width: "6.5rem",
     align: "end",
     isSecondary: true,
@@ -51,9 +51,9 @@ function Kind({ model }: { model: EvaluatedModel }) {
 
 function Accuracy({ row }: { row: EvaluationSummary }) {
   const { primary_score: value, low, high, num_scored, num_unscored } = row;
-  if (value == null || low == null || high == null) return <span>{UNKNOWN} nothing could be scored</span>;
+  if (value == null || low == null || high == null) return <span>{UNKNOWN} nothing scored</span>;
   return (
-    <span title={num_unscored > 0 ? `${num_unscored} without a verdict` : undefined}>
+    <span title={num_unscored > 0 ? `${num_unscored} unscored` : undefined}>
       <Interval value={value} low={low} high={high} n={num_scored} />
       {num_unscored > 0 ? " ?" : null}
     </span>

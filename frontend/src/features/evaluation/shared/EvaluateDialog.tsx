@@ -3,7 +3,7 @@ import { type ReactElement, useState } from "react";
 import { servedModelsQuery } from "../../serving/queries";
 import { evalSetNamesQuery } from "../../runs/launch/plans";
 import type { EvalSetSummary } from "../../../api/schema.gen";
-import { askForTask } from "../../runs/shared/tasks";
+import { submitTask } from "../../runs/shared/tasks";
 import { Command } from "../../../ui/copy/Command";
 import { shellQuoted } from "../../../ui/copy/snippets";
 import { Dialog } from "../../../ui/feedback/Dialog";
@@ -14,17 +14,17 @@ import { Checkbox } from "../../../ui/forms/Checkbox";
 import { Select } from "../../../ui/forms/Select";
 import { TextField } from "../../../ui/forms/TextField";
 import { formatCount } from "../../../ui/display/format";
-import { evaluateCommand, type EvaluationForm, FIRST_FORM, requestOf } from "./evaluateForm";
+import { evaluateCommand, type EvaluationForm, DEFAULT_FORM, requestOf } from "./evaluateForm";
 import styles from "../../runs/shared/tasks.module.css";
 
 interface EvaluateDialogProps {
-  /** `name:version` or the id of a run. Left out: it is chosen here. */
+  /** `name:version` or a run id. If omitted, the dialog asks for it. */
   model?: string;
   isOpen: boolean;
   onClose: () => void;
 }
 
-/** Puts an evaluation into the queue: which model, which questions, within which limits. */
+/** Queues an evaluation with a model, an eval set and limits. */
 export function EvaluateDialog({ model, isOpen, onClose }: EvaluateDialogProps): ReactElement {
   return (
     <Dialog title={model === undefined ? "Evaluate a model" : `Evaluate ${model}`} isOpen={isOpen} onClose={onClose}>
@@ -34,8 +34,8 @@ export function EvaluateDialog({ model, isOpen, onClose }: EvaluateDialogProps):
 }
 
 function EvaluateForm({ model, onDone }: { model: string | undefined; onDone: () => void }): ReactElement {
-  const [form, setForm] = useState<EvaluationForm>({ ...FIRST_FORM, model: model ?? "" });
-  const ask = useAsking(onDone);
+  const [form, setForm] = useState<EvaluationForm>({ ...DEFAULT_FORM, model: model ?? "" });
+  const ask = useQueueEvaluation(onDone);
   const change = (changes: Partial<EvaluationForm>): void => {
     setForm({ ...form, ...changes });
   };
@@ -50,8 +50,8 @@ function EvaluateForm({ model, onDone }: { model: string | undefined; onDone: ()
       {model === undefined ? <ModelChoice form={form} onChange={change} /> : null}
       <EvalSetChoice form={form} onChange={change} />
       <Limits form={form} onChange={change} />
-      {ask.isError ? <ErrorNotice error={ask.error} title="It was not taken" /> : null}
-      <p className={styles.muted}>A worker takes it as soon as it has a free slot. The same as a command:</p>
+      {ask.isError ? <ErrorNotice error={ask.error} title="The evaluation was not queued" /> : null}
+      <p className={styles.muted}>A worker picks it up as soon as it has a free slot. Equivalent command:</p>
       <Command>{evaluateCommand(form, shellQuoted)}</Command>
       <div>
         <Button
@@ -60,25 +60,25 @@ function EvaluateForm({ model, onDone }: { model: string | undefined; onDone: ()
           isBusy={ask.isPending}
           disabled={form.model === "" || form.evalSet === "" || form.maxNewTokens === ""}
         >
-          Start the evaluation
+          Start evaluation
         </Button>
       </div>
     </form>
   );
 }
 
-interface PartProps {
+interface FormSectionProps {
   form: EvaluationForm;
   onChange: (changes: Partial<EvaluationForm>) => void;
 }
 
-function ModelChoice({ form, onChange }: PartProps): ReactElement {
+function ModelChoice({ form, onChange }: FormSectionProps): ReactElement {
   const models = useQuery(servedModelsQuery);
   const names = (models.data ?? []).map(({ id }) => ({ value: id, label: id }));
   return (
     <Select
       label="Model"
-      help="registered versions, their aliases and finished runs"
+      help="registered versions, aliases and finished runs"
       value={form.model}
       choices={form.model === "" ? [{ value: "", label: "Choose a model" }, ...names] : names}
       onChange={(model) => {
@@ -88,13 +88,13 @@ function ModelChoice({ form, onChange }: PartProps): ReactElement {
   );
 }
 
-function EvalSetChoice({ form, onChange }: PartProps): ReactElement {
+function EvalSetChoice({ form, onChange }: FormSectionProps): ReactElement {
   const sets = useQuery(evalSetNamesQuery);
   const found = (sets.data?.data ?? []).filter(({ is_valid }) => is_valid);
   return (
     <Select
       label="Eval set"
-      help="the questions; scores are comparable on the same set with the same limits"
+      help="scores are comparable on the same eval set with the same limits"
       value={form.evalSet}
       choices={found.length === 0 ? [{ value: form.evalSet, label: form.evalSet }] : found.map(choiceOf)}
       onChange={(evalSet) => {
@@ -108,13 +108,13 @@ function choiceOf({ name, num_items }: EvalSetSummary): { value: string; label: 
   return { value: name, label: `${name}: ${formatCount(num_items, "question")}` };
 }
 
-function Limits({ form, onChange }: PartProps): ReactElement {
+function Limits({ form, onChange }: FormSectionProps): ReactElement {
   return (
     <>
       <div className={styles.limits}>
         <TextField
-          label="Tokens per answer"
-          help="longer answers are cut off"
+          label="Max new tokens"
+          help="longer answers are truncated"
           type="number"
           min={1}
           max={131_072}
@@ -124,8 +124,8 @@ function Limits({ form, onChange }: PartProps): ReactElement {
           }}
         />
         <TextField
-          label="Only the first questions"
-          help="empty: all of them"
+          label="Question limit"
+          help="all if empty"
           type="number"
           min={1}
           value={form.limit}
@@ -135,7 +135,7 @@ function Limits({ form, onChange }: PartProps): ReactElement {
         />
       </div>
       <Checkbox
-        label="Also look for answers outside the asked form, counted apart"
+        label="Also extract answers outside the requested format, counted separately"
         isChecked={form.isLenient}
         onChange={(isLenient) => {
           onChange({ isLenient });
@@ -145,13 +145,13 @@ function Limits({ form, onChange }: PartProps): ReactElement {
   );
 }
 
-function useAsking(onDone: () => void) {
+function useQueueEvaluation(onDone: () => void) {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: (form: EvaluationForm) => askForTask(requestOf(form)),
+    mutationFn: (form: EvaluationForm) => submitTask(requestOf(form)),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ["tasks"] });
-      showToast("The evaluation is in the queue.");
+      showToast("Evaluation queued.");
       onDone();
     },
   });

@@ -8,14 +8,14 @@ import { evaluationLabel, modelName, shortId } from "./words";
 interface EvaluationPickerProps {
   label: string;
   help?: string;
-  /** An id; empty: none is chosen yet. */
+  /** An evaluation id, or an empty string. */
   value: string;
   onChange: (evaluationId: string) => void;
-  /** Which of them may be chosen. */
+  /** Restricts the choices. */
   fits?: (evaluation: EvaluationSummary) => boolean;
 }
 
-/** One of the newest evaluations; an older one that is chosen already stays in the list. */
+/** A select of the newest evaluations. An older selected one stays in the list. */
 export function EvaluationPicker({
   label,
   help,
@@ -29,9 +29,7 @@ export function EvaluationPicker({
   const older = useQuery({ ...evaluationQuery(value), enabled: isOlder, retry: false });
   const olderLabel = older.data ? `${modelName(older.data.model)} on ${older.data.evalset}` : "unknown evaluation";
   const choices = [
-    ...(value === ""
-      ? [{ value: "", label: newest.isPending ? "Reading the evaluations…" : "Choose an evaluation" }]
-      : []),
+    ...(value === "" ? [{ value: "", label: newest.isPending ? "Loading evaluations…" : "Choose an evaluation" }] : []),
     ...(isOlder ? [{ value, label: `${olderLabel} (${shortId(value)})` }] : []),
     ...found.map((one) => ({ value: one.evaluation_id, label: evaluationLabel(one) })),
   ];

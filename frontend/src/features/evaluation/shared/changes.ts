@@ -1,2 +1,2 @@
-/** Some of the values of a URL; what is `undefined` leaves it. */
+/** Changes to URL parameters. `undefined` removes one. */
 export type Changes<Params> = { [Key in keyof Params]?: Params[Key] | undefined };

@@ -1,6 +1,6 @@
 import type { EvaluateModel } from "../../../api/schema.gen";
 
-/** What a person fills in; numbers are text until they are sent. */
+/** The form state. Numbers are kept as text until submitted. */
 export interface EvaluationForm {
   model: string;
   evalSet: string;
@@ -9,8 +9,8 @@ export interface EvaluationForm {
   isLenient: boolean;
 }
 
-/** As `tunix-rt eval` has it when nothing else is said. */
-export const FIRST_FORM = { evalSet: "eval_v2", maxNewTokens: "512", limit: "", isLenient: false };
+/** The defaults of `tunix-rt eval`. */
+export const DEFAULT_FORM = { evalSet: "eval_v2", maxNewTokens: "512", limit: "", isLenient: false };
 
 export function requestOf({ model, evalSet, maxNewTokens, limit, isLenient }: EvaluationForm): EvaluateModel {
   return {
@@ -23,10 +23,10 @@ export function requestOf({ model, evalSet, maxNewTokens, limit, isLenient }: Ev
   };
 }
 
-/** The same as a command. */
+/** The equivalent command. */
 export function evaluateCommand(form: EvaluationForm, quoted: (text: string) => string): string {
   const words = [`tunix-rt eval ${quoted(form.model || "MODEL")} --eval-set ${quoted(form.evalSet)}`];
-  if (form.maxNewTokens !== FIRST_FORM.maxNewTokens) words.push(`--max-new-tokens ${form.maxNewTokens}`);
+  if (form.maxNewTokens !== DEFAULT_FORM.maxNewTokens) words.push(`--max-new-tokens ${form.maxNewTokens}`);
   if (form.limit !== "") words.push(`--limit ${form.limit}`);
   if (form.isLenient) words.push("--lenient");
   return words.join(" ");

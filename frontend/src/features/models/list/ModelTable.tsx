@@ -13,12 +13,12 @@ import { Badge } from "../../../ui/display/Badge";
 import { formatAgo, formatCount, formatNumber, formatTime, UNKNOWN } from "../../../ui/display/format";
 import styles from "../models.module.css";
 
-/** The registered models by name. */
+/** The registered models. */
 export function ModelTable(): ReactElement {
   const navigate = useNavigate();
   const rows = usePagedRows<RegisteredModel>({ queryKey: ["models", "list"], fetchPage: listModels });
-  if (rows.isPending) return <Loading what="Reading the models…" />;
-  if (rows.error) return <ErrorNotice error={rows.error} title="The models could not be read" onRetry={rows.refetch} />;
+  if (rows.isPending) return <Loading what="Loading models…" />;
+  if (rows.error) return <ErrorNotice error={rows.error} title="Could not load the models" onRetry={rows.refetch} />;
   if (rows.numRows === 0) return <NoModels />;
   return (
     <>
@@ -57,14 +57,14 @@ const COLUMNS: Column<RegisteredModel>[] = [
   { key: "aliases", header: "Aliases", width: "minmax(9rem, 2fr)", cell: (model) => <AliasesOf model={model} /> },
   {
     key: "description",
-    header: "What it is",
+    header: "Description",
     isSecondary: true,
     width: "minmax(8rem, 3fr)",
     cell: ({ description }) => <span title={description ?? ""}>{description ?? UNKNOWN}</span>,
   },
   {
     key: "updated",
-    header: "Changed",
+    header: "Updated",
     width: "7rem",
     isSecondary: true,
     cell: ({ updated_at }) => <time title={formatTime(updated_at)}>{formatAgo(updated_at)}</time>,
@@ -89,8 +89,8 @@ function NoModels(): ReactElement {
   return (
     <Empty title="No models yet">
       <p>
-        A registered model keeps the weights of a run under a name, with where they come from and how they were
-        measured. Versions never change; an alias like <code>@champion</code> says which one counts.
+        A registered model stores the weights of a run under a name, with their lineage and evaluations. Versions are
+        immutable; an alias such as <code>@champion</code> points to the current one.
       </p>
       <Command>tunix-rt models register my-model --run RUN</Command>
     </Empty>

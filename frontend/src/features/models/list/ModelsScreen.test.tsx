@@ -18,20 +18,20 @@ function models(data: RegisteredModel[]): void {
   );
 }
 
-test("without models the screen teaches what one is", async () => {
+test("an empty list explains models", async () => {
   models([]);
   renderApp("/models");
   await screen.findByRole("heading", { name: "No models yet" });
   screen.getByText("tunix-rt models register my-model --run RUN");
 });
 
-test("models that cannot be read say why", async () => {
+test("a failed list shows an error", async () => {
   server.use(refuse("/api/models"));
   renderApp("/models");
   expect((await screen.findByRole("alert")).textContent).toContain("Look at the server's log.");
 });
 
-test("models stand with their versions and what their aliases mean, and open by a key", async () => {
+test("models are listed with versions and aliases", async () => {
   models([makeModel({ description: "Adds numbers." }), makeModel({ id: "other", name: "other", aliases: {} })]);
   server.use(answer("/api/models/sums", makeModel()), answer("/api/tunix/runs", runList([])));
   const { user, address } = renderApp("/models");
@@ -45,7 +45,7 @@ test("models stand with their versions and what their aliases mean, and open by 
   await screen.findByRole("heading", { name: "sums" });
 });
 
-test("a run is registered under a name that may be there already", async () => {
+test("a run is registered under an existing name", async () => {
   models([]);
   let sent: unknown;
   server.use(
@@ -60,16 +60,16 @@ test("a run is registered under a name that may be there already", async () => {
     answer(VERSION, makeVersionDetail()),
   );
   const { user, address } = renderApp("/models?registering=true&run=run-b");
-  await user.type(await screen.findByLabelText("Name of the model"), "sums");
+  await user.type(await screen.findByLabelText("Model name"), "sums");
   await user.type(screen.getByLabelText("Notes"), "good");
-  await user.click(screen.getByRole("button", { name: "Register the run" }));
+  await user.click(screen.getByRole("button", { name: "Register run" }));
   await waitFor(() => {
     expect(address()).toBe(VERSION_PAGE);
   });
   expect(sent).toEqual({ source_run_id: "run-b", description: "good" });
 });
 
-test("a model shows its versions, and an alias moves", async () => {
+test("a model shows its versions and aliases", async () => {
   let sent: unknown;
   server.use(
     answer("/api/models/sums", makeModel({ aliases: {} })),
@@ -82,21 +82,21 @@ test("a model shows its versions, and an alias moves", async () => {
   );
   const { user } = renderApp("/models/sums");
   await screen.findByRole("link", { name: "sums:2" });
-  await user.click(screen.getByRole("button", { name: "Let it mean this version" }));
+  await user.click(screen.getByRole("button", { name: "Set alias" }));
   await screen.findByRole("row", { name: /@champion sums:2/ });
   expect(sent).toEqual({ version: 2 });
   server.use(answer("/api/models/sums", makeModel({ aliases: {} })));
-  await user.click(screen.getByRole("button", { name: "Forget @champion" }));
-  await screen.findByText(/An alias says which version counts/);
+  await user.click(screen.getByRole("button", { name: "Delete @champion" }));
+  await screen.findByText(/An alias points to a version/);
 });
 
-test("an unknown model says so", async () => {
+test("an unknown model shows an error", async () => {
   server.use(refuse("/api/models/nobody", 404, "There is no model 'nobody'."));
   renderApp("/models/nobody");
   await screen.findByText("There is no model 'nobody'.");
 });
 
-test("the lineage of a version leads from dataset and base over the run to its evaluations", async () => {
+test("the lineage links dataset, base, run and evaluations", async () => {
   const evaluations = Array.from({ length: 6 }, (_, index) => makeSummary({ evaluation_id: `e-${index}` }));
   server.use(answer(VERSION, makeVersionDetail({ evaluations })));
   renderApp(VERSION_PAGE);
@@ -108,14 +108,14 @@ test("the lineage of a version leads from dataset and base over the run to its e
   lineage.getByText("random weights");
 });
 
-test("lines of the lineage meet the middle of each node", () => {
+test("lineage edges meet the middle of each node", () => {
   expect(connections(1, 2, 2)).toEqual([
     [1, 0.5],
     [1, 1.5],
   ]);
 });
 
-test("a version that was not measured says so, and takes notes", async () => {
+test("an unevaluated version says so and accepts notes", async () => {
   let sent: unknown;
   server.use(
     answer(VERSION, makeVersionDetail({ evaluations: [] })),
@@ -125,14 +125,14 @@ test("a version that was not measured says so, and takes notes", async () => {
     }),
   );
   const { user } = renderApp(VERSION_PAGE);
-  await screen.findByText(/It was not measured yet/);
+  await screen.findByText(/Not evaluated yet/);
   await user.type(screen.getByRole("textbox", { name: "Notes" }), "keep it");
-  await user.click(screen.getByRole("button", { name: "Save the notes" }));
-  await screen.findByText("The notes are saved.");
+  await user.click(screen.getByRole("button", { name: "Save notes" }));
+  await screen.findByText("Notes saved.");
   expect(sent).toEqual({ notes: "keep it" });
 });
 
-test("every byte is read again, and damage is named", async () => {
+test("verification reports damaged files", async () => {
   const verdict = { version: "sums:2", content_hash: "c".repeat(64), size_bytes: 10, problems: [] as string[] };
   server.use(
     answer(VERSION, makeVersionDetail()),
@@ -141,25 +141,25 @@ test("every byte is read again, and damage is named", async () => {
   );
   const { user } = renderApp(`${VERSION_PAGE}?tab=files`);
   await screen.findByRole("row", { name: /config.json/ });
-  await user.click(screen.getByRole("button", { name: "Verify every byte" }));
-  await screen.findByText(/every byte is as registered/);
+  await user.click(screen.getByRole("button", { name: "Verify files" }));
+  await screen.findByText(/all bytes match/);
   verdict.problems = ["config.json is gone"];
-  await user.click(screen.getByRole("button", { name: "Verify every byte" }));
+  await user.click(screen.getByRole("button", { name: "Verify files" }));
   await screen.findByText("config.json is gone");
 });
 
-test("the card is shown as a page, and as its source", async () => {
+test("the card is shown rendered and as source", async () => {
   server.use(
     answer(VERSION, makeVersionDetail()),
     http.get(`${VERSION}/card`, () => HttpResponse.text("---\nlicense: other\n---\n\n# sums, version 2")),
   );
   const { user } = renderApp(`${VERSION_PAGE}?tab=card`);
   await screen.findByRole("heading", { name: "sums, version 2" });
-  await user.click(screen.getByRole("checkbox", { name: /As Markdown/ }));
+  await user.click(screen.getByRole("checkbox", { name: /Markdown source/ }));
   screen.getByText(/license: other/);
 });
 
-test("tags are set and taken off", async () => {
+test("tags are added and removed", async () => {
   const asked: string[] = [];
   server.use(
     answer(VERSION, makeVersionDetail({ tags: { stage: "tried" } })),
@@ -168,7 +168,7 @@ test("tags are set and taken off", async () => {
       return HttpResponse.json(makeVersion());
     }),
     http.delete(`${VERSION}/tags/stage`, () => {
-      asked.push("taken off");
+      asked.push("removed");
       return new HttpResponse(null, { status: 204 });
     }),
   );
@@ -176,14 +176,14 @@ test("tags are set and taken off", async () => {
   await screen.findByText("stage = tried");
   await user.type(screen.getByLabelText("Tag"), "team");
   await user.type(screen.getByLabelText("Value"), "a");
-  await user.click(screen.getByRole("button", { name: "Set the tag" }));
-  await user.click(await screen.findByRole("button", { name: "Take off stage" }));
+  await user.click(screen.getByRole("button", { name: "Add tag" }));
+  await user.click(await screen.findByRole("button", { name: "Remove stage" }));
   await waitFor(() => {
-    expect(asked).toEqual(['{"value":"a"}', "taken off"]);
+    expect(asked).toEqual(['{"value":"a"}', "removed"]);
   });
 });
 
-test("an export is asked for, proved and downloaded", async () => {
+test("an export is submitted, verified and downloaded", async () => {
   let sent: unknown;
   const done = makeTask({ request: EXPORT, status: "succeeded", result: { export: makeReport() } });
   const differing = makeTask({
@@ -211,18 +211,18 @@ test("an export is asked for, proved and downloaded", async () => {
   const { user } = renderApp(`${VERSION_PAGE}?tab=export`);
   await user.selectOptions(await screen.findByLabelText("Weights"), "float32");
   screen.getByText("tunix-rt models export sums:2 --as merged --dtype float32 --output sums-2");
-  await user.click(screen.getByRole("button", { name: "Export it" }));
-  await screen.findByText("The same model");
+  await user.click(screen.getByRole("button", { name: "Export" }));
+  await screen.findByText("Identical model");
   expect(sent).toEqual({ kind: "export", model: "sums:2", form: "merged", dtype: "float32" });
-  screen.getByText(/Both wrote the same tokens for 1 question/);
+  screen.getByText(/Both models generated the same tokens for 1 question/);
   screen.getByText(/different tokens for 1 of 1 question/);
   const [link] = screen.getAllByRole("link", { name: /Download, 10/ });
   expect(link?.getAttribute("href")).toBe(`/api/tasks/${done.task_id}/download`);
-  await user.selectOptions(screen.getByLabelText("Form"), "An adapter, as PEFT loads it");
+  await user.selectOptions(screen.getByLabelText("Format"), "Adapter (PEFT)");
   screen.getByText("tunix-rt models export sums:2 --as adapter --output sums-2-adapter");
 });
 
-test("a version is forgotten only when that is confirmed", async () => {
+test("deleting a version asks for confirmation", async () => {
   let isGone = false;
   server.use(
     answer(VERSION, makeVersionDetail()),
@@ -233,9 +233,9 @@ test("a version is forgotten only when that is confirmed", async () => {
     }),
   );
   const { user, address } = renderApp(VERSION_PAGE);
-  await user.click(await screen.findByRole("button", { name: "Forget…" }));
+  await user.click(await screen.findByRole("button", { name: "Delete…" }));
   expect(isGone).toBe(false);
-  await user.click(screen.getByRole("button", { name: "Forget the version" }));
+  await user.click(screen.getByRole("button", { name: "Delete version" }));
   await waitFor(() => {
     expect(address()).toBe("/models/sums");
   });

@@ -11,23 +11,23 @@ import { RegisterDialog } from "./RegisterDialog";
 
 const route = getRouteApi("/models");
 
-/** Every registered model: the weights that were worth a name. */
+/** Every registered model. */
 export function ModelsScreen(): ReactElement {
   const { registering = false, run = "" } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: session } = useQuery(sessionQuery);
-  const mayWrite = session !== undefined && session.scope !== "read";
+  const canWrite = session !== undefined && session.scope !== "read";
   const show = (isRegistering: boolean): void => {
     void navigate({ search: isRegistering ? { registering: true } : {} });
   };
   return (
     <Page
       title="Models"
-      about="Trained weights that were worth a name, with everything that led to them."
+      about="Registered weights with their versions, aliases and lineage."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: "tunix-rt models list", path: "/api/models" })} />
-          {mayWrite ? (
+          {canWrite ? (
             <Button
               kind="primary"
               onClick={() => {
@@ -44,7 +44,7 @@ export function ModelsScreen(): ReactElement {
       <RegisterDialog
         key={run}
         runId={run}
-        isOpen={registering && mayWrite}
+        isOpen={registering && canWrite}
         onClose={() => {
           show(false);
         }}

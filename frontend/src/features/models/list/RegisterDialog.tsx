@@ -13,13 +13,13 @@ import { formatTime } from "../../../ui/display/format";
 import styles from "../models.module.css";
 
 interface RegisterDialogProps {
-  /** The run that is chosen at first; may be empty. */
+  /** The preselected run, or an empty string. */
   runId: string;
   isOpen: boolean;
   onClose: () => void;
 }
 
-/** Keeps the weights of a run that succeeded under a name. */
+/** Registers the weights of a successful run. */
 export function RegisterDialog({ runId, isOpen, onClose }: RegisterDialogProps): ReactElement {
   return (
     <Dialog title="Register a run" isOpen={isOpen} onClose={onClose}>
@@ -45,7 +45,7 @@ function RegisterForm({ runId }: { runId: string }): ReactElement {
     >
       <Select
         label="Run"
-        help="runs that succeeded, newest first"
+        help="successful runs, newest first"
         value={form.run}
         choices={runChoices(runs.data?.data ?? [], form.run)}
         onChange={(run) => {
@@ -53,8 +53,8 @@ function RegisterForm({ runId }: { runId: string }): ReactElement {
         }}
       />
       <TextField
-        label="Name of the model"
-        help="a name that is there gets a new version"
+        label="Model name"
+        help="an existing name gets a new version"
         value={form.name}
         onChange={(name) => {
           change({ name });
@@ -62,14 +62,14 @@ function RegisterForm({ runId }: { runId: string }): ReactElement {
       />
       <TextArea
         label="Notes"
-        help="what people should know about this version"
+        help="notes about this version"
         rows={3}
         value={form.notes}
         onChange={(notes) => {
           change({ notes });
         }}
       />
-      {register.isError ? <ErrorNotice error={register.error} title="It was not registered" /> : null}
+      {register.isError ? <ErrorNotice error={register.error} title="Could not register the run" /> : null}
       <div>
         <Button
           type="submit"
@@ -77,7 +77,8 @@ function RegisterForm({ runId }: { runId: string }): ReactElement {
           isBusy={register.isPending}
           disabled={form.run === "" || form.name.trim() === ""}
         >
-          Register the run
+          {" "}
+          Register run{" "}
         </Button>
       </div>
     </form>

@@ -12,11 +12,11 @@ import styles from "../models.module.css";
 
 interface AliasesCardProps {
   model: ModelDetail;
-  /** What this browser may do. */
+  /** The scope of this session. */
   scope: string;
 }
 
-/** The names that move from version to version: promoting a model is moving one. */
+/** The aliases of a model. Promoting a version moves an alias to it. */
 export function AliasesCard({ model, scope }: AliasesCardProps): ReactElement {
   const aliases = Object.entries(model.aliases ?? {});
   const isAdmin = scope === "admin";
@@ -25,16 +25,16 @@ export function AliasesCard({ model, scope }: AliasesCardProps): ReactElement {
     cells: [
       `@${alias}`,
       `${model.name}:${version}`,
-      ...(isAdmin ? [<Forget key="forget" model={model.name} alias={alias} />] : []),
+      ...(isAdmin ? [<DeleteAlias key="remove" model={model.name} alias={alias} />] : []),
     ],
   }));
-  const columns = [{ header: "Alias" }, { header: "Means" }, ...(isAdmin ? [{ header: "Act" }] : [])];
+  const columns = [{ header: "Alias" }, { header: "Version" }, ...(isAdmin ? [{ header: "Actions" }] : [])];
   return (
     <Card title="Aliases">
       {aliases.length === 0 ? (
         <p>
-          An alias says which version counts, as <code>{model.name}@champion</code>. Whoever asks by it gets the version
-          that it means then.
+          An alias points to a version, for example <code>{model.name}@champion</code>. Requests for it use the version
+          it points to at that time.
         </p>
       ) : (
         <PlainTable name="Aliases" columns={columns} rows={rows} />
@@ -48,7 +48,10 @@ function SetAlias({ model }: { model: ModelDetail }): ReactElement {
   const newest = String(model.versions[0]?.version ?? "");
   const [alias, setName] = useState("champion");
   const [version, setVersion] = useState(newest);
-  const set = useChange(() => setAlias(model.name, alias.trim(), Number(version)), `@${alias} means ${version}`);
+  const set = useChange(
+    () => setAlias(model.name, alias.trim(), Number(version)),
+    `@${alias} points to version ${version}`,
+  );
   return (
     <form
       className={styles.row}
@@ -68,24 +71,25 @@ function SetAlias({ model }: { model: ModelDetail }): ReactElement {
         onChange={setVersion}
       />
       <Button type="submit" isBusy={set.isPending} disabled={alias.trim() === ""}>
-        Let it mean this version
+        Set alias
       </Button>
     </form>
   );
 }
 
-function Forget({ model, alias }: { model: string; alias: string }): ReactElement {
-  const forget = useChange(() => removeAlias(model, alias), `@${alias} is forgotten`);
+function DeleteAlias({ model, alias }: { model: string; alias: string }): ReactElement {
+  const remove = useChange(() => removeAlias(model, alias), `Deleted @${alias}`);
   return (
     <Button
       kind="quiet"
-      aria-label={`Forget @${alias}`}
-      isBusy={forget.isPending}
+      aria-label={`Delete @${alias}`}
+      isBusy={remove.isPending}
       onClick={() => {
-        forget.mutate();
+        remove.mutate();
       }}
     >
-      Forget
+      {" "}
+      Delete{" "}
     </Button>
   );
 }

@@ -16,7 +16,7 @@ import { VersionTable } from "./VersionTable";
 
 const route = getRouteApi("/models/$model");
 
-/** One model: its versions, and which of them its aliases mean. */
+/** One model with its versions and aliases. */
 export function ModelScreen(): ReactElement {
   const { model } = route.useParams();
   const found = useQuery(modelQuery(model));
@@ -24,9 +24,9 @@ export function ModelScreen(): ReactElement {
     return (
       <Page title={model}>
         {found.isError ? (
-          <ErrorNotice error={found.error} title="The model could not be read" onRetry={() => void found.refetch()} />
+          <ErrorNotice error={found.error} title="Could not load the model" onRetry={() => void found.refetch()} />
         ) : (
-          <Loading what="Reading the model…" />
+          <Loading what="Loading model…" />
         )}
       </Page>
     );
@@ -45,7 +45,7 @@ function ModelView({ model }: { model: ModelDetail }): ReactElement {
           <CopyAs snippets={copied} />
           {newest === undefined ? null : (
             <Link to="/chat" search={{ model: `${model.name}:${newest.version}` }} className={buttonClass("primary")}>
-              Talk to the newest
+              Chat with the latest
             </Link>
           )}
         </>
@@ -54,7 +54,7 @@ function ModelView({ model }: { model: ModelDetail }): ReactElement {
       {model.description ? <p>{model.description}</p> : null}
       <Card title="Versions">
         {newest === undefined ? (
-          <p>It has no versions yet: register the weights of a run.</p>
+          <p>No versions yet. Register the weights of a run.</p>
         ) : (
           <VersionTable versions={model.versions} />
         )}

@@ -30,7 +30,7 @@ function cellsOf(version: ModelVersion): ReactElement[] {
       {version.label ? ` (${version.label})` : ""}
     </Link>,
     <AliasBadges key="aliases" aliases={version.aliases ?? []} />,
-    <>{`${version.kind === "adapter" ? "adapter" : "whole"}, ${formatBytes(version.size_bytes)}`}</>,
+    <>{`${version.kind === "adapter" ? "adapter" : "full model"}, ${formatBytes(version.size_bytes)}`}</>,
     <RunLink key="run" runId={run_id ?? null} />,
     <DatasetLink key="dataset" datasetKey={dataset ?? null} />,
     <>{formatValue(figures?.final_loss)}</>,
@@ -40,7 +40,7 @@ function cellsOf(version: ModelVersion): ReactElement[] {
   ];
 }
 
-/** The aliases that mean a version. */
+/** The aliases of a version. */
 export function AliasBadges({ aliases }: { aliases: readonly string[] }): ReactElement {
   if (aliases.length === 0) return <>{UNKNOWN}</>;
   return (

@@ -10,25 +10,25 @@ import { Checkbox } from "../../../ui/forms/Checkbox";
 import { Markdown } from "../../../ui/markdown/Markdown";
 import styles from "../models.module.css";
 
-/** The model card, as the Hugging Face hub shows it. */
+/** The model card, rendered as on the Hugging Face Hub. */
 export function CardTab({ version }: { version: VersionDetail }): ReactElement {
   const card = useQuery(cardQuery(version.id));
   const [isSource, setSource] = useState(false);
-  if (card.isPending) return <Loading what="Writing the card…" />;
+  if (card.isPending) return <Loading what="Loading card…" />;
   if (card.isError)
-    return <ErrorNotice error={card.error} title="The card could not be read" onRetry={() => void card.refetch()} />;
+    return <ErrorNotice error={card.error} title="Could not load the card" onRetry={() => void card.refetch()} />;
   return (
     <>
-      <p>Made from what the registry knows; it lies in every download and export as README.md.</p>
+      <p>Generated from the registry. Included in every download and export as README.md.</p>
       <div className={styles.row}>
         <Button
           onClick={() => {
             void copyText(card.data, "the model card");
           }}
         >
-          Copy the card
+          Copy card
         </Button>
-        <Checkbox label="As Markdown, with its header" isChecked={isSource} onChange={setSource} />
+        <Checkbox label="Show Markdown source" isChecked={isSource} onChange={setSource} />
       </div>
       {isSource ? <pre className={styles.text}>{card.data}</pre> : <Markdown name="Model card" text={card.data} />}
     </>

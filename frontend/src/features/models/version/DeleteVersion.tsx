@@ -7,9 +7,9 @@ import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 
-/** Forgets a version, once that is confirmed. */
+/** Deletes a version after confirmation. */
 export function DeleteVersion({ version }: { version: VersionDetail }): ReactElement {
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const reference = referenceOf(version);
@@ -19,7 +19,7 @@ export function DeleteVersion({ version }: { version: VersionDetail }): ReactEle
       await navigate({ to: "/models/$model", params: { model: version.model } });
       queryClient.removeQueries({ queryKey: ["models", "versions", version.id] });
       await queryClient.invalidateQueries({ queryKey: ["models"] });
-      showToast(`${reference} is forgotten.`);
+      showToast(`Deleted ${reference}.`);
     },
     onError: showError,
   });
@@ -28,25 +28,26 @@ export function DeleteVersion({ version }: { version: VersionDetail }): ReactEle
       <Button
         kind="quiet"
         onClick={() => {
-          setAsking(true);
+          setConfirming(true);
         }}
       >
-        Forget…
+        {" "}
+        Delete…{" "}
       </Button>
       <ConfirmDialog
-        title={`Forget ${reference}?`}
-        isOpen={isAsking}
-        confirmLabel="Forget the version"
+        title={`Delete ${reference}?`}
+        isOpen={isConfirming}
+        confirmLabel="Delete version"
         isDangerous
         onConfirm={() => {
           remove.mutate();
         }}
         onClose={() => {
-          setAsking(false);
+          setConfirming(false);
         }}
       >
-        Its registered weights are lost once <code>tunix-rt models gc</code> runs. The run that made them, and its
-        evaluations, stay. What an alias, a baseline or a training needs is refused.
+        Its registered weights are deleted when <code>tunix-rt models gc</code> runs. The source run and its evaluations
+        stay. A version used by an alias, a baseline or a training run cannot be deleted.
       </ConfirmDialog>
     </>
   );

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { referenceOf, versionDownloadPath } from "../queries";
 import type { ExportModel, VersionDetail } from "../../../api/schema.gen";
-import { askForTask } from "../../runs/shared/tasks";
+import { submitTask } from "../../runs/shared/tasks";
 import { Command } from "../../../ui/copy/Command";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { showToast } from "../../../ui/feedback/toasts";
@@ -16,39 +16,39 @@ type Form = ExportModel["form"];
 type Dtype = NonNullable<ExportModel["dtype"]>;
 
 const FORMS: { value: Form; label: string }[] = [
-  { value: "merged", label: "A whole model, for transformers, vLLM and others" },
-  { value: "adapter", label: "An adapter, as PEFT loads it" },
-  { value: "zip", label: "The registered files, as one zip" },
+  { value: "merged", label: "Merged model (transformers, vLLM and others)" },
+  { value: "adapter", label: "Adapter (PEFT)" },
+  { value: "zip", label: "Registered files (zip)" },
 ];
 const DTYPES: { value: Dtype; label: string }[] = [
-  { value: "auto", label: "as the base model has them" },
-  { value: "float32", label: "float32: rounds nothing" },
-  { value: "bfloat16", label: "bfloat16: half the size" },
+  { value: "auto", label: "same as the base model" },
+  { value: "float32", label: "float32 (no rounding)" },
+  { value: "bfloat16", label: "bfloat16 (half the size)" },
 ];
 
 interface ExportTabProps {
   version: VersionDetail;
-  mayWrite: boolean;
+  canWrite: boolean;
 }
 
-/** The version for other programs, each export with the verdict on whether it is the same model. */
-export function ExportTab({ version, mayWrite }: ExportTabProps): ReactElement {
+/** Exports for other tools, each with a parity check. */
+export function ExportTab({ version, canWrite }: ExportTabProps): ReactElement {
   return (
     <>
-      {mayWrite ? (
-        <Card title="Make an export">
+      {canWrite ? (
+        <Card title="New export">
           <ExportForm version={version} />
         </Card>
       ) : null}
       <Card title="Exports">
         <p>
-          The registered and the exported model answer the same fixed questions. Only if they write the same tokens, one
-          by one, is it the same model; the report lies in the export as <code>tunix_rt_export.json</code>.
+          The registered and the exported model answer the same fixed questions. They count as identical only if all
+          generated tokens match. The report is included in the export as <code>tunix_rt_export.json</code>.
         </p>
-        <TaskList query={{ kind: "export", model: referenceOf(version), limit: 20 }} mayWrite={mayWrite} />
+        <TaskList query={{ kind: "export", model: referenceOf(version), limit: 20 }} canWrite={canWrite} />
       </Card>
-      <Card title="As it was registered, at once">
-        <p>One zip with the card. Every byte is checked on its way: an archive that has an end is whole.</p>
+      <Card title="Registered files">
+        <p>One zip with the card. All bytes are verified during the download, so a complete archive is intact.</p>
         <div>
           <a className={buttonClass()} href={versionDownloadPath(version.id)} download>
             Download as zip
@@ -74,7 +74,7 @@ function ExportForm({ version }: { version: VersionDetail }): ReactElement {
       }}
     >
       <Select
-        label="Form"
+        label="Format"
         value={form}
         choices={FORMS.filter(({ value }) => !(isWhole && value === "adapter"))}
         onChange={setForm}
@@ -82,12 +82,13 @@ function ExportForm({ version }: { version: VersionDetail }): ReactElement {
       {form === "merged" && !isWhole ? (
         <Select label="Weights" help="of the merged model" value={dtype} choices={DTYPES} onChange={setDtype} />
       ) : null}
-      {ask.isError ? <ErrorNotice error={ask.error} title="It was not taken" /> : null}
-      <p>A worker makes it and proves it; the same as a command:</p>
+      {ask.isError ? <ErrorNotice error={ask.error} title="The export was not queued" /> : null}
+      <p>A worker creates and verifies the export. Equivalent command:</p>
       <Command>{commandOf(version, form, dtype)}</Command>
       <div>
         <Button type="submit" kind="primary" isBusy={ask.isPending}>
-          Export it
+          {" "}
+          Export{" "}
         </Button>
       </div>
     </form>
@@ -104,10 +105,10 @@ function commandOf(version: VersionDetail, form: Form, dtype: Dtype): string {
 function useExport() {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: (request: ExportModel) => askForTask(request),
+    mutationFn: (request: ExportModel) => submitTask(request),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ["tasks"] });
-      showToast("The export is in the queue.");
+      showToast("Export queued.");
     },
   });
 }

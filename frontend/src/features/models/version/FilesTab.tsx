@@ -11,13 +11,13 @@ import { Badge } from "../../../ui/display/Badge";
 import { formatBytes } from "../../../ui/display/format";
 import styles from "../models.module.css";
 
-/** The registered files with their hashes; they can be read again and compared, or downloaded. */
+/** The registered files with their hashes, to verify or download. */
 export function FilesTab({ version }: { version: VersionDetail }): ReactElement {
   const verify = useMutation({ mutationFn: () => verifyVersion(version.id) });
   return (
     <>
       <p>
-        All of it: <code className={styles.hash}>{version.content_hash}</code>
+        Content hash: <code className={styles.hash}>{version.content_hash}</code>
       </p>
       <div className={styles.row}>
         <Button
@@ -26,7 +26,7 @@ export function FilesTab({ version }: { version: VersionDetail }): ReactElement 
             verify.mutate();
           }}
         >
-          Verify every byte
+          Verify files
         </Button>
         <a className={buttonClass()} href={versionDownloadPath(version.id)} download>
           Download as zip
@@ -34,7 +34,7 @@ export function FilesTab({ version }: { version: VersionDetail }): ReactElement 
         <Command>{`tunix-rt models verify ${referenceOf(version)}`}</Command>
       </div>
       <div role="status">{verify.data ? <Verdict verdict={verify.data} /> : null}</div>
-      {verify.isError ? <ErrorNotice error={verify.error} title="It could not be verified" /> : null}
+      {verify.isError ? <ErrorNotice error={verify.error} title="Could not verify the files" /> : null}
       <Files versionId={version.id} />
     </>
   );
@@ -44,7 +44,7 @@ function Verdict({ verdict }: { verdict: VersionVerdict }): ReactElement {
   if (verdict.problems.length === 0) {
     return (
       <Badge kind="good" sign="✓">
-        {formatBytes(verdict.size_bytes)} read again: every byte is as registered
+        {formatBytes(verdict.size_bytes)} read: all bytes match the registry
       </Badge>
     );
   }
@@ -64,9 +64,9 @@ function Verdict({ verdict }: { verdict: VersionVerdict }): ReactElement {
 
 function Files({ versionId }: { versionId: string }): ReactElement {
   const files = useQuery(versionFilesQuery(versionId));
-  if (files.isPending) return <Loading what="Looking at the files…" />;
+  if (files.isPending) return <Loading what="Loading files…" />;
   if (files.isError)
-    return <ErrorNotice error={files.error} title="The files could not be read" onRetry={() => void files.refetch()} />;
+    return <ErrorNotice error={files.error} title="Could not load the files" onRetry={() => void files.refetch()} />;
   const columns = [{ header: "File" }, { header: "Size", align: "end" as const }, { header: "SHA-256" }];
   const rows = files.data.files.map((file) => ({
     key: file.path,

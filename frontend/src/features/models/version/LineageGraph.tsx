@@ -3,7 +3,7 @@ import { Fragment, type ReactElement } from "react";
 import { connections, type LineageNode } from "./lineage";
 import styles from "./lineage.module.css";
 
-/** Dataset → run → version → evaluations: every thing is a link. On a phone they stand below each other. */
+/** The lineage graph: dataset → run → version → evaluations, stacked on a phone. */
 export function LineageGraph({ columns }: { columns: readonly (readonly LineageNode[])[] }): ReactElement {
   const numRows = Math.max(...columns.map(({ length }) => length));
   return (

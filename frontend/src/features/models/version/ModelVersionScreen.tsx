@@ -9,7 +9,7 @@ import { VersionView } from "./VersionView";
 
 const route = getRouteApi("/models/versions/$versionId");
 
-/** One version of a model: where it comes from, how good it is, its files, its card and its exports. */
+/** One model version: lineage, evaluations, files, card and exports. */
 export function ModelVersionScreen(): ReactElement {
   const { versionId } = route.useParams();
   const { tab = "overview" } = route.useSearch();
@@ -21,11 +21,11 @@ export function ModelVersionScreen(): ReactElement {
         {version.isError ? (
           <ErrorNotice
             error={version.error}
-            title="The version could not be read"
+            title="Could not load the version"
             onRetry={() => void version.refetch()}
           />
         ) : (
-          <Loading what="Reading the version…" />
+          <Loading what="Loading version…" />
         )}
       </Page>
     );

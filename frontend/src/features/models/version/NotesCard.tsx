@@ -10,22 +10,22 @@ import styles from "../models.module.css";
 
 interface NotesCardProps {
   version: VersionDetail;
-  mayWrite: boolean;
+  canWrite: boolean;
 }
 
-/** What people should know about the version; it stands in the card too. */
-export function NotesCard({ version, mayWrite }: NotesCardProps): ReactElement {
+/** The notes of a version, also shown in its card. */
+export function NotesCard({ version, canWrite }: NotesCardProps): ReactElement {
   const queryClient = useQueryClient();
   const [text, setText] = useState(version.notes ?? "");
   const save = useMutation({
     mutationFn: () => setNotes(version.id, text),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ["models"] });
-      showToast("The notes are saved.");
+      showToast("Notes saved.");
     },
     onError: showError,
   });
-  if (!mayWrite) return <Card title="Notes">{version.notes ? <p>{version.notes}</p> : <p>There are none.</p>}</Card>;
+  if (!canWrite) return <Card title="Notes">{version.notes ? <p>{version.notes}</p> : <p>No notes.</p>}</Card>;
   return (
     <Card title="Notes">
       <form
@@ -38,7 +38,8 @@ export function NotesCard({ version, mayWrite }: NotesCardProps): ReactElement {
         <TextArea label="Notes" isLabelHidden rows={3} value={text} onChange={setText} />
         <div>
           <Button type="submit" isBusy={save.isPending} disabled={text === (version.notes ?? "")}>
-            Save the notes
+            {" "}
+            Save notes{" "}
           </Button>
         </div>
       </form>

@@ -17,47 +17,48 @@ import { TagsCard } from "./TagsCard";
 
 interface OverviewProps {
   version: VersionDetail;
-  mayWrite: boolean;
-  mayRemove: boolean;
+  canWrite: boolean;
+  canRemove: boolean;
 }
 
-/** Where a version comes from, how good it is, and what people say about it. */
-export function Overview({ version, mayWrite, mayRemove }: OverviewProps): ReactElement {
+/** The lineage, evaluations, details, tags and notes of a version. */
+export function Overview({ version, canWrite, canRemove }: OverviewProps): ReactElement {
   return (
     <>
       <Card title="Lineage">
         <LineageGraph columns={lineageColumns(version)} />
       </Card>
-      <Card title="Evaluations of these weights">
+      <Card title="Evaluations">
         <Evaluations version={version} />
-        <TaskList query={{ kind: "evaluation", model: referenceOf(version), limit: 5 }} mayWrite={mayWrite} />
-        {mayWrite ? <EvaluateButton model={referenceOf(version)} /> : null}
+        <TaskList query={{ kind: "evaluation", model: referenceOf(version), limit: 5 }} canWrite={canWrite} />
+        {canWrite ? <EvaluateButton model={referenceOf(version)} /> : null}
       </Card>
-      <Card title="What it is">
+      <Card title="Details">
         <Facts facts={factsOf(version)} />
       </Card>
-      <TagsCard version={version} mayWrite={mayWrite} mayRemove={mayRemove} />
-      <NotesCard version={version} mayWrite={mayWrite} />
+      <TagsCard version={version} canWrite={canWrite} canRemove={canRemove} />
+      <NotesCard version={version} canWrite={canWrite} />
     </>
   );
 }
 
 function EvaluateButton({ model }: { model: string }): ReactElement {
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   return (
     <div>
       <Button
         onClick={() => {
-          setAsking(true);
+          setConfirming(true);
         }}
       >
-        Evaluate it
+        {" "}
+        Evaluate{" "}
       </Button>
       <EvaluateDialog
         model={model}
-        isOpen={isAsking}
+        isOpen={isConfirming}
         onClose={() => {
-          setAsking(false);
+          setConfirming(false);
         }}
       />
     </div>
@@ -66,9 +67,9 @@ function EvaluateButton({ model }: { model: string }): ReactElement {
 
 function Evaluations({ version }: { version: VersionDetail }): ReactElement {
   if (version.evaluations.length === 0) {
-    return <p>It was not measured yet. An evaluation says how many answers are right, and how sure that is.</p>;
+    return <p>Not evaluated yet. An evaluation measures accuracy with a confidence interval.</p>;
   }
-  const columns = [{ header: "Eval set" }, { header: "Score" }, { header: "Format kept" }, { header: "Measured" }];
+  const columns = [{ header: "Eval set" }, { header: "Score" }, { header: "Format" }, { header: "Evaluated" }];
   const rows = version.evaluations.map((one) => ({ key: one.evaluation_id, cells: evaluationCells(one) }));
   return <PlainTable name="Evaluations" columns={columns} rows={rows} />;
 }
@@ -91,7 +92,7 @@ function evaluationCells(one: EvaluationSummary): ReactNode[] {
 function factsOf({ kind, size_bytes, num_files, markup, created_at, lineage }: VersionDetail) {
   const { recipe, mode, engine, commit, is_dirty, tunix_rt_version, trained_at, step, base } = lineage;
   return {
-    Kind: kind === "adapter" ? "LoRA adapter" : "whole model",
+    Kind: kind === "adapter" ? "LoRA adapter" : "full model",
     Size: `${formatBytes(size_bytes)} in ${formatCount(num_files, "file")}`,
     Markup: markup,
     Base: base ? `${base.name}${base.weights === "random" ? ` (random, seed ${base.seed ?? 0})` : ""}` : null,
@@ -100,7 +101,7 @@ function factsOf({ kind, size_bytes, num_files, markup, created_at, lineage }: V
     Steps: formatNumber(step),
     Engine: engine,
     "Tunix RT": tunix_rt_version,
-    Commit: commit ? <code>{`${commit.slice(0, 12)}${is_dirty ? ", with changes" : ""}`}</code> : null,
+    Commit: commit ? <code>{`${commit.slice(0, 12)}${is_dirty ? ", uncommitted changes" : ""}`}</code> : null,
     "Trained at": formatTime(trained_at),
     Registered: formatTime(created_at),
   };

@@ -11,28 +11,28 @@ import styles from "../models.module.css";
 
 interface TagsCardProps {
   version: VersionDetail;
-  mayWrite: boolean;
-  /** Whether tags may be taken off. */
-  mayRemove: boolean;
+  canWrite: boolean;
+  /** Whether tags can be removed. */
+  canRemove: boolean;
 }
 
-/** Short facts that people give a version: `stage = tried`. */
-export function TagsCard({ version, mayWrite, mayRemove }: TagsCardProps): ReactElement {
+/** Key-value tags of a version: `stage = tried`. */
+export function TagsCard({ version, canWrite, canRemove }: TagsCardProps): ReactElement {
   const tags = Object.entries(version.tags ?? {});
   return (
     <Card title="Tags">
-      {tags.length === 0 ? <p>There are none. A tag is a short fact, as stage = tried.</p> : null}
+      {tags.length === 0 ? <p>No tags. Tags are key-value pairs, such as stage = tried.</p> : null}
       <ul className={styles.tags}>
         {tags.map(([name, value]) => (
           <li key={name}>
             <Badge>
               {name} = {value}
             </Badge>
-            {mayRemove ? <RemoveTag versionId={version.id} name={name} /> : null}
+            {canRemove ? <RemoveTag versionId={version.id} name={name} /> : null}
           </li>
         ))}
       </ul>
-      {mayWrite ? <NewTag versionId={version.id} /> : null}
+      {canWrite ? <NewTag versionId={version.id} /> : null}
     </Card>
   );
 }
@@ -42,7 +42,7 @@ function RemoveTag({ versionId, name }: { versionId: string; name: string }): Re
   return (
     <Button
       kind="quiet"
-      aria-label={`Take off ${name}`}
+      aria-label={`Remove ${name}`}
       isBusy={remove.isPending}
       onClick={() => {
         remove.mutate();
@@ -83,7 +83,8 @@ function NewTag({ versionId }: { versionId: string }): ReactElement {
         }}
       />
       <Button type="submit" isBusy={add.isPending} disabled={tag.name.trim() === "" || tag.value.trim() === ""}>
-        Set the tag
+        {" "}
+        Add tag{" "}
       </Button>
     </form>
   );

@@ -32,7 +32,7 @@ interface VersionViewProps {
 
 export function VersionView({ version, tab, onTab }: VersionViewProps): ReactElement {
   const { data: session } = useQuery(sessionQuery);
-  const mayWrite = session !== undefined && session.scope !== "read";
+  const canWrite = session !== undefined && session.scope !== "read";
   const reference = referenceOf(version);
   const copied = snippets({ cli: `tunix-rt models show ${reference}`, path: `/api/models/versions/${version.id}` });
   return (
@@ -48,7 +48,8 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
             search={{ model: reference }}
             className={buttonClass(tab === "export" ? "plain" : "primary")}
           >
-            Talk to it
+            {" "}
+            Chat{" "}
           </Link>
         </>
       }
@@ -58,15 +59,15 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
         <Link to="/models/$model" params={{ model: version.model }}>
           {version.model}
         </Link>
-        . Its content and its lineage never change.
+        . Its content and lineage are immutable.
       </p>
-      <Tabs label="Parts of the version" tabs={TABS} chosen={tab} onChoose={onTab}>
+      <Tabs label="Version sections" tabs={TABS} chosen={tab} onChoose={onTab}>
         {tab === "overview" ? (
-          <Overview version={version} mayWrite={mayWrite} mayRemove={session?.scope === "admin"} />
+          <Overview version={version} canWrite={canWrite} canRemove={session?.scope === "admin"} />
         ) : null}
         {tab === "files" ? <FilesTab version={version} /> : null}
         {tab === "card" ? <CardTab version={version} /> : null}
-        {tab === "export" ? <ExportTab version={version} mayWrite={mayWrite} /> : null}
+        {tab === "export" ? <ExportTab version={version} canWrite={canWrite} /> : null}
       </Tabs>
     </Page>
   );

@@ -4,10 +4,10 @@ import { formatNumber, formatShare, formatValue } from "../../../ui/display/form
 
 export type NodeKind = "dataset" | "base" | "parent" | "run" | "version" | "evaluation" | "more";
 
-/** One thing in the lineage of a version. */
+/** A node in the lineage of a version. */
 export interface LineageNode {
   kind: NodeKind;
-  /** What it is called where it lives: a dataset's key, the id of a run or evaluation. */
+  /** The id of the record: a dataset key, a run id or an evaluation id. */
   id: string;
   label: string;
   detail: string;
@@ -15,7 +15,7 @@ export interface LineageNode {
 
 const NUM_EVALUATIONS_SHOWN = 4;
 
-/** What a version is made of and what was made of it, from left to right. Each column leads to the next. */
+/** The lineage of a version in columns, from sources to evaluations. */
 export function lineageColumns(version: VersionDetail): LineageNode[][] {
   const columns = [sourcesOf(version), runOf(version), [itself(version)], evaluationsOf(version)];
   return columns.filter((nodes) => nodes.length > 0);
@@ -26,7 +26,7 @@ function sourcesOf({ lineage }: VersionDetail): LineageNode[] {
   const origin = base?.weights === "random" ? "random weights" : "base model";
   return [
     ...(dataset ? [{ kind: "dataset" as const, id: dataset, label: dataset, detail: "dataset" }] : []),
-    ...(parent ? [{ kind: "parent" as const, id: parent, label: parent, detail: "trained on from" }] : []),
+    ...(parent ? [{ kind: "parent" as const, id: parent, label: parent, detail: "parent version" }] : []),
     ...(base && !parent ? [{ kind: "base" as const, id: base.name, label: base.name, detail: origin }] : []),
   ];
 }
@@ -40,7 +40,7 @@ function runOf({ lineage }: VersionDetail): LineageNode[] {
 }
 
 function itself(version: VersionDetail): LineageNode {
-  const kind = version.kind === "adapter" ? "adapter" : "whole model";
+  const kind = version.kind === "adapter" ? "adapter" : "full model";
   return { kind: "version", id: version.id, label: referenceOf(version), detail: kind };
 }
 
@@ -55,7 +55,7 @@ function evaluationsOf({ evaluations }: VersionDetail): LineageNode[] {
 }
 
 /**
- * Lines from every node of one column to every node of the next, in units of a row; both columns are centred.
+ * Edges between all nodes of two adjacent, vertically centred columns, in units of a row.
  *
  * @example
  * connections(1, 2, 2) // [[1, 0.5], [1, 1.5]]

@@ -24,22 +24,22 @@ beforeEach(() => {
   );
 });
 
-test("runs are chosen from the list, by mark and by key, and the address keeps them", async () => {
+test("runs are selected by checkbox and by key", async () => {
   const { user, address } = renderApp("/compare");
   await user.click(await screen.findByRole("checkbox", { name: "Select run-b" }));
   const row = await screen.findByRole("row", { name: /run-a/ });
   row.focus();
   await user.keyboard(" ");
-  const chosen = await screen.findByRole("list", { name: "Chosen runs" });
+  const chosen = await screen.findByRole("list", { name: "Selected runs" });
   await within(chosen).findByRole("link", { name: "run-a" });
   expect(decodeURIComponent(address())).toContain('run=["run-b","run-a"]');
-  await user.click(within(chosen).getByRole("button", { name: "Make run-a the base" }));
+  await user.click(within(chosen).getByRole("button", { name: "Use run-a as base" }));
   expect(decodeURIComponent(address())).toContain('run=["run-a","run-b"]');
-  await user.click(screen.getByRole("button", { name: "Leave out run-b" }));
+  await user.click(screen.getByRole("button", { name: "Remove run-b" }));
   expect(within(chosen).queryByRole("link", { name: "run-b" })).toBeNull();
 });
 
-test("marking with Shift takes everything in between", async () => {
+test("Shift selects a range", async () => {
   const runs = ["one", "two", "three"].map((run_id) => makeRun({ run_id }));
   server.use(
     answer("/api/tunix/runs", runList(runs)),
@@ -55,33 +55,33 @@ test("marking with Shift takes everything in between", async () => {
   const last = await screen.findByRole("checkbox", { name: "Select three" });
   last.closest<HTMLElement>('[role="row"]')?.focus();
   await user.keyboard("{Shift>} {/Shift}");
-  await screen.findByRole("button", { name: "Leave out two" });
+  await screen.findByRole("button", { name: "Remove two" });
   expect(decodeURIComponent(address())).toContain('["one","two","three"]');
 });
 
-test("the curves of the runs share a chart, whose numbers are a table too", async () => {
+test("curves share a chart with a table view", async () => {
   const { user, address } = renderApp(BOTH);
   const chart = await screen.findByRole("figure", { name: "Loss" });
   await user.click(await within(chart).findByRole("checkbox", { name: "As a table" }));
   const second = await within(chart).findByRole("row", { name: "2 2 1.25" });
   expect(second).toBeTruthy();
-  await user.selectOptions(screen.getByRole("combobox", { name: "Curve" }), "Validation loss");
-  await user.selectOptions(screen.getByRole("combobox", { name: "Over" }), "minutes since the first step");
+  await user.selectOptions(screen.getByRole("combobox", { name: "Metric" }), "Validation loss");
+  await user.selectOptions(screen.getByRole("combobox", { name: "X axis" }), "minutes since the first step");
   expect(address()).toContain("metric=validation_loss&axis=minutes");
   const validations = screen.getByRole("figure", { name: "Validation loss" });
   expect(within(validations).getByRole("row", { name: /2\.5 –/ })).toBeTruthy();
 });
 
-test("only the settings that differ are shown, until all are asked for", async () => {
+test("only differing settings are shown by default", async () => {
   const { user } = renderApp(`${BOTH}&tab=settings`);
   const differs = await screen.findByRole("row", { name: "training.learning_rate 0.001 ≠ 0.01" });
   expect(differs).toBeTruthy();
   expect(screen.queryByRole("row", { name: /optimizer/ })).toBeNull();
-  await user.click(screen.getByRole("checkbox", { name: /settings that are the same/ }));
+  await user.click(screen.getByRole("checkbox", { name: /identical settings/ }));
   await screen.findByRole("row", { name: "training.optimizer.name adamw adamw" });
 });
 
-test("scores have their interval, say whether chance explains them, and lead to the flip board", async () => {
+test("scores have intervals, significance and a comparison link", async () => {
   const ofRun = (run_id: string) => ({ name: run_id, origin: "run" as const, run_id });
   const byRun: Record<string, ReturnType<typeof makeTrainedSummary>> = {
     "run-a": makeTrainedSummary({ evaluation_id: BASE_ID, model: ofRun("run-a") }),
@@ -95,28 +95,28 @@ test("scores have their interval, say whether chance explains them, and lead to 
     answer("/api/evaluations/compare", makeComparison()),
   );
   renderApp(`${BOTH}&tab=scores`);
-  const row = await screen.findByRole("row", { name: /run-b.*The other is better, by more than chance explains/ });
-  expect(within(row).getByText(/95 %: 60\.0 % to 86\.0 %, n = 40/)).toBeTruthy();
-  const flips = within(row).getByRole("link", { name: "Open the flip board" });
+  const row = await screen.findByRole("row", { name: /run-b.*The other is significantly better/ });
+  expect(within(row).getByText(/95 % CI 60\.0 % to 86\.0 %, n = 40/)).toBeTruthy();
+  const flips = within(row).getByRole("link", { name: "Compare items" });
   expect(flips.getAttribute("href")).toBe(`/evaluations/compare?base=${BASE_ID}&other=${OTHER_ID}`);
-  expect(screen.getByRole("region", { name: "Figures of the training" })).toBeTruthy();
+  expect(screen.getByRole("region", { name: "Training metrics" })).toBeTruthy();
 });
 
-test("a run without a score says how it gets one", async () => {
+test("a run without a score shows the eval command", async () => {
   server.use(answer("/api/evaluations", evaluationList([])));
   renderApp(`${BOTH}&tab=scores`);
   const missing = await screen.findByRole("region", { name: "Not evaluated" });
   expect(within(missing).getByText("tunix-rt eval run-a --eval-set eval_v2")).toBeTruthy();
 });
 
-test("a run that is gone is named, and the others are compared all the same", async () => {
+test("a missing run is named and the others are compared", async () => {
   server.use(refuse("/api/tunix/runs/run-b", 404, "There is no run run-b."));
   renderApp(BOTH);
-  expect(await screen.findByText("run-b could not be read")).toBeTruthy();
+  expect(await screen.findByText("Could not load run-b")).toBeTruthy();
   expect(screen.getByRole("figure", { name: "Loss" })).toBeTruthy();
 });
 
-test("what is compared can be copied as commands", () => {
+test("the comparison can be copied as commands", () => {
   const ofTwo = compareSnippets(["a", "b"], "scores", "http://x");
   expect(ofTwo.cli).toBe("tunix-rt compare a b");
   const curves = compareSnippets(["a", "b"], "curves", "http://x");

@@ -4,7 +4,7 @@ import { CopyAs } from "../../../ui/copy/CopyAs";
 import { useActions } from "../../../ui/navigation/actions";
 import { withChanges } from "../../../ui/navigation/search";
 import { Page } from "../../../ui/Page";
-import { ChosenRuns } from "./ChosenRuns";
+import { SelectedRuns } from "./SelectedRuns";
 import { compareSnippets } from "./commands";
 import { ComparedRuns } from "./ComparedRuns";
 import { type ChangeCompare, type CompareSearch } from "./search";
@@ -12,7 +12,7 @@ import { type ChangeCompare, type CompareSearch } from "./search";
 const route = getRouteApi("/compare");
 const NONE: string[] = [];
 
-/** Any number of runs beside each other: their curves, their scores, and what differs between their settings. */
+/** Compares any number of runs: curves, scores and differing settings. */
 export function CompareScreen(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -24,7 +24,7 @@ export function CompareScreen(): ReactElement {
     useMemo(
       () => [
         {
-          label: "Choose runs to compare",
+          label: "Select runs to compare",
           run: () => void navigate({ search: withChanges<CompareSearch>({ choose: true }), replace: true }),
         },
       ],
@@ -34,10 +34,10 @@ export function CompareScreen(): ReactElement {
   return (
     <Page
       title="Compare runs"
-      about="Their curves over each other, their scores with intervals, and only the settings that differ."
+      about="Overlaid curves, scores with confidence intervals, and the settings that differ."
       actions={<CopyAs snippets={compareSnippets(runIds, search.tab ?? "curves")} />}
     >
-      <ChosenRuns runIds={runIds} search={search} change={change} />
+      <SelectedRuns runIds={runIds} search={search} change={change} />
       {runIds.length === 0 ? null : <ComparedRuns runIds={runIds} search={search} change={change} />}
     </Page>
   );

@@ -19,15 +19,15 @@ type TabKey = (typeof COMPARE_TABS)[number];
 
 const TABS: readonly { key: TabKey; label: string }[] = [
   { key: "curves", label: "Curves" },
-  { key: "scores", label: "Figures & scores" },
+  { key: "scores", label: "Metrics & scores" },
   { key: "settings", label: "Settings" },
 ];
 
-/** What is known of the chosen runs; one that cannot be read is named and left out. */
+/** The tabs of the comparison. A run that fails to load is reported and skipped. */
 export function ComparedRuns({ runIds, search, change }: ComparedRunsProps): ReactElement {
   const found = useQueries({ queries: runIds.map(runQuery) });
   const tab = search.tab ?? "curves";
-  if (found.some(({ isPending }) => isPending)) return <Loading what="Reading the runs…" />;
+  if (found.some(({ isPending }) => isPending)) return <Loading what="Loading runs…" />;
   const failed = found.findIndex(({ isError }) => isError);
   const runs = found.flatMap(({ data }, index) => (data === undefined ? [] : [{ run: data, index }]));
   return (
@@ -35,12 +35,12 @@ export function ComparedRuns({ runIds, search, change }: ComparedRunsProps): Rea
       {failed < 0 ? null : (
         <ErrorNotice
           error={found[failed]?.error ?? new Error("unknown")}
-          title={`${runIds[failed] ?? "A run"} could not be read`}
+          title={`Could not load ${runIds[failed] ?? "a run"}`}
           onRetry={() => void found[failed]?.refetch()}
         />
       )}
       <Tabs
-        label="What is compared"
+        label="Comparison sections"
         tabs={TABS}
         chosen={tab}
         onChoose={(key) => {

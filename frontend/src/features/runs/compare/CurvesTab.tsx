@@ -19,14 +19,14 @@ interface CurvesTabProps {
 const METRIC_CHOICES = METRICS.map((metric) => ({ value: metric, label: METRIC_LABELS[metric].title }));
 const AXIS_CHOICES = AXES.map((axis) => ({ value: axis, label: AXIS_LABELS[axis] }));
 
-/** The curves of the runs over each other. */
+/** The overlaid curves of the runs. */
 export function CurvesTab({ runs, search, change }: CurvesTabProps): ReactElement {
   const { metric = "loss", axis = "step" } = search;
   return (
     <>
       <div className={styles.row}>
         <Select
-          label="Curve"
+          label="Metric"
           value={metric}
           choices={METRIC_CHOICES}
           onChange={(chosen) => {
@@ -34,7 +34,7 @@ export function CurvesTab({ runs, search, change }: CurvesTabProps): ReactElemen
           }}
         />
         <Select
-          label="Over"
+          label="X axis"
           value={axis}
           choices={AXIS_CHOICES}
           onChange={(chosen) => {
@@ -49,9 +49,9 @@ export function CurvesTab({ runs, search, change }: CurvesTabProps): ReactElemen
 
 function Overlay({ runs, metric, axis }: { runs: readonly ComparedRun[]; metric: Metric; axis: Axis }): ReactElement {
   const { logged, numPending, error } = useMetrics(runs);
-  const numPlaces = Math.max(...runs.map(({ index }) => index), -1) + 1;
+  const numColours = Math.max(...runs.map(({ index }) => index), -1) + 1;
   const series = useMemo(() => {
-    const places = Array.from({ length: numPlaces }, (_, place) => runs.findIndex(({ index }) => index === place));
+    const places = Array.from({ length: numColours }, (_, place) => runs.findIndex(({ index }) => index === place));
     const names = places.map((at, place) => nameOf(runs[at]) ?? `run ${place + 1}`);
     return overlaid(
       names,
@@ -59,13 +59,13 @@ function Overlay({ runs, metric, axis }: { runs: readonly ComparedRun[]; metric:
       metric,
       axis,
     );
-  }, [runs, logged, numPlaces, metric, axis]);
+  }, [runs, logged, numColours, metric, axis]);
   const { title, unit } = METRIC_LABELS[metric];
   return (
     <>
-      {error === null ? null : <ErrorNotice error={error} title="The metrics of a run could not be read" />}
+      {error === null ? null : <ErrorNotice error={error} title="Could not load the metrics of a run" />}
       <p role="status" className={styles.muted}>
-        {numPending > 0 ? `Reading the metrics: ${runs.length - numPending} of ${runs.length} runs…` : null}
+        {numPending > 0 ? `Loading metrics: ${runs.length - numPending} of ${runs.length} runs…` : null}
       </p>
       <Curve title={title} series={series} xLabel={AXIS_LABELS[axis]} yLabel={unit} height={420} />
     </>
@@ -95,7 +95,7 @@ interface Answer {
   error: Error | null;
 }
 
-// One function for every render: its result stays the same until an answer changes.
+// A stable function, so that its result only changes with the query results.
 function combined(answers: readonly Answer[]): Metrics {
   return {
     logged: answers.map(({ data }) => data),

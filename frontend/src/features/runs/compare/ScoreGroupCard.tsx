@@ -10,27 +10,26 @@ import { Card } from "../../../ui/display/Card";
 import { UNKNOWN } from "../../../ui/display/format";
 import styles from "./compare.module.css";
 import type { ComparedRun } from "./comparedRun";
-import { NamedRun } from "./RunKey";
+import { RunLegend } from "./RunLegend";
 import type { ScoreGroup } from "./scores";
 
 const POINT_SCALE = [-1, 1] as const;
 
-/** The scores of runs that were asked the same questions in the same way. */
+/** The scores of runs with the same eval set and protocol. */
 export function ScoreGroupCard({ group, runs }: { group: ScoreGroup; runs: readonly ComparedRun[] }): ReactElement {
   const [base] = group.evaluations;
   return (
     <Card title={`Scores on ${group.evalset}`}>
       <p className={styles.muted}>
-        Protocol {shortId(group.fingerprint)}: only evaluations that were made in this way stand here, the newest of
-        each run.
+        Protocol {shortId(group.fingerprint)}: the newest evaluation of each run with this protocol.
       </p>
       <PlainTable
         name={`Scores on ${group.evalset}, protocol ${shortId(group.fingerprint)}`}
         columns={[
           { header: "Run" },
-          { header: "Right" },
-          { header: "Against the first, in points" },
-          { header: "Is it chance?" },
+          { header: "Accuracy" },
+          { header: "vs base (points)" },
+          { header: "Significance" },
           { header: "Items" },
         ]}
         rows={group.evaluations.map((evaluation) => ({
@@ -39,7 +38,7 @@ export function ScoreGroupCard({ group, runs }: { group: ScoreGroup; runs: reado
             <RunOf key="run" evaluation={evaluation} runs={runs} />,
             scoreOf(evaluation),
             ...(base === undefined || base === evaluation
-              ? ["the base", "", itemsLink(evaluation)]
+              ? ["base", "", itemsLink(evaluation)]
               : changeCells(base, evaluation)),
           ],
         }))}
@@ -50,7 +49,7 @@ export function ScoreGroupCard({ group, runs }: { group: ScoreGroup; runs: reado
 
 function RunOf({ evaluation, runs }: { evaluation: EvaluationSummary; runs: readonly ComparedRun[] }): ReactElement {
   const runId = evaluation.model.run_id ?? "";
-  return <NamedRun runId={runId} index={runs.find(({ run }) => run.run_id === runId)?.index ?? 0} />;
+  return <RunLegend runId={runId} index={runs.find(({ run }) => run.run_id === runId)?.index ?? 0} />;
 }
 
 function scoreOf({ primary_score, low, high, num_scored }: EvaluationSummary): ReactNode {
@@ -61,7 +60,7 @@ function scoreOf({ primary_score, low, high, num_scored }: EvaluationSummary): R
 function itemsLink({ evaluation_id }: EvaluationSummary): ReactElement {
   return (
     <Link to="/evaluations/$evaluationId" params={{ evaluationId: evaluation_id }}>
-      Open the evaluation
+      Open evaluation
     </Link>
   );
 }
@@ -69,10 +68,11 @@ function itemsLink({ evaluation_id }: EvaluationSummary): ReactElement {
 function changeCells(base: EvaluationSummary, other: EvaluationSummary): ReactNode[] {
   const pair = { base: base.evaluation_id, other: other.evaluation_id };
   return [
-    <Difference key="difference" {...pair} />,
+    <OverrideRow key="difference" {...pair} />,
     <Chance key="chance" {...pair} />,
     <Link key="flips" to="/evaluations/compare" search={pair}>
-      Open the flip board
+      {" "}
+      Compare items{" "}
     </Link>,
   ];
 }
@@ -82,7 +82,7 @@ interface Pair {
   other: string;
 }
 
-function Difference({ base, other }: Pair): ReactElement {
+function OverrideRow({ base, other }: Pair): ReactElement {
   const { data, isError } = useQuery(comparisonQuery(base, other, false));
   const paired = data?.overall;
   if (paired == null) return <span>{isError || data ? UNKNOWN : "…"}</span>;

@@ -7,15 +7,15 @@ import { Loading } from "../../../ui/feedback/Loading";
 import { Card } from "../../../ui/display/Card";
 import { formatNumber } from "../../../ui/display/format";
 import type { ComparedRun } from "./comparedRun";
-import { FiguresCard } from "./FiguresCard";
+import { MetricsCard } from "./MetricsCard";
 import { ScoreGroupCard } from "./ScoreGroupCard";
 import { scoreGroups } from "./scores";
 
-/** What the runs ended with, and what their models scored. */
+/** The final metrics of the runs and the scores of their models. */
 export function ScoresTab({ runs }: { runs: readonly ComparedRun[] }): ReactElement {
   return (
     <>
-      <FiguresCard runs={runs} />
+      <MetricsCard runs={runs} />
       <Scores runs={runs} />
     </>
   );
@@ -26,7 +26,7 @@ function Scores({ runs }: { runs: readonly ComparedRun[] }): ReactElement {
   const found = useQueries({ queries: runIds.map(runEvaluationsQuery) });
   const failed = found.find(({ isError }) => isError);
   if (failed?.error) return <ErrorNotice error={failed.error} onRetry={() => void failed.refetch()} />;
-  if (found.some(({ isPending }) => isPending)) return <Loading what="Reading the evaluations…" />;
+  if (found.some(({ isPending }) => isPending)) return <Loading what="Loading evaluations…" />;
   const evaluations = found.flatMap(({ data }) => data?.data ?? []);
   const without = runIds.filter((_, index) => found[index]?.data?.data.length === 0);
   return (
@@ -43,8 +43,8 @@ function NotEvaluated({ runIds }: { runIds: readonly string[] }): ReactElement {
   return (
     <Card title="Not evaluated">
       <p>
-        {formatNumber(runIds.length)} of these runs {runIds.length === 1 ? "has" : "have"} no score. A loss says how
-        well a model knows its data, a score what it can do:
+        {formatNumber(runIds.length)} of these runs {runIds.length === 1 ? "has" : "have"} no score. The loss measures
+        the fit to the data; a score measures what the model can do:
       </p>
       <Command>{`tunix-rt eval ${runIds[0] ?? "RUN"} --eval-set eval_v2`}</Command>
     </Card>

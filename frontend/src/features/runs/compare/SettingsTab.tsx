@@ -15,16 +15,16 @@ interface SettingsTabProps {
   change: ChangeCompare;
 }
 
-/** The resolved recipes beside each other: only what differs, unless all is asked for. */
+/** The resolved recipes side by side, by default only the settings that differ. */
 export function SettingsTab({ runs, isAll, change }: SettingsTabProps): ReactElement {
   const rows = settingRows(runs.map(({ run }) => run));
   const shown = isAll ? rows : rows.filter(({ isSame }) => !isSame);
   const numSame = rows.filter(({ isSame }) => isSame).length;
   return (
-    <Card title={isAll ? "Every setting" : "What differs"}>
+    <Card title={isAll ? "All settings" : "Differing settings"}>
       <div className={styles.row}>
         <Checkbox
-          label={`Show the ${formatNumber(numSame)} settings that are the same, too`}
+          label={`Show ${formatNumber(numSame)} identical settings`}
           isChecked={isAll}
           onChange={(isChecked) => {
             change({ all: isChecked || undefined });
@@ -32,7 +32,7 @@ export function SettingsTab({ runs, isAll, change }: SettingsTabProps): ReactEle
         />
       </div>
       {shown.length === 0 ? (
-        <p role="status">{nothingDiffers(runs.length)}</p>
+        <p role="status">{noDifferenceText(runs.length)}</p>
       ) : (
         <PlainTable
           name="Settings"
@@ -55,8 +55,8 @@ function cellsOf({ values }: SettingRow): ReactElement[] {
   });
 }
 
-function nothingDiffers(numRuns: number): string {
+function noDifferenceText(numRuns: number): string {
   return numRuns < 2
-    ? "Choose a second run: nothing differs from itself."
-    : "Nothing: the runs have the same settings. If their curves differ, chance, data or hardware made it so.";
+    ? "Select a second run to compare settings."
+    : "The runs have identical settings. If their curves differ, the cause is randomness, data or hardware.";
 }

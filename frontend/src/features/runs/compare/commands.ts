@@ -1,7 +1,7 @@
 import { shellQuoted, type Snippets } from "../../../ui/copy/snippets";
 import type { COMPARE_TABS } from "./search";
 
-/** The runs that are compared as commands: one line each, or the flips of two that were evaluated. */
+/** The comparison as commands: one line per run, or `compare` for two evaluated runs. */
 export function compareSnippets(
   runIds: readonly string[],
   tab: (typeof COMPARE_TABS)[number],

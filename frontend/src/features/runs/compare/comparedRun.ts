@@ -1,6 +1,6 @@
 import type { RunDetail } from "../../../api/schema.gen";
 
-/** A run and its place among those that were chosen, which gives it its colour. */
+/** A run and its position in the selection, which determines its colour. */
 export interface ComparedRun {
   run: RunDetail;
   index: number;

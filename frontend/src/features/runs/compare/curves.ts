@@ -5,12 +5,12 @@ import type { AXES, METRICS } from "./search";
 export type Metric = (typeof METRICS)[number];
 export type Axis = (typeof AXES)[number];
 
-/** No two runs log at the same moment: times are rounded to so many places, which all of them share. */
-const NUM_PLACES = 2_000;
+/** Runs log at different times, so times are rounded to this many shared positions. */
+const NUM_TIME_BINS = 2_000;
 
 export const METRIC_LABELS: Record<Metric, { title: string; unit: string }> = {
-  loss: { title: "Loss", unit: "loss (nats a token)" },
-  validation_loss: { title: "Validation loss", unit: "validation loss (nats a token)" },
+  loss: { title: "Loss", unit: "loss (nats per token)" },
+  validation_loss: { title: "Validation loss", unit: "validation loss (nats per token)" },
   lr: { title: "Learning rate", unit: "learning rate" },
   grad_norm: { title: "Gradient norm", unit: "norm before clipping" },
   tokens_per_s: { title: "Speed", unit: "tokens/s" },
@@ -18,7 +18,7 @@ export const METRIC_LABELS: Record<Metric, { title: string; unit: string }> = {
 
 export const AXIS_LABELS: Record<Axis, string> = { step: "step", minutes: "minutes since the first step" };
 
-/** One curve a run, in their order; a run that has logged nothing has an empty one, so that colours stay. */
+/** One curve per run, in order. A run without metrics has an empty curve, so that colours are stable. */
 export function overlaid(
   names: readonly string[],
   logged: readonly (MetricColumns | undefined)[],
@@ -26,7 +26,7 @@ export function overlaid(
   axis: Axis,
 ): Series[] {
   const curves = names.map((name, index) => curveOf(name, logged[index], metric, axis));
-  return axis === "minutes" ? onSharedPlaces(curves) : curves;
+  return axis === "minutes" ? onSharedBins(curves) : curves;
 }
 
 function curveOf(name: string, columns: MetricColumns | undefined, metric: Metric, axis: Axis): Series {
@@ -36,12 +36,12 @@ function curveOf(name: string, columns: MetricColumns | undefined, metric: Metri
   return { name, xs: known.map((index) => xs[index] ?? 0), ys: known.map((index) => ys[index] ?? null) };
 }
 
-/** The curves on places that they share; where several values fall on one, the last is taken. */
-function onSharedPlaces(curves: readonly Series[]): Series[] {
+/** The curves on shared time bins. The last value in a bin wins. */
+function onSharedBins(curves: readonly Series[]): Series[] {
   const end = Math.max(...curves.map(({ xs }) => xs.at(-1) ?? 0), 0);
-  const width = end / NUM_PLACES || 1;
+  const width = end / NUM_TIME_BINS || 1;
   return curves.map(({ name, xs, ys }) => {
-    const placed = new Map(xs.map((x, index) => [Math.round(x / width) * width, ys[index] ?? null]));
-    return { name, xs: [...placed.keys()], ys: [...placed.values()] };
+    const binned = new Map(xs.map((x, index) => [Math.round(x / width) * width, ys[index] ?? null]));
+    return { name, xs: [...binned.keys()], ys: [...binned.values()] };
   });
 }

@@ -5,10 +5,10 @@ import type { MetricsLine, Run, ValidationLine } from "../../../api/schema.gen";
 
 const POLL_MS = 5_000;
 
-/** What a run has logged, a list for each figure: a hundred long runs at once are a few numbers, not a million objects. */
+/** The metrics of a run as columns, which keeps a hundred long runs small in memory. */
 export interface MetricColumns {
   step: number[];
-  /** Minutes since the first line. */
+  /** Minutes since the first entry. */
   minutes: number[];
   loss: (number | null)[];
   lr: (number | null)[];
@@ -17,7 +17,7 @@ export interface MetricColumns {
   validation_loss: (number | null)[];
 }
 
-/** The metrics of a run; read again while it may log more. */
+/** The metrics of a run, polled while it is active. */
 export const metricsQuery = (run: Pick<Run, "run_id" | "status">) =>
   queryOptions({
     queryKey: ["runs", run.run_id, "metrics", run.status],
@@ -26,13 +26,13 @@ export const metricsQuery = (run: Pick<Run, "run_id" | "status">) =>
       return columnsOf(await unwrap(api.GET("/api/tunix/runs/{run_id}/metrics", { params, signal })));
     },
     refetchInterval: isActive(run.status) ? POLL_MS : false,
-    // Lists of numbers are new when they are read again: to compare them one by one costs more than to draw them.
+    // Comparing long lists of numbers costs more than redrawing them.
     structuralSharing: false,
   });
 
 type Line = MetricsLine | ValidationLine;
 
-/** Lines as columns; a line of a validation has no loss, one of a step no validation loss. */
+/** Converts metric lines to columns. Validation lines have no loss, step lines no validation loss. */
 export function columnsOf(lines: readonly Line[]): MetricColumns {
   const start = Date.parse(lines[0]?.time ?? "");
   const steps = lines.map((line) => ("loss" in line ? line : null));

@@ -2,13 +2,13 @@ import type { EvaluationSummary } from "../../../api/schema.gen";
 
 export interface ScoreGroup {
   evalset: string;
-  /** Evaluations can only be held against each other when they were made in the same way. */
+  /** Only evaluations with the same fingerprint are comparable. */
   fingerprint: string;
-  /** The newest of each run, in the order of the runs. */
+  /** The newest evaluation of each run, in the order of the runs. */
   evaluations: EvaluationSummary[];
 }
 
-/** Evaluations by eval set and protocol, the groups with most runs first. */
+/** Groups evaluations by eval set and protocol, largest groups first. */
 export function scoreGroups(runIds: readonly string[], evaluations: readonly EvaluationSummary[]): ScoreGroup[] {
   const groups = new Map<string, ScoreGroup>();
   for (const evaluation of newestFirst(evaluations)) {

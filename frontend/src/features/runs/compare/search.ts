@@ -4,18 +4,18 @@ export const COMPARE_TABS = ["curves", "scores", "settings"] as const;
 export const METRICS = ["loss", "validation_loss", "lr", "grad_norm", "tokens_per_s"] as const;
 export const AXES = ["step", "minutes"] as const;
 
-/** What is compared and how, as the URL has it. */
+/** The state of the comparison, as in the URL. */
 export const compareSearch = searchParams({
-  /** Ids; the first is the base. */
+  /** Run ids. The first is the base. */
   run: asTexts,
   tab: asOneOf(COMPARE_TABS),
   metric: asOneOf(METRICS),
   axis: asOneOf(AXES),
-  /** Every setting, not only those that differ. */
+  /** Whether identical settings are shown too. */
   all: asFlag,
-  /** What the list to choose from is filtered by. */
+  /** The search text of the run picker. */
   text: asText,
-  /** Whether the list to choose from is shown. */
+  /** Whether the run picker is open. */
   choose: asFlag,
 });
 

@@ -3,16 +3,16 @@ import { UNKNOWN } from "../../../ui/display/format";
 
 export interface SettingRow {
   key: string;
-  /** As text, one for each run, in their order. */
+  /** The values as text, one per run. */
   values: string[];
   isSame: boolean;
 }
 
 /**
- * Every setting of these runs, those of the request first; what a run does not have is a dash.
+ * Every setting of these runs, request settings first. Missing values are dashes.
  *
  * @example
- * settingRows([a, b]).filter(({ isSame }) => !isSame) // what differs
+ * settingRows([a, b]).filter(({ isSame }) => !isSame) // differing settings
  */
 export function settingRows(runs: readonly RunDetail[]): SettingRow[] {
   const settings = runs.map(settingsOf);
@@ -25,7 +25,7 @@ export function settingRows(runs: readonly RunDetail[]): SettingRow[] {
 
 function settingsOf(run: RunDetail): Map<string, string> {
   const { engine, device, executor } = run;
-  // What was overridden stands in the values already.
+  // The values already include the overrides.
   const recipe = Object.entries(run.recipe).filter(([section]) => section !== "overrides");
   const settings = flattened(Object.fromEntries(recipe));
   return new Map([...Object.entries({ engine, device, executor }), ...settings]);

@@ -15,29 +15,29 @@ interface ChoiceFormProps {
   search: LaunchSearch;
   change: ChangeSearch;
   choices: Choices;
-  /** The recipe is that of another run. */
-  isAgain: boolean;
+  /** Whether the recipe comes from another run. */
+  isFromRun: boolean;
   preview: RunPreview | undefined;
 }
 
 const ENGINE_CHOICES = ENGINES.map((engine) => ({
   value: engine,
-  label: engine === "auto" ? "the one that suits the machine" : engine,
+  label: engine === "auto" ? "auto: best for this machine" : engine,
 }));
 
-/** What is trained, on what, and where. */
-export function ChoiceForm({ search, change, choices, isAgain, preview }: ChoiceFormProps): ReactElement {
+/** The recipe, dataset and target of the run. */
+export function ChoiceForm({ search, change, choices, isFromRun, preview }: ChoiceFormProps): ReactElement {
   return (
-    <Card title="What to train">
-      {isAgain ? (
-        <AgainNote runId={search.from ?? ""} change={change} />
+    <Card title="Run configuration">
+      {isFromRun ? (
+        <FromRunNote runId={search.from ?? ""} change={change} />
       ) : (
         <Select
           label="Recipe"
           value={search.recipe ?? DEFAULT_RECIPE}
           choices={recipeChoices(choices, search.recipe)}
           onChange={(recipe) => {
-            // Settings of one recipe need not make sense in another.
+            // Overrides of one recipe may not apply to another.
             change({ recipe, set: undefined });
           }}
         />
@@ -45,7 +45,7 @@ export function ChoiceForm({ search, change, choices, isAgain, preview }: Choice
       <DatasetChoice search={search} change={change} preview={preview} />
       <Select
         label="Target"
-        help="The hardware to plan for; it need not be at hand."
+        help="The hardware to plan for. It does not need to be available."
         value={search.target ?? DEFAULT_TARGET}
         choices={targetChoices(choices.targets)}
         onChange={(target) => {
@@ -53,8 +53,8 @@ export function ChoiceForm({ search, change, choices, isAgain, preview }: Choice
         }}
       />
       <TextField
-        label="Session limit, in hours"
-        help="A free Kaggle TPU session lasts 9 hours. Empty: no limit."
+        label="Session limit (hours)"
+        help="A free Kaggle TPU session lasts 9 hours. No limit if empty."
         type="number"
         min={0}
         step="any"
@@ -68,10 +68,10 @@ export function ChoiceForm({ search, change, choices, isAgain, preview }: Choice
   );
 }
 
-function AgainNote({ runId, change }: { runId: string; change: ChangeSearch }): ReactElement {
+function FromRunNote({ runId, change }: { runId: string; change: ChangeSearch }): ReactElement {
   return (
     <p>
-      With the resolved recipe of{" "}
+      Using the resolved recipe of{" "}
       <Link to="/runs/$runId" params={{ runId }}>
         {runId}
       </Link>
@@ -89,7 +89,7 @@ function AgainNote({ runId, change }: { runId: string; change: ChangeSearch }): 
   );
 }
 
-function DatasetChoice({ search, change, preview }: Omit<ChoiceFormProps, "choices" | "isAgain">): ReactElement {
+function DatasetChoice({ search, change, preview }: Omit<ChoiceFormProps, "choices" | "isFromRun">): ReactElement {
   const datasets = useQuery(datasetKeysQuery);
   const keys = (datasets.data ?? []).map(({ dataset_key, num_rows }) => ({
     value: dataset_key,
@@ -102,7 +102,7 @@ function DatasetChoice({ search, change, preview }: Omit<ChoiceFormProps, "choic
       label="Dataset"
       value={chosen}
       choices={[
-        { value: "", label: ownDataset(chosen, preview) },
+        { value: "", label: defaultDatasetLabel(chosen, preview) },
         ...(isKnown ? [] : [{ value: chosen, label: chosen }]),
         ...keys,
       ]}
@@ -114,10 +114,10 @@ function DatasetChoice({ search, change, preview }: Omit<ChoiceFormProps, "choic
   );
 }
 
-/** What the recipe names itself, as far as it is known. */
-function ownDataset(chosen: string, preview: RunPreview | undefined): string {
-  if (chosen !== "" || preview === undefined) return "the recipe's own";
-  return preview.dataset === "" ? "choose one: the recipe names none" : `the recipe's own: ${preview.dataset}`;
+/** The label for the recipe's default dataset, if known. */
+function defaultDatasetLabel(chosen: string, preview: RunPreview | undefined): string {
+  if (chosen !== "" || preview === undefined) return "recipe default";
+  return preview.dataset === "" ? "choose one: the recipe has no default" : `recipe default: ${preview.dataset}`;
 }
 
 function MoreChoices({ search, change }: Pick<ChoiceFormProps, "search" | "change">): ReactElement {
@@ -129,10 +129,10 @@ function MoreChoices({ search, change }: Pick<ChoiceFormProps, "search" | "chang
   const isOpen = search.engine ?? search.evalset ?? search.name ?? search.steps;
   return (
     <details className={styles.more} open={isOpen !== undefined}>
-      <summary>More: name, engine, evaluation, a short trial</summary>
+      <summary>More: name, engine, evaluation, smoke test</summary>
       <TextField
         label="Name"
-        help="Becomes part of the run's id."
+        help="Part of the run id."
         maxLength={64}
         value={search.name ?? ""}
         onChange={(name) => {
@@ -148,16 +148,16 @@ function MoreChoices({ search, change }: Pick<ChoiceFormProps, "search" | "chang
         }}
       />
       <Select
-        label="Evaluate afterwards on"
+        label="Evaluate on"
         value={search.evalset ?? ""}
-        choices={[{ value: "", label: "nothing" }, ...names]}
+        choices={[{ value: "", label: "none" }, ...names]}
         onChange={(evalset) => {
           change({ evalset });
         }}
       />
       <TextField
-        label="Stop after this many steps"
-        help="A trial: all else is the same. Empty: the whole training."
+        label="Smoke test steps"
+        help="Stops early with an otherwise identical run. Full training if empty."
         type="number"
         min={1}
         value={search.steps === undefined ? "" : String(search.steps)}

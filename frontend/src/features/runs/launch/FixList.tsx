@@ -19,15 +19,15 @@ interface Fix {
   figures: string;
 }
 
-/** The changes that make it fit, the cheapest first, each one click away. */
+/** The changes that make the plan fit, cheapest first, each with an apply button. */
 export function FixList({ plan, recipe, search, change }: FixListProps): ReactElement | null {
   const fixes = [...(plan.fixes ?? []).map(memoryFix), ...sessionFixes(plan, recipe)];
   if (fixes.length === 0 && plan.fits && plan.fits_session !== false) return null;
   return (
     <section className={styles.part}>
-      <h3>What would make it fit, the cheapest first</h3>
+      <h3>Changes to make it fit, cheapest first</h3>
       {fixes.length === 0 ? (
-        <p>No change of these settings is enough. Choose a smaller model, or a larger target.</p>
+        <p>No change of these settings is sufficient. Choose a smaller model or a larger target.</p>
       ) : null}
       <ol className={styles.fixes}>
         {fixes.map(({ changes, cost, figures }) => (
@@ -58,15 +58,15 @@ export function FixList({ plan, recipe, search, change }: FixListProps): ReactEl
 }
 
 function memoryFix({ change, cost, per_device_bytes, step_seconds, source }: PlanFix): Fix {
-  const figures = `${formatBytes(per_device_bytes)}, ${formatDuration(step_seconds)} a step (${source})`;
+  const figures = `${formatBytes(per_device_bytes)}, ${formatDuration(step_seconds)} per step (${source})`;
   return { changes: changesOf(change), cost, figures };
 }
 
 function sessionFixes(plan: Plan, recipe: Record<string, unknown>): Fix[] {
-  // What does not fit into memory changes first, and with it the time that a step takes.
+  // Fix memory first, because it changes the step time.
   if (!plan.fits || plan.fits_session !== false || plan.session_seconds == null) return [];
   const training = recipe.training as { num_epochs?: number | null } | undefined;
   const changes = shorterTraining(plan.step_seconds, plan.session_seconds, training?.num_epochs != null);
-  const figures = `ends after 90 % of the session's ${formatDuration(plan.session_seconds)}`;
-  return [{ changes, cost: "fewer steps are trained", figures }];
+  const figures = `ends after 90 % of the ${formatDuration(plan.session_seconds)} session`;
+  return [{ changes, cost: "trains fewer steps", figures }];
 }

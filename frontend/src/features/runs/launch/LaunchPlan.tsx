@@ -22,11 +22,11 @@ interface LaunchPlanProps {
   search: LaunchSearch;
   change: ChangeSearch;
   choices: Choices;
-  /** The recipe of the run that this one is taken from. */
+  /** The recipe of the source run. */
   values?: RecipeValues;
 }
 
-/** The choices, what they mean and the button that makes a run of them. */
+/** The launch form with its live plan and the submit button. */
 export function LaunchPlan({ search, change, choices, values }: LaunchPlanProps): ReactElement {
   const target = choices.targets.find(({ name }) => name === (search.target ?? DEFAULT_TARGET));
   const request = runRequest(search, target?.platform ?? "cpu", values);
@@ -37,7 +37,7 @@ export function LaunchPlan({ search, change, choices, values }: LaunchPlanProps)
   const run = (): void => {
     submit.mutate(request);
   };
-  useStartOver();
+  useResetAction();
   const copied = snippets({
     cli: submitCommand(request, values && search.from),
     method: "POST",
@@ -47,19 +47,20 @@ export function LaunchPlan({ search, change, choices, values }: LaunchPlanProps)
   return (
     <Page
       title="Plan & launch"
-      about="Whether it fits and how long it takes, before anything is downloaded."
+      about="Checks memory and training time before anything is downloaded."
       actions={
         <>
           <CopyAs snippets={copied} />
           <Button kind="primary" disabled={!canRun} isBusy={submit.isPending} onClick={run}>
-            Run it
+            {" "}
+            Launch run{" "}
           </Button>
         </>
       }
     >
       <div className={styles.columns}>
         <div className={styles.column}>
-          <ChoiceForm {...{ search, change, choices }} isAgain={values !== undefined} preview={plan.data} />
+          <ChoiceForm {...{ search, change, choices }} isFromRun={values !== undefined} preview={plan.data} />
           <SettingsCard {...{ search, change }} preview={plan.data} />
         </div>
         <div className={styles.column}>
@@ -71,26 +72,26 @@ export function LaunchPlan({ search, change, choices, values }: LaunchPlanProps)
   );
 }
 
-function useStartOver(): void {
+function useResetAction(): void {
   const navigate = useNavigate();
   const actions = useMemo(
-    () => [{ label: "Plan & launch: start over", run: () => void navigate({ to: "/launch", search: {} }) }],
+    () => [{ label: "Plan & launch: reset", run: () => void navigate({ to: "/launch", search: {} }) }],
     [navigate],
   );
   useActions(actions);
 }
 
-export interface PlanAnswer {
+export interface PlanState {
   data: RunPreview | undefined;
   error: Error | null;
   isSuccess: boolean;
-  /** What is shown is the plan of the choice before. */
-  isOld: boolean;
+  /** Whether the plan shown is for the previous input. */
+  isStale: boolean;
   refetch: () => void;
 }
 
-/** The plan at once, and the compiler's when somebody asks for it. */
-function usePlan(request: PlanRequest): { plan: PlanAnswer; compile: () => void; isCompiling: boolean } {
+/** The estimated plan, and the compiled one on request. */
+function usePlan(request: PlanRequest): { plan: PlanState; compile: () => void; isCompiling: boolean } {
   const [compiled, setCompiled] = useState("");
   const key = JSON.stringify(request);
   const estimate = useQuery({ ...planQuery(request), placeholderData: (previous) => previous });
@@ -105,7 +106,7 @@ function usePlan(request: PlanRequest): { plan: PlanAnswer; compile: () => void;
       data: error ? undefined : shown.data,
       error,
       isSuccess: estimate.isSuccess && !estimate.isPlaceholderData,
-      isOld: estimate.isPlaceholderData,
+      isStale: estimate.isPlaceholderData,
       refetch: () => void estimate.refetch(),
     },
     compile: () => {

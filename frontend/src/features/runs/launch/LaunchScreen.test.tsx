@@ -18,7 +18,7 @@ const DATASET = { dataset_key: "gsm8k-v1", content_hash: "x", created_at: "2026-
 
 let asked: PlanRequest[];
 
-/** Plans that depend on what is asked for. */
+/** Answers plan requests. */
 function plan(of: (request: PlanRequest) => RunPreview): void {
   server.use(
     http.post("/api/tunix/plans", async ({ request }) => {
@@ -51,23 +51,23 @@ beforeEach(() => {
   plan(() => makePreview());
 });
 
-test("a plan shows memory against the limit and the time that it takes", async () => {
+test("a plan shows memory and time", async () => {
   renderApp("/launch");
   await screen.findByText("Fits");
-  screen.getByRole("img", { name: "Memory of one device: 3.00 GiB, within Limit 16.0 GiB" });
-  screen.getByText(/40 s: 20 steps of 2 s, 512 tokens a step/);
-  screen.getByText("Nothing: it runs as it is written.");
-  screen.getByText("No worker is there to take it. Start one:");
+  screen.getByRole("img", { name: "Memory per device: 3.00 GiB, within Limit 16.0 GiB" });
+  screen.getByText(/40 s: 20 steps of 2 s, 512 tokens per step/);
+  screen.getByText("No overrides.");
+  screen.getByText("No worker is running. Start one:");
 });
 
-test("what is chosen goes into the URL and into the plan", async () => {
+test("the form updates the URL and the plan", async () => {
   const { user, address } = renderApp("/launch");
   await screen.findByText("Fits");
   await user.selectOptions(screen.getByLabelText("Recipe"), "lora_gemma_2b");
   await user.selectOptions(screen.getByLabelText("Target"), "v5e-8");
   await screen.findByRole("option", { name: "gsm8k-v1 (7,000 rows)" });
   await user.selectOptions(screen.getByLabelText("Dataset"), "gsm8k-v1");
-  await user.type(screen.getByLabelText("Session limit, in hours"), "9");
+  await user.type(screen.getByLabelText("Session limit (hours)"), "9");
   await waitFor(() => {
     expect(asked.at(-1)).toEqual({
       recipe: "lora_gemma_2b",
@@ -78,10 +78,10 @@ test("what is chosen goes into the URL and into the plan", async () => {
     });
   });
   expect(address()).toContain("recipe=lora_gemma_2b");
-  await screen.findByText(/It waits for a worker whose machine has a TPU/);
+  await screen.findByText(/It will wait for a worker with a TPU/);
 });
 
-test("what does not fit cannot run, and a fix is one click away", async () => {
+test("a plan that does not fit can be fixed", async () => {
   const fix = {
     change: "--set training.remat=block",
     cost: "layers are computed twice",
@@ -96,35 +96,35 @@ test("what does not fit cannot run, and a fix is one click away", async () => {
   );
   const { user } = renderApp("/launch");
   await screen.findByText("Does not fit");
-  expect(screen.getByRole("button", { name: "Run it" }).hasAttribute("disabled")).toBe(true);
-  screen.getByText(/12.0 GiB, 3 s a step \(estimated\); layers are computed twice/);
+  expect(screen.getByRole("button", { name: "Launch run" }).hasAttribute("disabled")).toBe(true);
+  screen.getByText(/12.0 GiB, 3 s per step \(estimated\); layers are computed twice/);
   await user.click(screen.getByRole("button", { name: "Apply training.remat=block" }));
   await screen.findByText("Fits");
-  expect(screen.getByRole("button", { name: "Run it" }).hasAttribute("disabled")).toBe(false);
+  expect(screen.getByRole("button", { name: "Launch run" }).hasAttribute("disabled")).toBe(false);
 });
 
-test("what does not fit can be run all the same by who insists", async () => {
+test("a plan that does not fit can be forced", async () => {
   plan(() => makePreview({ plan: makePlan({ fits: false }) }));
   const { user } = renderApp("/launch");
-  await user.click(await screen.findByRole("checkbox", { name: /although it does not fit/ }));
+  await user.click(await screen.findByRole("checkbox", { name: /even though it does not fit/ }));
   await waitFor(() => {
-    expect(screen.getByRole("button", { name: "Run it" }).hasAttribute("disabled")).toBe(false);
+    expect(screen.getByRole("button", { name: "Launch run" }).hasAttribute("disabled")).toBe(false);
   });
-  screen.getByText(/No change of these settings is enough/);
+  screen.getByText(/No change of these settings is sufficient/);
 });
 
-test("a training that is longer than the session is offered fewer steps", async () => {
+test("a run longer than the session is offered fewer steps", async () => {
   plan(() => makePreview({ plan: makePlan({ session_seconds: 20, fits_session: false }) }));
   const { user, address } = renderApp("/launch?hours=0.01");
-  await screen.findByText("Longer than the session");
-  screen.getByRole("img", { name: "Time of the training: 40 s, over Session 20 s" });
+  await screen.findByText("Exceeds the session");
+  screen.getByRole("img", { name: "Training time: 40 s, over Session 20 s" });
   await user.click(screen.getByRole("button", { name: "Apply training.num_steps=9" }));
   await waitFor(() => {
     expect(decodeURIComponent(address())).toContain("training.num_steps=9");
   });
 });
 
-test("a setting is changed by its key, which says what it means, and taken back", async () => {
+test("a setting can be overridden and undone", async () => {
   plan(({ overrides }) => {
     const [value] = overrides ?? [];
     const override = { key: "training.learning_rate", recipe_value: 0.001, used_value: 0.5, reason: "--set" };
@@ -134,16 +134,16 @@ test("a setting is changed by its key, which says what it means, and taken back"
   const { user } = renderApp("/launch");
   await screen.findByText("Fits");
   await user.type(screen.getByLabelText("Setting"), "training.learning_rate");
-  await screen.findByText(/Peak learning rate. It is a number above 0/);
+  await screen.findByText(/Peak learning rate. Allowed: a number above 0/);
   await user.type(screen.getByLabelText("Value"), "0.5{Enter}");
   const row = await screen.findByRole("row", { name: /training.learning_rate/ });
   await within(row).findByText("0.001");
   within(row).getByText("0.5");
   await user.click(within(row).getByRole("button", { name: "Undo training.learning_rate" }));
-  await screen.findByText("Nothing: it runs as it is written.");
+  await screen.findByText("No overrides.");
 });
 
-test("what the form changed differs from the recipe too", async () => {
+test("form choices are listed as overrides", async () => {
   const overrides = [
     { key: "data.dataset", recipe_value: "demo-v1", used_value: "gsm8k-v1", reason: "--dataset" },
     { key: "training.num_steps", recipe_value: 20, used_value: 3, reason: "--smoke-steps" },
@@ -157,14 +157,14 @@ test("what the form changed differs from the recipe too", async () => {
   });
 });
 
-test("name, engine, evaluation and a short trial are there for who looks for them", async () => {
+test("advanced options are sent with the plan", async () => {
   server.use(answer("/api/evalsets", { data: [{ name: "eval_v2", num_items: 100 }] }));
   const { user } = renderApp("/launch?steps=2");
   await user.type(await screen.findByLabelText("Name"), "trial");
   await user.selectOptions(screen.getByLabelText("Engine"), "torch");
   await screen.findByRole("option", { name: "eval_v2 (100 items)" });
-  await user.selectOptions(screen.getByLabelText("Evaluate afterwards on"), "eval_v2");
-  await user.type(screen.getByLabelText("Stop after this many steps"), "5");
+  await user.selectOptions(screen.getByLabelText("Evaluate on"), "eval_v2");
+  await user.type(screen.getByLabelText("Smoke test steps"), "5");
   await waitFor(() => {
     expect(asked.at(-1)).toEqual({
       recipe: "smoke_tiny",
@@ -176,15 +176,15 @@ test("name, engine, evaluation and a short trial are there for who looks for the
   });
 });
 
-test("the compiler is asked when somebody wants it", async () => {
+test("a compiled plan is requested on demand", async () => {
   plan(({ is_compiled }) => makePreview({ plan: makePlan({ source: is_compiled ? "compiled" : "estimated" }) }));
   const { user } = renderApp("/launch");
-  await user.click(await screen.findByRole("button", { name: "Ask the compiler" }));
-  await screen.findByText(/From the compiler, for this very step/);
+  await user.click(await screen.findByRole("button", { name: "Compile for exact memory" }));
+  await screen.findByText(/Measured by compiling this step/);
   expect(asked.at(-1)?.is_compiled).toBe(true);
 });
 
-test("Run it queues the run and opens its page", async () => {
+test("launching queues the run and opens its page", async () => {
   const queued = makeRunDetail({ run_id: "new-1", status: "queued" });
   let submitted: RunRequest | null = null;
   server.use(
@@ -197,14 +197,14 @@ test("Run it queues the run and opens its page", async () => {
   );
   const { user, address } = renderApp("/launch?name=mine");
   await screen.findByText("Fits");
-  await user.click(screen.getByRole("button", { name: "Run it" }));
+  await user.click(screen.getByRole("button", { name: "Launch run" }));
   await waitFor(() => {
     expect(address()).toBe("/runs/new-1");
   });
   expect(submitted).toEqual({ recipe: "smoke_tiny", target: "local", name: "mine" });
 });
 
-test("another run's recipe is planned as it was resolved", async () => {
+test("a run can be relaunched with its resolved recipe", async () => {
   server.use(answer("/api/tunix/runs/old-1", makeRunDetail({ run_id: "old-1" })));
   renderApp("/launch?from=old-1");
   await screen.findByRole("link", { name: "old-1" });
@@ -213,7 +213,7 @@ test("another run's recipe is planned as it was resolved", async () => {
   });
 });
 
-test("what cannot be planned says why, and the choices stay", async () => {
+test("a failed plan shows the error and keeps the form", async () => {
   server.use(
     http.post("/api/tunix/plans", () =>
       HttpResponse.json(
@@ -230,7 +230,7 @@ test("what cannot be planned says why, and the choices stay", async () => {
   await screen.findByText("Fits");
 });
 
-test("recipes that cannot be read are asked for again", async () => {
+test("failed recipes can be retried", async () => {
   server.use(refuse("/api/tunix/recipes"));
   const { user } = renderApp("/launch");
   const alert = await screen.findByRole("alert");
@@ -239,10 +239,10 @@ test("recipes that cannot be read are asked for again", async () => {
   await screen.findByText("Fits");
 });
 
-test("without a dataset nothing runs, and the way to one is shown", async () => {
+test("a run without a dataset cannot be launched", async () => {
   plan(() => makePreview({ dataset: "", plan: makePlan({ num_steps: null, total_seconds: null }) }));
   renderApp("/launch");
   await screen.findByRole("link", { name: "Build one" });
-  screen.getByText(/how many steps is not known without a dataset/);
-  expect(screen.getByRole("button", { name: "Run it" }).hasAttribute("disabled")).toBe(true);
+  screen.getByText(/number of steps unknown without a dataset/);
+  expect(screen.getByRole("button", { name: "Launch run" }).hasAttribute("disabled")).toBe(true);
 });

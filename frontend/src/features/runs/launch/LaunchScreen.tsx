@@ -15,18 +15,18 @@ import type { ChangeSearch, LaunchSearch } from "./search";
 const TITLE = "Plan & launch";
 const route = getRouteApi("/launch");
 
-/** Pick a recipe, a dataset and a target; see whether it fits and how long it takes; run it. */
+/** The launch screen: choose a recipe, dataset and target, check the plan, and launch. */
 export function LaunchScreen(): ReactElement {
   const { from } = route.useSearch();
-  return from === undefined ? <LaunchWith /> : <LaunchAgain runId={from} />;
+  return from === undefined ? <LaunchWith /> : <LaunchFromRun runId={from} />;
 }
 
-/** A run of before, once more: with the recipe that it resolved to. */
-function LaunchAgain({ runId }: { runId: string }): ReactElement {
+/** Launches again with the resolved recipe of a run. */
+function LaunchFromRun({ runId }: { runId: string }): ReactElement {
   const run = useQuery({ ...runQuery(runId), refetchInterval: false });
-  if (run.isPending) return <Loading what="Reading the run…" />;
+  if (run.isPending) return <Loading what="Loading run…" />;
   if (run.isError)
-    return <ErrorNotice error={run.error} title="The run could not be read" onRetry={() => void run.refetch()} />;
+    return <ErrorNotice error={run.error} title="Could not load the run" onRetry={() => void run.refetch()} />;
   return <LaunchWith values={run.data.recipe} />;
 }
 
@@ -43,7 +43,7 @@ function LaunchWith({ values }: { values?: RecipeValues }): ReactElement {
   if (recipes.data === undefined || targets.data === undefined)
     return (
       <Page title={TITLE}>
-        <Loading what="Reading recipes and targets…" />
+        <Loading what="Loading recipes and targets…" />
       </Page>
     );
   const choices: Choices = { recipes: recipes.data.data, targets: targets.data.data };
@@ -58,7 +58,7 @@ export interface Choices {
 function Failed({ error, onRetry }: { error: Error; onRetry: () => void }): ReactElement {
   return (
     <Page title={TITLE}>
-      <ErrorNotice error={error} title="The recipes could not be read" onRetry={onRetry} />
+      <ErrorNotice error={error} title="Could not load the recipes" onRetry={onRetry} />
     </Page>
   );
 }

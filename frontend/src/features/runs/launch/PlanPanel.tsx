@@ -11,33 +11,33 @@ import { Card } from "../../../ui/display/Card";
 import { formatBytes, formatCount, formatDuration, formatNumber } from "../../../ui/display/format";
 import { FixList } from "./FixList";
 import styles from "./launch.module.css";
-import type { PlanAnswer } from "./LaunchPlan";
+import type { PlanState } from "./LaunchPlan";
 import type { ChangeSearch, LaunchSearch } from "./search";
 
 interface PlanPanelProps {
-  plan: PlanAnswer;
+  plan: PlanState;
   compile: () => void;
   isCompiling: boolean;
   search: LaunchSearch;
   change: ChangeSearch;
 }
 
-/** Whether it fits, how long it takes, and what would make it fit. */
+/** The plan: memory, time, and changes that make it fit. */
 export function PlanPanel({ plan, compile, isCompiling, search, change }: PlanPanelProps): ReactElement {
-  if (plan.error) return <ErrorNotice error={plan.error} title="This cannot be planned" onRetry={plan.refetch} />;
+  if (plan.error) return <ErrorNotice error={plan.error} title="Could not plan this run" onRetry={plan.refetch} />;
   if (plan.data === undefined) return <Loading what="Planning…" />;
-  const { plan: made } = plan.data;
-  if (made == null) return <NotPlanned preview={plan.data} />;
+  const { plan: current } = plan.data;
+  if (current == null) return <NotPlanned preview={plan.data} />;
   return (
-    <Card title="The plan">
-      <div className={classes(styles.plan, plan.isOld && styles.old)} aria-busy={plan.isOld}>
-        <Verdict plan={made} />
-        <Memory plan={made} compile={compile} isCompiling={isCompiling} engine={plan.data.engine} />
-        <Time plan={made} />
-        <FixList plan={made} recipe={plan.data.recipe} search={search} change={change} />
-        {made.fits ? null : (
+    <Card title="Plan">
+      <div className={classes(styles.plan, plan.isStale && styles.old)} aria-busy={plan.isStale}>
+        <Verdict plan={current} />
+        <Memory plan={current} compile={compile} isCompiling={isCompiling} engine={plan.data.engine} />
+        <Time plan={current} />
+        <FixList plan={current} recipe={plan.data.recipe} search={search} change={change} />
+        {current.fits ? null : (
           <Checkbox
-            label="Run it although it does not fit; the evidence will say so"
+            label="Run it even though it does not fit (recorded in the evidence)"
             isChecked={search.force ?? false}
             onChange={(force) => {
               change({ force: force || undefined });
@@ -66,7 +66,7 @@ function Verdict({ plan }: { plan: Plan }): ReactElement {
       </Badge>
       {isLate ? (
         <Badge kind="bad" sign="✕">
-          Longer than the session
+          Exceeds the session
         </Badge>
       ) : null}
       <p>{plan.reason}</p>
@@ -88,21 +88,21 @@ function Memory({ plan, engine, compile, isCompiling }: MemoryProps): ReactEleme
   const devices = `${formatNumber(plan.num_devices)} of ${formatNumber(plan.num_target_devices)}`;
   return (
     <section className={styles.part}>
-      <h3>Memory of one device</h3>
+      <h3>Memory per device</h3>
       <StackedBar
-        label="Memory of one device"
+        label="Memory per device"
         parts={parts}
         format={formatBytes}
         limit={{ name: "Limit", value: plan.limit_bytes }}
       />
       <p className={styles.muted}>
-        {plan.source === "compiled" ? "From the compiler, for this very step" : "Estimated from sizes"}; {devices}{" "}
+        {plan.source === "compiled" ? "Measured by compiling this step" : "Estimated from sizes"}; {devices}{" "}
         {plan.num_target_devices === 1 ? "device" : "devices"}.
       </p>
       {plan.source === "estimated" && engine === "jax" ? (
         <div>
           <Button isBusy={isCompiling} onClick={compile}>
-            {isCompiling ? "Compiling: up to some minutes…" : "Ask the compiler"}
+            {isCompiling ? "Compiling, may take minutes…" : "Compile for exact memory"}
           </Button>
         </div>
       ) : null}
@@ -118,7 +118,7 @@ function Time({ plan }: { plan: Plan }): ReactElement {
       <h3>Time</h3>
       {isKnown && session_seconds != null ? (
         <StackedBar
-          label="Time of the training"
+          label="Training time"
           parts={[{ name: "Training", value: total_seconds }]}
           format={formatDuration}
           limit={{ name: "Session", value: session_seconds }}
@@ -127,8 +127,8 @@ function Time({ plan }: { plan: Plan }): ReactElement {
       <p>
         {isKnown
           ? `${formatDuration(total_seconds)}: ${formatCount(num_steps, "step")} of ${formatDuration(plan.step_seconds)}`
-          : `${formatDuration(plan.step_seconds)} a step; how many steps is not known without a dataset`}
-        , {formatNumber(plan.tokens_per_step)} tokens a step. Always an estimate.
+          : `${formatDuration(plan.step_seconds)} per step; number of steps unknown without a dataset`}
+        , {formatNumber(plan.tokens_per_step)} tokens per step. All times are estimates.
       </p>
     </section>
   );

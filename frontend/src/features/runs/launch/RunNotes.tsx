@@ -14,28 +14,26 @@ interface RunNotesProps {
   target: PlanTarget | undefined;
 }
 
-/** What will run, on what the plan rests, and whether anybody will take it. */
+/** A summary of the run, the assumptions of the plan, and whether a worker is available. */
 export function RunNotes({ preview, target }: RunNotesProps): ReactElement | null {
   const queue = useQuery({ ...queueQuery, refetchInterval: false });
   if (preview === undefined) return null;
   const hasWorker = queue.data?.workers.some(({ status }) => status === "active") ?? true;
   return (
     <>
-      <Card title="The run">
+      <Card title="Run">
         <Facts facts={factsOf(preview)} />
         {preview.dataset === "" ? (
           <p>
-            Choose a dataset to run it. There is none that fits? <Link to="/datasets/new">Build one</Link>.
+            Choose a dataset to launch the run. No suitable dataset? <Link to="/datasets/new">Build one</Link>.
           </p>
         ) : null}
         {target?.is_here === false ? (
-          <p>
-            It waits for a worker whose machine has a {target.platform.toUpperCase()}; this page plans it from here.
-          </p>
+          <p>It will wait for a worker with a {target.platform.toUpperCase()}. The plan is computed on this machine.</p>
         ) : null}
         {hasWorker ? null : (
           <>
-            <p>No worker is there to take it. Start one:</p>
+            <p>No worker is running. Start one:</p>
             <Command>tunix-rt worker</Command>
           </>
         )}
@@ -64,7 +62,7 @@ function Basis({ preview }: { preview: RunPreview }): ReactElement | null {
   if (lines.length === 0) return null;
   return (
     <details className={styles.more}>
-      <summary>On what the plan rests</summary>
+      <summary>Assumptions</summary>
       <ul className={styles.basis}>
         {lines.map((line) => (
           <li key={line}>{line}</li>

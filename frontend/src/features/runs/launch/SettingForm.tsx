@@ -7,12 +7,12 @@ import { TextField } from "../../../ui/forms/TextField";
 import styles from "./launch.module.css";
 
 interface SettingFormProps {
-  /** The recipe as it is now: its value is shown beside the new one. */
+  /** The current recipe, to show the current value. */
   recipe: Record<string, unknown> | undefined;
   onSet: (setting: string) => void;
 }
 
-/** Change a setting by its key; every key says what it means and what it may be. */
+/** Overrides a setting by key, with its description and allowed values. */
 export function SettingForm({ recipe, onSet }: SettingFormProps): ReactElement {
   const settings = useQuery(recipeSettingsQuery);
   const [key, setKey] = useState("");
@@ -53,7 +53,8 @@ export function SettingForm({ recipe, onSet }: SettingFormProps): ReactElement {
         onChange={setValue}
       />
       <Button type="submit" disabled={key.trim() === "" || value.trim() === ""}>
-        Change it
+        {" "}
+        Override{" "}
       </Button>
       {chosen === undefined ? null : <SettingHelp setting={chosen} />}
     </form>
@@ -63,7 +64,7 @@ export function SettingForm({ recipe, onSet }: SettingFormProps): ReactElement {
 function SettingHelp({ setting }: { setting: RecipeSetting }): ReactElement {
   return (
     <p role="status" className={styles.help}>
-      {setting.meaning} It is {setting.allowed}; without a word of the recipe {JSON.stringify(setting.default ?? null)}.
+      {setting.meaning} Allowed: {setting.allowed}. Default: {JSON.stringify(setting.default ?? null)}.
     </p>
   );
 }

@@ -13,25 +13,25 @@ interface SettingsCardProps {
   preview: RunPreview | undefined;
 }
 
-interface Difference {
+interface OverrideRow {
   key: string;
-  /** Absent while the plan is not there. */
+  /** Absent until the plan is loaded. */
   before?: string;
   after: string;
   reason: string;
-  /** Absent for what an earlier run had changed already. */
+  /** Absent for overrides of a source run. */
   undo?: () => void;
 }
 
-/** Only what differs from the recipe, and a way to change more of it. */
+/** The overrides of the recipe, and a form to add more. */
 export function SettingsCard({ search, change, preview }: SettingsCardProps): ReactElement {
-  const differences = differencesOf(search, change, preview);
+  const overrideRows = listOverrides(search, change, preview);
   return (
-    <Card title="What differs from the recipe">
-      {differences.length === 0 ? (
-        <p className={styles.muted}>Nothing: it runs as it is written.</p>
+    <Card title="Overrides">
+      {overrideRows.length === 0 ? (
+        <p className={styles.muted}>No overrides.</p>
       ) : (
-        <DifferenceTable differences={differences} />
+        <OverrideTable overrideRows={overrideRows} />
       )}
       <SettingForm
         recipe={preview?.recipe}
@@ -43,7 +43,7 @@ export function SettingsCard({ search, change, preview }: SettingsCardProps): Re
   );
 }
 
-function DifferenceTable({ differences }: { differences: readonly Difference[] }): ReactElement {
+function OverrideTable({ overrideRows }: { overrideRows: readonly OverrideRow[] }): ReactElement {
   return (
     <div className={styles.scroller}>
       <table className={styles.table}>
@@ -58,9 +58,9 @@ function DifferenceTable({ differences }: { differences: readonly Difference[] }
           </tr>
         </thead>
         <tbody>
-          {differences.map(({ key, before, after, reason, undo }) => (
+          {overrideRows.map(({ key, before, after, reason, undo }) => (
             <tr key={`${key} ${reason}`}>
-              <th scope="row" title={`because of ${reason}`}>
+              <th scope="row" title={`set by ${reason}`}>
                 <code>{key}</code>
               </th>
               <td>{before === undefined ? "–" : <del>{before}</del>}</td>
@@ -89,11 +89,11 @@ interface Override {
   reason: string;
 }
 
-function differencesOf(search: LaunchSearch, change: ChangeSearch, preview: RunPreview | undefined): Difference[] {
-  // `recipe.resolved.json` is a recipe with this one key more; the schema knows it as any JSON.
+function listOverrides(search: LaunchSearch, change: ChangeSearch, preview: RunPreview | undefined): OverrideRow[] {
+  // `recipe.resolved.json` is a recipe with an additional `overrides` key, which the schema types as any JSON.
   const overrides = (preview?.recipe.overrides ?? []) as Override[];
   const sets = search.set ?? [];
-  const own = sets.map((setting): Difference => {
+  const own = sets.map((setting): OverrideRow => {
     const key = keyOf(setting);
     const found = overrides.find((override) => override.key === key && override.reason === "--set");
     return {
@@ -107,11 +107,11 @@ function differencesOf(search: LaunchSearch, change: ChangeSearch, preview: RunP
     };
   });
   const others = overrides.filter(({ key, reason }) => reason !== "--set" || !sets.some((set) => keyOf(set) === key));
-  return [...own, ...others.map((override) => otherDifference(override, change))];
+  return [...own, ...others.map((override) => formOverride(override, change))];
 }
 
-/** What a choice of the form, or an earlier run, has changed. */
-function otherDifference(override: Override, change: ChangeSearch): Difference {
+/** An override made by the form or by a source run. */
+function formOverride(override: Override, change: ChangeSearch): OverrideRow {
   const undos: Record<string, () => void> = {
     "--dataset": () => {
       change({ dataset: undefined });
@@ -130,7 +130,7 @@ function otherDifference(override: Override, change: ChangeSearch): Difference {
   };
 }
 
-/** A value as YAML would have it, on one line. */
+/** A value as one-line YAML. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? null);
 }

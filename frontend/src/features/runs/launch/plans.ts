@@ -3,32 +3,32 @@ import { api, unwrap } from "../../../api/client";
 import { listDatasets } from "../../datasets/queries";
 import type { DatasetSummary, PlanRequest, RunDetail, RunPreview, RunRequest } from "../../../api/schema.gen";
 
-/** The hardware that a plan can be for, this machine's own first. */
+/** The targets a plan can be made for, this machine first. */
 export const targetsQuery = queryOptions({
   queryKey: ["targets"],
   queryFn: () => unwrap(api.GET("/api/tunix/targets")),
 });
 
-/** The recipes that have a name. */
+/** The named recipes. */
 export const recipesQuery = queryOptions({
   queryKey: ["recipes"],
   queryFn: () => unwrap(api.GET("/api/tunix/recipes")),
 });
 
-/** Every key of a recipe: what it may be, its default and what it means. */
+/** Every recipe key with its allowed values, default and description. */
 export const recipeSettingsQuery = queryOptions({
   queryKey: ["recipe-settings"],
   queryFn: () => unwrap(api.GET("/api/tunix/recipe-settings")),
   staleTime: Infinity,
 });
 
-/** The eval sets that have a name. */
+/** The named eval sets. */
 export const evalSetNamesQuery = queryOptions({
   queryKey: ["evalsets", "names"],
   queryFn: () => unwrap(api.GET("/api/evalsets")),
 });
 
-/** The datasets of this home, to choose one from. */
+/** All datasets of this home, for selects. */
 export const datasetKeysQuery = queryOptions({
   queryKey: ["datasets", "keys"],
   queryFn: () => everyDataset(),
@@ -41,7 +41,7 @@ async function everyDataset(offset = 0): Promise<DatasetSummary[]> {
   return page.data.length < PAGE_SIZE ? page.data : [...page.data, ...(await everyDataset(offset + PAGE_SIZE))];
 }
 
-/** What a run would be, whether it fits and what would make it fit; a null request asks for nothing. */
+/** The preview of a run: its plan and the changes that make it fit. Disabled for a null request. */
 export const planQuery = (request: PlanRequest | null) =>
   queryOptions({
     queryKey: ["plans", request],
@@ -52,7 +52,7 @@ export const planQuery = (request: PlanRequest | null) =>
     enabled: request !== null,
   });
 
-/** Check and plan a run, and put it into the queue. */
+/** Validate, plan and queue a run. */
 export function submitRun(request: RunRequest): Promise<RunDetail> {
   return unwrap(api.POST("/api/tunix/runs", { body: request }));
 }

@@ -5,10 +5,10 @@ import { DEFAULT_RECIPE, DEFAULT_TARGET, type LaunchSearch } from "./search";
 export type RecipeValues = Exclude<RunRequest["recipe"], string>;
 
 const HOUR_S = 3_600;
-/** A session also loads the model and writes it: that much of it is left to the training. */
+/** The fraction of a session available for training; the rest is for loading and saving the model. */
 const TRAINING_SHARE = 0.9;
 
-/** What is chosen as a run; `values` is the recipe of the run that it is taken from. */
+/** The run request of the form. `values` is the recipe of a source run. */
 export function runRequest(search: LaunchSearch, platform: PlanTarget["platform"], values?: RecipeValues): RunRequest {
   const target = search.target ?? DEFAULT_TARGET;
   return {
@@ -25,16 +25,16 @@ export function runRequest(search: LaunchSearch, platform: PlanTarget["platform"
   };
 }
 
-/** The same as a question, with the time that the session has. */
+/** The plan request for a run, with the session time. */
 export function planRequest(request: RunRequest, hours: number | undefined): PlanRequest {
-  // The name and the wish to run it all the same change nothing about a plan.
+  // The name and the force flag do not affect the plan.
   const asked = { ...request };
   delete asked.name;
   delete asked.is_forced;
   return hours !== undefined && hours > 0 ? { ...asked, session_seconds: hours * HOUR_S } : asked;
 }
 
-/** What is chosen as a command; a recipe that is not named comes from the run that wrote it. */
+/** The equivalent command. An unnamed recipe is downloaded from its run. */
 export function submitCommand(request: RunRequest, from: string | undefined, origin = location.origin): string {
   const file = `${from ?? "run"}.json`;
   const fetched = from === undefined ? "" : `curl -so ${file} ${origin}/api/tunix/runs/${from}/artifacts/${RESOLVED}\n`;
@@ -61,7 +61,7 @@ export function keyOf(change: string): string {
   return change.slice(0, Math.max(change.indexOf("="), 0)).trim();
 }
 
-/** The changes with more of them; a key is set once, by the last. */
+/** Adds settings. The last one with the same key wins. */
 export function withSettings(sets: readonly string[], more: readonly string[]): string[] {
   return [...new Map([...sets, ...more].map((change) => [keyOf(change), change])).values()];
 }
@@ -71,7 +71,7 @@ export function changesOf(options: string): string[] {
   return options.split(/(?:^|\s)--set\s+/).filter((change) => change !== "");
 }
 
-/** Settings with which a training ends inside of its session. */
+/** Settings that make the training fit into its session. */
 export function shorterTraining(stepSeconds: number, sessionSeconds: number, hasEpochs: boolean): string[] {
   const numSteps = Math.max(1, Math.floor((sessionSeconds * TRAINING_SHARE) / stepSeconds));
   return [`training.num_steps=${numSteps}`, ...(hasEpochs ? ["training.num_epochs=null"] : [])];

@@ -4,21 +4,21 @@ export const ENGINES = ["auto", "jax", "torch"] as const;
 export const DEFAULT_RECIPE = "smoke_tiny";
 export const DEFAULT_TARGET = "local";
 
-/** Everything that is chosen, as the URL has it: a plan can be sent to somebody as a link. */
+/** The launch form as in the URL, so that a plan can be shared as a link. */
 export const launchSearch = searchParams({
   recipe: asText,
-  /** A run whose resolved recipe is taken, instead of a named one. */
+  /** A run whose resolved recipe is used instead of a named one. */
   from: asText,
   dataset: asText,
   target: asText,
   engine: asOneOf(ENGINES),
-  /** How long the session lasts. */
+  /** The session length. */
   hours: asNumber,
-  /** `key=value` each: what differs from the recipe. */
+  /** The overrides as `key=value`. */
   set: asTexts,
   name: asText,
   evalset: asText,
-  /** End after this many steps. */
+  /** Stop after this many steps. */
   steps: asCount,
   force: asFlag,
 });

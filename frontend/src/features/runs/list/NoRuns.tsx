@@ -7,8 +7,8 @@ import { buttonClass } from "../../../ui/forms/Button";
 export function NoRuns({ isFiltered }: { isFiltered: boolean }): ReactElement {
   if (isFiltered) {
     return (
-      <Empty title="No run fits these filters">
-        <p>Clear the filters, or look for less.</p>
+      <Empty title="No runs match these filters">
+        <p>Clear the filters or broaden the search.</p>
       </Empty>
     );
   }
@@ -21,9 +21,7 @@ export function NoRuns({ isFiltered }: { isFiltered: boolean }): ReactElement {
         </Link>
       }
     >
-      <p>
-        A run trains a model by a recipe and keeps everything that proves it. A tiny one takes a minute on any machine:
-      </p>
+      <p>A run trains a model from a recipe and keeps all evidence of it. A tiny one takes a minute on any machine:</p>
       <Command>tunix-rt runs submit smoke_tiny</Command>
     </Empty>
   );

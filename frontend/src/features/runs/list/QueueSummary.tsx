@@ -5,7 +5,7 @@ import type { QueueState } from "../../../api/schema.gen";
 import { Badge } from "../../../ui/display/Badge";
 import { formatNumber } from "../../../ui/display/format";
 
-/** Whether what is queued will run: how many wait, how many run, and whether somebody takes them. */
+/** The state of the queue: running and queued runs, and whether a worker is active. */
 export function QueueSummary(): ReactElement | null {
   const queue = useQuery(queueQuery);
   return queue.data === undefined ? null : <QueueBadges queue={queue.data} />;
@@ -25,7 +25,7 @@ function QueueBadges({ queue }: { queue: QueueState }): ReactElement {
       ) : null}
       {hasWorker ? null : (
         <Badge kind="warn" sign="⚠">
-          no worker: nothing starts
+          no active worker
         </Badge>
       )}
     </>

@@ -37,14 +37,14 @@ export function RunFilterBar({ filters, onChange }: RunFilterBarProps): ReactEle
       <TextField
         label="Dataset"
         type="search"
-        help="its whole key"
+        help="exact key"
         value={filters.dataset ?? ""}
         onChange={(dataset) => {
           onChange({ dataset });
         }}
       />
       <CheckboxGroup
-        label="State"
+        label="Status"
         choices={STATUS_CHOICES}
         values={filters.status ?? []}
         onChange={(status) => {
@@ -58,7 +58,8 @@ export function RunFilterBar({ filters, onChange }: RunFilterBarProps): ReactEle
             onChange({ text: "", model: "", dataset: "", status: [] });
           }}
         >
-          Clear the filters
+          {" "}
+          Clear filters{" "}
         </Button>
       ) : null}
     </search>

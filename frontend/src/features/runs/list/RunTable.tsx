@@ -13,18 +13,18 @@ import type { RunFilters } from "./filters";
 import { NoRuns } from "./NoRuns";
 
 const POLL_MS = 2_000;
-/** The route takes so many ids at once. */
+/** The route's limit of ids per request. */
 const MAX_SPARKLINES = 100;
 
 interface RunTableProps {
   filters: RunFilters;
-  /** Ids, in the order they were marked. */
-  picked: readonly string[];
-  onPick: (runIds: string[]) => void;
+  /** The selected run ids, in order of selection. */
+  selected: readonly string[];
+  onSelect: (runIds: string[]) => void;
 }
 
-/** The runs that the filters let through, with their state as it is now; those that are marked are compared. */
-export function RunTable({ filters, picked, onPick }: RunTableProps): ReactElement {
+/** The runs that match the filters, with live status. Selected runs can be compared. */
+export function RunTable({ filters, selected, onSelect }: RunTableProps): ReactElement {
   const navigate = useNavigate();
   const [range, setRange] = useState({ first: 0, last: 0 });
   const rows = usePagedRows<Run>({
@@ -32,16 +32,18 @@ export function RunTable({ filters, picked, onPick }: RunTableProps): ReactEleme
     fetchPage: (page) => listRuns({ ...filters, ...page }),
     refetchInterval: POLL_MS,
   });
-  const sparklines = useSparklines(inSight(rows.rowAt, range.first, range.last));
+  const sparklines = useSparklines(visibleRuns(rows.rowAt, range.first, range.last));
 
-  if (rows.isPending) return <Loading what="Reading the runs…" />;
-  if (rows.error) return <ErrorNotice error={rows.error} title="The runs could not be read" onRetry={rows.refetch} />;
+  if (rows.isPending) return <Loading what="Loading runs…" />;
+  if (rows.error) return <ErrorNotice error={rows.error} title="Could not load the runs" onRetry={rows.refetch} />;
   if (rows.numRows === 0) return <NoRuns isFiltered={Object.keys(filters).length > 0} />;
   return (
     <>
       <p role="status">
         {formatCount(rows.numRows, "run")}
-        {picked.length > 0 ? `, ${picked.length} marked: the first is the base` : ". Mark some to compare them."}
+        {selected.length > 0
+          ? `, ${selected.length} selected: the first is the base`
+          : ". Select runs to compare them."}
       </p>
       <VirtualTable
         name="Runs"
@@ -54,9 +56,9 @@ export function RunTable({ filters, picked, onPick }: RunTableProps): ReactEleme
           setRange({ first, last });
         }}
         selection={{
-          has: ({ run_id }) => picked.includes(run_id),
+          has: ({ run_id }) => selected.includes(run_id),
           toggle: ({ run_id }) => {
-            onPick(picked.includes(run_id) ? picked.filter((id) => id !== run_id) : [...picked, run_id]);
+            onSelect(selected.includes(run_id) ? selected.filter((id) => id !== run_id) : [...selected, run_id]);
           },
         }}
         onOpen={(run) => void navigate({ to: "/runs/$runId", params: { runId: run.run_id } })}
@@ -70,7 +72,7 @@ function useSparklines(runs: readonly Run[]): ReadonlyMap<string, SparklineData>
   return new Map(data?.data.map((line) => [line.run_id, line]));
 }
 
-function inSight(rowAt: (index: number) => Run | undefined, first: number, last: number): Run[] {
+function visibleRuns(rowAt: (index: number) => Run | undefined, first: number, last: number): Run[] {
   const indices = Array.from({ length: Math.min(last - first + 1, MAX_SPARKLINES) }, (_, index) => first + index);
   return indices.map(rowAt).filter((run) => run !== undefined);
 }

@@ -11,7 +11,7 @@ beforeEach(() => {
   server.use(answer("/api/tunix/queue", QUEUE), answer("/api/tunix/sparklines", { data: [] }));
 });
 
-test("runs are listed with their state, steps and loss", async () => {
+test("runs are listed with status, steps and loss", async () => {
   const running = makeRun({ run_id: "live-2", status: "running", figures: null, finished_at: null });
   server.use(
     answer("/api/tunix/runs", runList([running, makeRun()])),
@@ -28,7 +28,7 @@ test("runs are listed with their state, steps and loss", async () => {
   expect(screen.getByRole("grid", { name: "Runs" }).getAttribute("aria-rowcount")).toBe("3");
 });
 
-test("a state that changes on the server changes on the screen", async () => {
+test("a status change on the server is shown", async () => {
   let status: "queued" | "running" = "queued";
   server.use(http.get("/api/tunix/runs", () => HttpResponse.json(runList([makeRun({ status })]))));
   renderApp("/runs");
@@ -38,7 +38,7 @@ test("a state that changes on the server changes on the screen", async () => {
   await within(row).findByText("running");
 });
 
-test("filters go into the URL and to the server, and out of both", async () => {
+test("filters update the URL and the request", async () => {
   const asked: string[] = [];
   server.use(
     http.get("/api/tunix/runs", ({ request }) => {
@@ -55,27 +55,27 @@ test("filters go into the URL and to the server, and out of both", async () => {
     expect(asked.at(-1)).toContain("text=tiny");
   });
   expect(decodeURIComponent(address())).toContain("text=tiny");
-  await user.click(screen.getByRole("button", { name: "Clear the filters" }));
+  await user.click(screen.getByRole("button", { name: "Clear filters" }));
   await waitFor(() => {
     expect(address()).toBe("/runs");
   });
 });
 
-test("without runs the screen teaches how to make one", async () => {
+test("an empty list explains how to start a run", async () => {
   server.use(answer("/api/tunix/runs", runList([])));
   renderApp("/runs");
   await screen.findByRole("heading", { name: "No runs yet" });
   screen.getByText("tunix-rt runs submit smoke_tiny");
-  screen.getByText("no worker: nothing starts");
+  screen.getByText("no active worker");
 });
 
-test("filters that nothing fits are said to be the reason", async () => {
+test("filters without matches show an empty state", async () => {
   server.use(answer("/api/tunix/runs", runList([])));
   renderApp("/runs?text=nothing");
-  await screen.findByRole("heading", { name: "No run fits these filters" });
+  await screen.findByRole("heading", { name: "No runs match these filters" });
 });
 
-test("an error says what to do and can be tried again", async () => {
+test("an error shows the next step and can be retried", async () => {
   server.use(refuse("/api/tunix/runs"));
   const { user } = renderApp("/runs");
   const alert = await screen.findByRole("alert");
@@ -86,12 +86,12 @@ test("an error says what to do and can be tried again", async () => {
   await screen.findByRole("row", { name: /smoke-1/ });
 });
 
-test("runs that are marked are compared, in the order of the marks", async () => {
+test("selected runs are compared in selection order", async () => {
   server.use(answer("/api/tunix/runs", runList([makeRun({ run_id: "later-2" }), makeRun()])));
   const { user, address } = renderApp("/runs");
   await user.click(await screen.findByRole("checkbox", { name: "Select smoke-1" }));
   await user.click(screen.getByRole("checkbox", { name: "Select later-2" }));
-  const link = await screen.findByRole("link", { name: "Compare the 2 marked" });
+  const link = await screen.findByRole("link", { name: "Compare 2 selected" });
   expect(decodeURIComponent(link.getAttribute("href") ?? "")).toBe('/compare?run=["smoke-1","later-2"]');
   await user.click(screen.getByRole("checkbox", { name: "Select smoke-1" }));
   await waitFor(() => {
@@ -109,14 +109,14 @@ test("Enter on a row opens the run", async () => {
   });
 });
 
-test("the list as it is filtered can be copied as a command", () => {
+test("the filtered list can be copied as a command", () => {
   const filters = { text: "two words", status: ["failed" as const, "succeeded" as const] };
   expect(listCommand(filters)).toBe("tunix-rt runs list --text 'two words' --status failed --status succeeded");
   expect(listPath(filters)).toBe("/api/tunix/runs?text=two+words&status=failed&status=succeeded");
   expect(listPath({})).toBe("/api/tunix/runs");
 });
 
-test("filters that are needed often are a view, and can be kept under a name", async () => {
+test("filters can be saved as a view", async () => {
   server.use(answer("/api/tunix/runs", runList([makeRun()])));
   const { user, address } = renderApp("/runs");
   const views = await screen.findByRole("navigation", { name: "Views" });
@@ -125,10 +125,10 @@ test("filters that are needed often are a view, and can be kept under a name", a
     expect(decodeURIComponent(address())).toContain('status=["failed"]');
   });
   await user.type(screen.getByRole("searchbox", { name: "Search" }), "x");
-  await user.click(await within(views).findByRole("button", { name: "Save this view" }));
-  await user.type(within(views).getByRole("textbox", { name: "Name of the view" }), "Mine{Enter}");
+  await user.click(await within(views).findByRole("button", { name: "Save view" }));
+  await user.type(within(views).getByRole("textbox", { name: "View name" }), "Mine{Enter}");
   const saved = await within(views).findByRole("link", { name: "Mine" });
   expect(saved.getAttribute("aria-current")).toBe("page");
-  await user.click(within(views).getByRole("button", { name: "Forget the view Mine" }));
+  await user.click(within(views).getByRole("button", { name: "Delete view Mine" }));
   expect(within(views).queryByRole("link", { name: "Mine" })).toBeNull();
 });

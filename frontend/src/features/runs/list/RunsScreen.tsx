@@ -5,7 +5,7 @@ import { snippets } from "../../../ui/copy/snippets";
 import { buttonClass } from "../../../ui/forms/Button";
 import { EXACTLY, SavedViews } from "../../../ui/navigation/SavedViews";
 import { withChanges } from "../../../ui/navigation/search";
-import { NEW_KEY, useScreenAct } from "../../../ui/navigation/useScreenAction";
+import { NEW_KEY, useScreenAction } from "../../../ui/navigation/useScreenAction";
 import { Page } from "../../../ui/Page";
 import { listCommand, listPath, type RunFilters, runSearch, type RunSearch } from "./filters";
 import { QueueSummary } from "./QueueSummary";
@@ -15,29 +15,30 @@ import { RUN_VIEWS } from "./views";
 
 const route = getRouteApi("/runs");
 
-/** Every run of this home with its live state; the filters are in the URL. */
+/** Every run of this home with its live status. The filters are in the URL. */
 export function RunsScreen(): ReactElement {
   const { pick = [], ...filters } = route.useSearch();
   const navigate = route.useNavigate();
   const change = (changes: Partial<RunSearch>): void => {
     void navigate({ search: withChanges<RunSearch>(changes), replace: true });
   };
-  useScreenAct("Start a run", NEW_KEY, () => void navigate({ to: "/launch" }));
+  useScreenAction("Launch a run", NEW_KEY, () => void navigate({ to: "/launch" }));
   return (
     <Page
       title="Runs"
-      about="Every training with its state as it is now."
+      about="All training runs with live status."
       aside={<QueueSummary />}
       actions={
         <>
           <CopyAs snippets={snippets({ cli: listCommand(filters), path: listPath(filters) })} />
           {pick.length > 0 ? (
             <Link to="/compare" search={{ run: pick }} className={buttonClass()}>
-              Compare the {pick.length} marked
+              Compare {pick.length} selected
             </Link>
           ) : null}
           <Link to="/launch" className={buttonClass("primary")}>
-            Start a run
+            {" "}
+            Launch a run{" "}
           </Link>
         </>
       }
@@ -52,8 +53,8 @@ export function RunsScreen(): ReactElement {
       <RunFilterBar filters={filters} onChange={change} />
       <RunTable
         filters={filters}
-        picked={pick}
-        onPick={(runIds) => {
+        selected={pick}
+        onSelect={(runIds) => {
           change({ pick: runIds });
         }}
       />
@@ -61,7 +62,7 @@ export function RunsScreen(): ReactElement {
   );
 }
 
-/** A view has filters only: what is marked belongs to one visit. */
+/** A view stores filters, not the selection. */
 function readFilters(raw: Record<string, unknown>): RunFilters {
   const { pick: _, ...filters } = runSearch(raw);
   return filters;

@@ -7,12 +7,12 @@ import { formatAgo, formatDuration, formatNumber, formatTime, formatValue, UNKNO
 import { shortRunName } from "../../../ui/display/names";
 import { StatusBadge } from "../../../ui/display/StatusBadge";
 
-/** The columns of the list; `sparklines` has the runs that have logged something. */
+/** The columns of the list. `sparklines` contains the runs that have metrics. */
 export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Column<Run>[] {
   return [
     {
       key: "status",
-      header: "State",
+      header: "Status",
       width: "8rem",
       cell: (run) => <StatusBadge status={run.status} isHeld={run.is_held} />,
     },
@@ -53,11 +53,11 @@ export function runColumns(sparklines: ReadonlyMap<string, SparklineData>): Colu
       isSecondary: true,
       cell: ({ model, dataset }) => <span title={`${model} on ${dataset}`}>{`${model} on ${dataset}`}</span>,
     },
-    ...WHEN,
+    ...TIME_COLUMNS,
   ];
 }
 
-const WHEN: Column<Run>[] = [
+const TIME_COLUMNS: Column<Run>[] = [
   {
     key: "created",
     header: "Created",
@@ -67,7 +67,7 @@ const WHEN: Column<Run>[] = [
   },
   {
     key: "duration",
-    header: "Took",
+    header: "Duration",
     width: "5.75rem",
     align: "end",
     isSecondary: true,
@@ -88,7 +88,7 @@ function stepsOf(run: Run, sparkline: SparklineData | undefined): string {
   return sparkline === undefined ? UNKNOWN : formatNumber(sparkline.steps.at(-1));
 }
 
-/** Seconds since the run was started, until now or until its end. */
+/** Seconds from the start of the run to its end, or to now. */
 function durationOf(run: Run): number | null {
   if (!run.started_at) return null;
   const end = run.finished_at ? Date.parse(run.finished_at) : Date.now();

@@ -2,7 +2,7 @@ import { shellQuoted } from "../../../ui/copy/snippets";
 import { asManyOf, asText, asTexts, searchParams } from "../../../ui/navigation/search";
 import { RUN_STATUSES } from "../../../ui/display/StatusBadge";
 
-/** The filters of the list and the runs that are marked, as its URL has them. */
+/** The filters and the selected runs, as in the URL. */
 export const runSearch = searchParams({
   text: asText,
   status: asManyOf(RUN_STATUSES),
@@ -14,12 +14,12 @@ export const runSearch = searchParams({
 export type RunSearch = ReturnType<typeof runSearch>;
 export type RunFilters = Omit<RunSearch, "pick">;
 
-/** The list as it is filtered, as a command. */
+/** The filtered list as a command. */
 export function listCommand(filters: RunFilters): string {
   return ["tunix-rt runs list", ...words(filters).map(([name, value]) => `--${name} ${shellQuoted(value)}`)].join(" ");
 }
 
-/** The same as the path of a request. */
+/** The equivalent request path. */
 export function listPath(filters: RunFilters): string {
   const query = new URLSearchParams(words(filters)).toString();
   return query === "" ? "/api/tunix/runs" : `/api/tunix/runs?${query}`;

@@ -1,7 +1,7 @@
 import type { View } from "../../../ui/navigation/views";
 import type { RunFilters } from "./filters";
 
-/** What everybody looks for. */
+/** Built-in views. */
 export const RUN_VIEWS: readonly View<RunFilters>[] = [
   { name: "All", search: {} },
   { name: "Active", search: { status: ["queued", "running", "cancelling"] } },

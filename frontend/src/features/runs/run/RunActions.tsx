@@ -1,47 +1,47 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useMemo, useState } from "react";
-import { actOnRun, removeRun, type RunAct } from "../queries";
+import { performRunAction, removeRun, type RunAction } from "../queries";
 import type { RunDetail } from "../../../api/schema.gen";
 import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { Button, buttonClass } from "../../../ui/forms/Button";
 import { useActions } from "../../../ui/navigation/actions";
-import { actsOn, launchSearchOf, type OfferedAct } from "./actions";
+import { availableActions, launchSearchOf, type ActionOption } from "./actions";
 
-interface RunActsProps {
+interface RunActionsProps {
   run: RunDetail;
-  /** What this browser may do. */
+  /** The scope of this session. */
   scope: string;
 }
 
-type Asking = "cancel" | "remove" | null;
+type OpenDialog = "cancel" | "remove" | null;
 
-/** What can be done with a run as it stands; what cannot be taken back is asked about. */
-export function RunActs({ run, scope }: RunActsProps): ReactElement {
-  const [asking, setAsking] = useState<Asking>(null);
-  const act = useRunAct(run.run_id);
-  const remove = useRemoval(run.run_id);
-  const acts = useMemo(() => (scope === "read" ? [] : actsOn(run)), [run, scope]);
-  const start = (offered: OfferedAct): void => {
-    if (offered.act === "cancel") setAsking("cancel");
-    else act.mutate(offered.act);
+/** The available actions of a run. Destructive ones ask for confirmation. */
+export function RunActions({ run, scope }: RunActionsProps): ReactElement {
+  const [openDialog, setConfirming] = useState<OpenDialog>(null);
+  const action = useRunAction(run.run_id);
+  const remove = useDeleteRun(run.run_id);
+  const actions = useMemo(() => (scope === "read" ? [] : availableActions(run)), [run, scope]);
+  const start = (option: ActionOption): void => {
+    if (option.action === "cancel") setConfirming("cancel");
+    else action.mutate(option.action);
   };
   const duplicate = useDuplicate(run);
   useActions(useMemo(() => [{ label: "Duplicate this run", run: duplicate }], [duplicate]));
   return (
     <>
-      {acts.map((offered) => (
+      {actions.map((option) => (
         <Button
-          key={offered.act}
-          kind={offered.act === "resume" ? "primary" : "plain"}
-          isBusy={act.isPending && act.variables === offered.act}
-          title={offered.meaning}
+          key={option.action}
+          kind={option.action === "resume" ? "primary" : "plain"}
+          isBusy={action.isPending && action.variables === option.action}
+          title={option.meaning}
           onClick={() => {
-            start(offered);
+            start(option);
           }}
         >
-          {offered.label}
+          {option.label}
         </Button>
       ))}
       <Link
@@ -51,67 +51,67 @@ export function RunActs({ run, scope }: RunActsProps): ReactElement {
       >
         Duplicate
       </Link>
-      {scope === "admin" && !isHeldByWorker(run) ? (
+      {scope === "admin" && !isOnWorker(run) ? (
         <Button
           kind="quiet"
           onClick={() => {
-            setAsking("remove");
+            setConfirming("remove");
           }}
         >
           Delete…
         </Button>
       ) : null}
-      <ActDialogs
-        asking={asking}
+      <ActionDialogs
+        openDialog={openDialog}
         onCancelRun={() => {
-          act.mutate("cancel");
+          action.mutate("cancel");
         }}
         onRemove={() => {
           remove.mutate();
         }}
         onClose={() => {
-          setAsking(null);
+          setConfirming(null);
         }}
       />
     </>
   );
 }
 
-interface ActDialogsProps {
-  asking: Asking;
+interface ActionDialogsProps {
+  openDialog: OpenDialog;
   onCancelRun: () => void;
   onRemove: () => void;
   onClose: () => void;
 }
 
-function ActDialogs({ asking, onCancelRun, onRemove, onClose }: ActDialogsProps): ReactElement {
+function ActionDialogs({ openDialog, onCancelRun, onRemove, onClose }: ActionDialogsProps): ReactElement {
   return (
     <>
       <ConfirmDialog
         title="Cancel this run?"
-        isOpen={asking === "cancel"}
-        confirmLabel="Cancel the run"
+        isOpen={openDialog === "cancel"}
+        confirmLabel="Cancel run"
         isDangerous
         onConfirm={onCancelRun}
         onClose={onClose}
       >
-        It stops with a checkpoint, and can be resumed from there. Nothing that it has written is lost.
+        The run saves a checkpoint and stops. It can be resumed from there, and no files are lost.
       </ConfirmDialog>
       <ConfirmDialog
         title="Delete this run?"
-        isOpen={asking === "remove"}
-        confirmLabel="Delete the run"
+        isOpen={openDialog === "remove"}
+        confirmLabel="Delete run"
         isDangerous
         onConfirm={onRemove}
         onClose={onClose}
       >
-        Its checkpoints, its model, its log and its metrics are lost. Evaluations and registered models stay.
+        This deletes its checkpoints, model, log and metrics. Evaluations and registered models stay.
       </ConfirmDialog>
     </>
   );
 }
 
-function isHeldByWorker({ status }: RunDetail): boolean {
+function isOnWorker({ status }: RunDetail): boolean {
   return status === "running" || status === "cancelling";
 }
 
@@ -120,10 +120,10 @@ function useDuplicate(run: RunDetail): () => void {
   return useMemo(() => () => void navigate({ to: "/launch", search: launchSearchOf(run) }), [navigate, run]);
 }
 
-function useRunAct(runId: string) {
+function useRunAction(runId: string) {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: (act: RunAct) => actOnRun(runId, act),
+    mutationFn: (action: RunAction) => performRunAction(runId, action),
     onSuccess: async (run) => {
       queryClient.setQueryData(["runs", runId], run);
       await queryClient.invalidateQueries({ queryKey: ["runs"] });
@@ -132,13 +132,13 @@ function useRunAct(runId: string) {
   });
 }
 
-function useRemoval(runId: string) {
+function useDeleteRun(runId: string) {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
     mutationFn: () => removeRun(runId),
     onSuccess: async () => {
-      showToast(`Deleted: ${runId}`);
+      showToast(`Deleted ${runId}.`);
       await navigate({ to: "/runs" });
       queryClient.removeQueries({ queryKey: ["runs", runId] });
       await queryClient.invalidateQueries({ queryKey: ["runs"] });

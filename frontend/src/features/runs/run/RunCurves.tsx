@@ -5,7 +5,7 @@ import type { Series } from "../../../ui/charts/series";
 import type { LiveRun } from "./live";
 import styles from "./run.module.css";
 
-/** What is logged at every step, as it comes. */
+/** The metrics of every step, live. */
 export function RunCurves({ live }: { live: LiveRun }): ReactElement {
   const { steps, validations } = live;
   const validation: Series = {
@@ -20,7 +20,7 @@ export function RunCurves({ live }: { live: LiveRun }): ReactElement {
         title="Loss"
         series={validations.length > 0 ? [loss, validation] : [loss]}
         xLabel="step"
-        yLabel="loss (nats a token)"
+        yLabel="loss (nats per token)"
       />
       <Curve
         title="Learning rate"

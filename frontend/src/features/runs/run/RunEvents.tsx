@@ -3,19 +3,19 @@ import { formatTime } from "../../../ui/display/format";
 import { eventsInOrder, type LiveRun, type RunEventLine } from "./live";
 import styles from "./run.module.css";
 
-/** What the queue, its workers and the engine did, in order. */
+/** The events of the queue, the workers and the engine, in order. */
 export function RunEvents({ live }: { live: LiveRun }): ReactElement {
   const events = eventsInOrder(live.events);
-  if (events.length === 0) return <p>Nothing has happened yet.</p>;
+  if (events.length === 0) return <p>No events yet.</p>;
   return (
     <div className={styles.scroller}>
       <table className={styles.table}>
         <thead>
           <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">In words</th>
+            <th scope="col">Time</th>
+            <th scope="col">Source</th>
+            <th scope="col">Event</th>
+            <th scope="col">Message</th>
           </tr>
         </thead>
         <tbody>

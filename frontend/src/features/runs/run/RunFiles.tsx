@@ -7,14 +7,14 @@ import { Loading } from "../../../ui/feedback/Loading";
 import { formatAgo, formatBytes, formatCount, formatTime } from "../../../ui/display/format";
 import styles from "./run.module.css";
 
-/** The files that the run has written, to download. */
+/** The files of the run, with download links. */
 export function RunFiles({ run }: { run: RunDetail }): ReactElement {
   const files = useQuery(artifactsQuery(run));
-  if (files.isPending) return <Loading what="Looking at the files…" />;
+  if (files.isPending) return <Loading what="Loading files…" />;
   if (files.isError)
-    return <ErrorNotice error={files.error} title="The files could not be read" onRetry={() => void files.refetch()} />;
+    return <ErrorNotice error={files.error} title="Could not load the files" onRetry={() => void files.refetch()} />;
   const { artifacts, total_bytes } = files.data;
-  if (artifacts.length === 0) return <p>There are no files yet: they come with the first step.</p>;
+  if (artifacts.length === 0) return <p>No files yet. They are written with the first step.</p>;
   return (
     <>
       <p role="status">
@@ -23,7 +23,7 @@ export function RunFiles({ run }: { run: RunDetail }): ReactElement {
       {groupsOf(artifacts).map(([folder, files]) => (
         <details key={folder} open={!folder.startsWith("checkpoints/")} className={styles.group}>
           <summary>
-            {folder === "" ? "The run" : folder}: {formatCount(files.length, "file")},{" "}
+            {folder === "" ? "Run" : folder}: {formatCount(files.length, "file")},{" "}
             {formatBytes(files.reduce((sum, { size }) => sum + size, 0))}
           </summary>
           <FileTable runId={run.run_id} files={files} />
@@ -33,7 +33,7 @@ export function RunFiles({ run }: { run: RunDetail }): ReactElement {
   );
 }
 
-/** Files by folder, a checkpoint's each for itself; what is read most stands first. */
+/** Groups files by folder, one group per checkpoint, most important first. */
 export function groupsOf(files: readonly Artifact[]): [string, Artifact[]][] {
   const groups = new Map<string, Artifact[]>();
   for (const file of files) {

@@ -6,7 +6,7 @@ import { Command } from "../../../ui/copy/Command";
 import { formatTime } from "../../../ui/display/format";
 import styles from "./run.module.css";
 
-/** What a person must know first: why it failed, or why it does not start. */
+/** Notices: why the run failed, or why it has not started. */
 export function RunNotices({ run }: { run: RunDetail }): ReactElement | null {
   if (run.failure) return <Failure run={run} />;
   return run.status === "queued" && !run.is_held ? <Waiting run={run} /> : null;
@@ -15,16 +15,16 @@ export function RunNotices({ run }: { run: RunDetail }): ReactElement | null {
 function Failure({ run }: { run: RunDetail }): ReactElement {
   return (
     <section role="alert" className={styles.failure}>
-      <h2>{run.exit_code == null ? "It failed" : `It failed with exit code ${run.exit_code}`}</h2>
+      <h2>{run.exit_code == null ? "Run failed" : `Run failed with exit code ${run.exit_code}`}</h2>
       <p>{run.failure?.detail}</p>
-      <p>Next: {run.failure?.next_step}</p>
+      <p>Next step: {run.failure?.next_step}</p>
     </section>
   );
 }
 
 function Waiting({ run }: { run: RunDetail }): ReactElement | null {
   const queue = useQuery(queueQuery);
-  const reason = queue.data && whyItWaits(run, queue.data);
+  const reason = queue.data && waitReason(run, queue.data);
   if (!reason) return null;
   return (
     <section role="status" className={styles.waiting}>
@@ -34,11 +34,10 @@ function Waiting({ run }: { run: RunDetail }): ReactElement | null {
   );
 }
 
-function whyItWaits(run: RunDetail, queue: QueueState): { text: string; command?: string } | null {
+function waitReason(run: RunDetail, queue: QueueState): { text: string; command?: string } | null {
   if (!queue.workers.some(({ status }) => status === "active"))
-    return { text: "No worker is there to take it. Start one:", command: "tunix-rt worker" };
-  if (queue.is_paused)
-    return { text: "The queue is paused: workers take nothing. Let them go on:", command: "tunix-rt queue resume" };
-  if (run.not_before != null) return { text: `It is tried again at ${formatTime(run.not_before)}.` };
+    return { text: "No worker is running. Start one:", command: "tunix-rt worker" };
+  if (queue.is_paused) return { text: "The queue is paused. Resume it:", command: "tunix-rt queue resume" };
+  if (run.not_before != null) return { text: `It will be retried at ${formatTime(run.not_before)}.` };
   return null;
 }

@@ -8,10 +8,10 @@ import { isOnCpu, lastOf, planOf, secondsTaken, stepSeconds } from "./figures";
 import type { LiveRun } from "./live";
 import styles from "./run.module.css";
 
-/** What was predicted, beside what was measured. */
+/** The plan of the run, compared with measurements. */
 export function RunPlan({ run, live }: { run: RunDetail; live: LiveRun }): ReactElement {
   const plan = planOf(run);
-  if (plan === null) return <p>It was not planned: nobody said for which hardware.</p>;
+  if (plan === null) return <p>This run has no plan, because no target was given.</p>;
   const parts = Object.entries(plan.components)
     .filter(([, value]) => value > 0)
     .map(([name, value]) => ({ name: name.replaceAll("_", " "), value }));
@@ -20,21 +20,21 @@ export function RunPlan({ run, live }: { run: RunDetail; live: LiveRun }): React
     <Card title={`Planned for ${plan.target}`}>
       <p>{plan.reason}</p>
       <StackedBar
-        label="Predicted memory of one device"
+        label="Predicted memory per device"
         parts={parts}
         format={formatBytes}
         limit={{ name: "Limit", value: plan.limit_bytes }}
       />
       <Facts
         facts={{
-          "Memory predicted": `${formatBytes(plan.per_device_bytes)} (${plan.source})`,
-          "Memory measured": `${formatBytes(measured)}${isOnCpu(run, live) ? ": the whole process, Python too" : ""}`,
-          "Step predicted": formatDuration(plan.step_seconds),
-          "Step measured": formatDuration(stepSeconds(live.steps)),
-          "Training predicted": formatDuration(plan.total_seconds),
-          "Run measured": formatDuration(secondsTaken(run)),
+          "Predicted memory": `${formatBytes(plan.per_device_bytes)} (${plan.source})`,
+          "Measured memory": `${formatBytes(measured)}${isOnCpu(run, live) ? " (whole process, including Python)" : ""}`,
+          "Predicted step time": formatDuration(plan.step_seconds),
+          "Measured step time": formatDuration(stepSeconds(live.steps)),
+          "Predicted training time": formatDuration(plan.total_seconds),
+          "Measured run time": formatDuration(secondsTaken(run)),
           Devices: `${formatNumber(plan.num_devices)} of ${formatNumber(plan.num_target_devices)}`,
-          "Tokens a step": formatNumber(plan.tokens_per_step),
+          "Tokens per step": formatNumber(plan.tokens_per_step),
         }}
       />
       <ul className={styles.basis}>

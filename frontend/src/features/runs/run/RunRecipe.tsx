@@ -13,22 +13,22 @@ interface Override {
   reason: string;
 }
 
-/** Exactly this run's recipe: every value, and every one that is not the recipe's own with its reason. */
+/** The resolved recipe of the run, and its overrides with their reasons. */
 export function RunRecipe({ run }: { run: RunDetail }): ReactElement {
   const { overrides, ...recipe } = run.recipe;
   const yaml = toYaml(recipe);
   return (
     <>
-      <Card title={`What differs from ${run.recipe_name}`}>
+      <Card title={`Overrides of ${run.recipe_name}`}>
         <Overrides overrides={(overrides ?? []) as Override[]} />
       </Card>
-      <Card title="The resolved recipe">
+      <Card title="Resolved recipe">
         <div>
           <Button onClick={() => void copyText(yaml, "the recipe")}>Copy as YAML</Button>
         </div>
-        {/* What scrolls must be reachable with the keyboard. */}
+        {/* A scrollable region must be reachable by keyboard. */}
         {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-        <pre className={styles.recipe} tabIndex={0} aria-label="The resolved recipe as YAML">
+        <pre className={styles.recipe} tabIndex={0} aria-label="Resolved recipe as YAML">
           {yaml}
         </pre>
       </Card>
@@ -37,7 +37,7 @@ export function RunRecipe({ run }: { run: RunDetail }): ReactElement {
 }
 
 function Overrides({ overrides }: { overrides: readonly Override[] }): ReactElement {
-  if (overrides.length === 0) return <p>Nothing: it runs as it is written.</p>;
+  if (overrides.length === 0) return <p>No overrides.</p>;
   return (
     <div className={styles.scroller}>
       <table className={styles.table}>
@@ -46,7 +46,7 @@ function Overrides({ overrides }: { overrides: readonly Override[] }): ReactElem
             <th scope="col">Setting</th>
             <th scope="col">Recipe</th>
             <th scope="col">This run</th>
-            <th scope="col">Because of</th>
+            <th scope="col">Reason</th>
           </tr>
         </thead>
         <tbody>

@@ -28,20 +28,20 @@ beforeEach(() => {
   server.use(answer("/api/tunix/queue", { is_paused: false, num_runs: {}, num_held: 0, workers: [] }));
 });
 
-test("a run shows where it stands, predicted beside measured", async () => {
+test("a run shows its status with predictions", async () => {
   const figures = { ...makeRunDetail().figures, peak_memory_bytes: 2 ** 30, peak_memory_of: "process", mfu: 0.41 };
   show(makeRunDetail({ figures } as Partial<RunDetail>));
   renderApp("/runs/smoke-1");
-  const card = await screen.findByRole("region", { name: "Where it stands" });
+  const card = await screen.findByRole("region", { name: "Status" });
   await within(card).findByText(/step 2 of 20/);
-  within(card).getByText("1.00 GiB: the whole process, Python too");
+  within(card).getByText("1.00 GiB (whole process, including Python)");
   within(card).getByText("3.00 GiB");
   within(card).getByText("41.0 %");
   within(card).getByText("500 tokens/s");
   expect(within(card).getByRole("progressbar", { name: "Steps done" }).getAttribute("value")).toBe("2");
 });
 
-test("curves have the numbers as a table", async () => {
+test("curves have a table view", async () => {
   show(makeRunDetail());
   const { user } = renderApp("/runs/smoke-1");
   const loss = await screen.findByRole("figure", { name: "Loss" });
@@ -49,7 +49,7 @@ test("curves have the numbers as a table", async () => {
   await within(loss).findByText("2.5");
 });
 
-test("log, events, recipe and plan are tabs with an address of their own", async () => {
+test("log, events, recipe and plan are tabs in the URL", async () => {
   const overrides = [{ key: "training.num_steps", recipe_value: 2, used_value: 20, reason: "--set" }];
   show(makeRunDetail({ recipe: { training: { num_steps: 20 }, overrides } }));
   const { user, address } = renderApp("/runs/smoke-1?tab=log");
@@ -59,15 +59,15 @@ test("log, events, recipe and plan are tabs with an address of their own", async
   expect(address()).toBe("/runs/smoke-1?tab=events");
   await user.click(screen.getByRole("tab", { name: "Recipe" }));
   screen.getByRole("row", { name: "training.num_steps 2 20 --set" });
-  expect(screen.getByLabelText("The resolved recipe as YAML").textContent).toBe("training:\n  num_steps: 20\n");
+  expect(screen.getByLabelText("Resolved recipe as YAML").textContent).toBe("training:\n  num_steps: 20\n");
   await user.click(screen.getByRole("tab", { name: "Plan" }));
-  screen.getByRole("img", { name: "Predicted memory of one device: 3.00 GiB, within Limit 16.0 GiB" });
+  screen.getByRole("img", { name: "Predicted memory per device: 3.00 GiB, within Limit 16.0 GiB" });
   await user.keyboard("1");
   await screen.findByRole("figure", { name: "Gradient norm" });
   expect(address()).toBe("/runs/smoke-1");
 });
 
-test("files are grouped, and each can be downloaded", async () => {
+test("files are grouped and downloadable", async () => {
   const file = (path: string) => ({ name: path, path, size: 2048, modified_at: "2026-11-15T12:00:00Z" });
   const artifacts = [
     file("checkpoints/20/state.pt"),
@@ -79,14 +79,14 @@ test("files are grouped, and each can be downloaded", async () => {
   renderApp("/runs/smoke-1?tab=files");
   await screen.findByText("3 files, 6.00 KiB");
   const groups = screen.getAllByText(/1 file, /).map(({ textContent }) => textContent);
-  expect(groups).toEqual(["The run: 1 file, 2.00 KiB", "model: 1 file, 2.00 KiB", "checkpoints/20: 1 file, 2.00 KiB"]);
+  expect(groups).toEqual(["Run: 1 file, 2.00 KiB", "model: 1 file, 2.00 KiB", "checkpoints/20: 1 file, 2.00 KiB"]);
   expect(screen.getByRole("link", { name: "log.txt" }).getAttribute("href")).toBe(`${RUN}/artifacts/log.txt/download`);
 });
 
-test("a running run is cancelled after a question, and resumed", async () => {
+test("a running run is cancelled after confirmation and resumed", async () => {
   let status: RunDetail["status"] = "running";
   const asked: string[] = [];
-  const act = (name: string, then: RunDetail["status"]) =>
+  const action = (name: string, then: RunDetail["status"]) =>
     http.post(`${RUN}/${name}`, () => {
       asked.push(name);
       status = then;
@@ -95,13 +95,13 @@ test("a running run is cancelled after a question, and resumed", async () => {
   server.use(
     http.get(RUN, () => HttpResponse.json(makeRunDetail({ status, figures: null }))),
     streamAnswer("smoke-1", ENDED.slice(0, -1)),
-    act("cancel", "cancelled"),
-    act("resume", "queued"),
-    act("pause", "queued"),
+    action("cancel", "cancelled"),
+    action("resume", "queued"),
+    action("pause", "queued"),
   );
   const { user } = renderApp("/runs/smoke-1");
   await user.click(await screen.findByRole("button", { name: "Cancel…" }));
-  await user.click(screen.getByRole("button", { name: "Cancel the run" }));
+  await user.click(screen.getByRole("button", { name: "Cancel run" }));
   await user.click(await screen.findByRole("button", { name: "Resume" }));
   await user.click(await screen.findByRole("button", { name: "Pause" }));
   await waitFor(() => {
@@ -109,7 +109,7 @@ test("a running run is cancelled after a question, and resumed", async () => {
   });
 });
 
-test("a run that is resumed is followed on from where its stream had ended", async () => {
+test("a resumed run continues its stream from the cursor", async () => {
   let status: RunDetail["status"] = "cancelled";
   server.use(
     http.get(RUN, () => HttpResponse.json(makeRunDetail({ status }))),
@@ -125,33 +125,33 @@ test("a run that is resumed is followed on from where its stream had ended", asy
   const { user } = renderApp("/runs/smoke-1");
   await screen.findByText(/step 2 of 20/);
   await user.click(screen.getByRole("button", { name: "Resume" }));
-  // The place behind the six messages of before.
+  // The cursor after the six earlier messages.
   await screen.findByText(/step 9 of 20/);
 });
 
-test("a trained model has its next steps, each one click away", async () => {
+test("a trained model shows next steps", async () => {
   show(makeRunDetail());
   renderApp("/runs/smoke-1");
-  const next = within(await screen.findByRole("region", { name: "What next" }));
+  const next = within(await screen.findByRole("region", { name: "Next steps" }));
   const to = (name: string): string | null => next.getByRole("link", { name }).getAttribute("href");
-  await next.findByRole("button", { name: "Evaluate it" });
-  expect(to("Talk to it")).toBe("/chat?model=smoke-1");
-  expect(to("Register its model")).toBe("/models?registering=true&run=smoke-1");
-  expect(to("Pack its evidence")).toBe("/evidence?packing=true&run=smoke-1");
-  expect(decodeURIComponent(to("Compare it") ?? "")).toBe('/compare?run=["smoke-1"]');
+  await next.findByRole("button", { name: "Evaluate" });
+  expect(to("Chat")).toBe("/chat?model=smoke-1");
+  expect(to("Register model")).toBe("/models?registering=true&run=smoke-1");
+  expect(to("Pack evidence")).toBe("/evidence?packing=true&run=smoke-1");
+  expect(decodeURIComponent(to("Compare") ?? "")).toBe('/compare?run=["smoke-1"]');
 });
 
-test("who may only read is offered nothing that writes", async () => {
+test("a read-only session sees no write actions", async () => {
   show(makeRunDetail());
   server.use(answer("/api/session", { scope: "read" }));
   renderApp("/runs/smoke-1");
-  const next = within(await screen.findByRole("region", { name: "What next" }));
-  next.getByRole("link", { name: "Talk to it" });
-  expect(next.queryByRole("button", { name: "Evaluate it" })).toBeNull();
-  expect(next.queryByRole("link", { name: "Register its model" })).toBeNull();
+  const next = within(await screen.findByRole("region", { name: "Next steps" }));
+  next.getByRole("link", { name: "Chat" });
+  expect(next.queryByRole("button", { name: "Evaluate" })).toBeNull();
+  expect(next.queryByRole("link", { name: "Register model" })).toBeNull();
 });
 
-test("a run is evaluated within limits, and its answers are counted as they come", async () => {
+test("a run is evaluated with limits and live progress", async () => {
   const sent: unknown[] = [];
   const progress = { stage: "writing the answers", num_done: 3, num_total: 20, tokens_per_s: 120 };
   const task = makeTask({ model: "smoke-1", status: "running", progress });
@@ -170,13 +170,13 @@ test("a run is evaluated within limits, and its answers are counted as they come
     }),
   );
   const { user } = renderApp("/runs/smoke-1");
-  await user.click(await screen.findByRole("button", { name: "Evaluate it" }));
+  await user.click(await screen.findByRole("button", { name: "Evaluate" }));
   const dialog = within(screen.getByRole("dialog", { name: "Evaluate smoke-1" }));
-  await user.type(dialog.getByLabelText("Only the first questions"), "20");
+  await user.type(dialog.getByLabelText("Question limit"), "20");
   dialog.getByText("tunix-rt eval smoke-1 --eval-set eval_v2 --limit 20");
-  await user.click(dialog.getByRole("button", { name: "Start the evaluation" }));
+  await user.click(dialog.getByRole("button", { name: "Start evaluation" }));
   await screen.findByText("writing the answers: 3 of 20, 120 tokens/s");
-  expect(screen.getByRole("progressbar", { name: "Answers written" }).getAttribute("value")).toBe("3");
+  expect(screen.getByRole("progressbar", { name: "Answers generated" }).getAttribute("value")).toBe("3");
   const decoding = { max_new_tokens: 512 };
   expect(sent).toEqual([
     { kind: "evaluation", model: "smoke-1", eval_set: "eval_v2", decoding, is_lenient: false, limit: 20 },
@@ -185,25 +185,25 @@ test("a run is evaluated within limits, and its answers are counted as they come
   await screen.findByText("cancelled");
 });
 
-test("a run that waits says what for", async () => {
+test("a waiting run shows the reason", async () => {
   show(makeRunDetail({ status: "queued", figures: null, started_at: null }), []);
   renderApp("/runs/smoke-1");
-  await screen.findByText("No worker is there to take it. Start one:");
+  await screen.findByText("No worker is running. Start one:");
   const worker = { worker_id: "w", status: "active" };
   server.use(answer("/api/tunix/queue", { is_paused: true, num_runs: {}, num_held: 0, workers: [worker] }));
   await screen.findByText(/The queue is paused/);
 });
 
-test("a failed run says why and what to do", async () => {
+test("a failed run shows the error and the next step", async () => {
   const failure = { code: "diverged", detail: "The loss is not finite.", next_step: "Lower the learning rate." };
   show(makeRunDetail({ status: "failed", exit_code: 6, failure }));
   renderApp("/runs/smoke-1");
   const alert = await screen.findByRole("alert");
-  expect(alert.textContent).toContain("It failed with exit code 6");
+  expect(alert.textContent).toContain("Run failed with exit code 6");
   expect(alert.textContent).toContain("Lower the learning rate.");
 });
 
-test("a run is deleted after a question, which says what is lost", async () => {
+test("a run is deleted after confirmation", async () => {
   let isRemoved = false;
   show(makeRunDetail());
   server.use(
@@ -216,14 +216,14 @@ test("a run is deleted after a question, which says what is lost", async () => {
   const { user, address } = renderApp("/runs/smoke-1");
   await user.click(await screen.findByRole("button", { name: "Delete…" }));
   const dialog = screen.getByRole("dialog", { name: "Delete this run?" });
-  expect(dialog.textContent).toContain("its metrics are lost");
-  await user.click(within(dialog).getByRole("button", { name: "Delete the run" }));
+  expect(dialog.textContent).toContain("log and metrics");
+  await user.click(within(dialog).getByRole("button", { name: "Delete run" }));
   await waitFor(() => {
     expect([isRemoved, address()]).toEqual([true, "/runs"]);
   });
 });
 
-test("who may only read is offered nothing that changes a run", async () => {
+test("a read-only session cannot change a run", async () => {
   server.use(answer("/api/session", { scope: "read" }));
   show(makeRunDetail({ status: "cancelled" }));
   renderApp("/runs/smoke-1");
@@ -232,7 +232,7 @@ test("who may only read is offered nothing that changes a run", async () => {
   expect(screen.queryByRole("button", { name: "Delete…" })).toBeNull();
 });
 
-test("Duplicate leads to the same choices, or to the recipe of the run", async () => {
+test("Duplicate reuses the request or the resolved recipe", async () => {
   show(makeRunDetail({ request: { recipe: "smoke_tiny", overrides: ["a=1"], target: "v5e-8" } }));
   const { unmount } = renderApp("/runs/smoke-1");
   const named = await screen.findByRole("link", { name: "Duplicate" });
@@ -246,7 +246,7 @@ test("Duplicate leads to the same choices, or to the recipe of the run", async (
   expect(whole.getAttribute("href")).toBe("/launch?from=smoke-1");
 });
 
-test("a run that is not known is said to be so", async () => {
+test("an unknown run shows an error", async () => {
   server.use(refuse(RUN, 404, "There is no run smoke-1."));
   renderApp("/runs/smoke-1");
   expect((await screen.findByRole("alert")).textContent).toContain("There is no run smoke-1.");

@@ -9,7 +9,7 @@ import { RunView } from "./RunView";
 
 const route = getRouteApi("/runs/$runId");
 
-/** One run, as it happens: figures, curves, log, events, its recipe, its plan and its files. */
+/** One run, live: status, curves, log, events, recipe, plan and files. */
 export function RunScreen(): ReactElement {
   const { runId } = route.useParams();
   const run = useQuery(runQuery(runId));
@@ -17,12 +17,12 @@ export function RunScreen(): ReactElement {
     return (
       <Page title={runId}>
         {run.isError ? (
-          <ErrorNotice error={run.error} title="The run could not be read" onRetry={() => void run.refetch()} />
+          <ErrorNotice error={run.error} title="Could not load the run" onRetry={() => void run.refetch()} />
         ) : (
-          <Loading what="Reading the run…" />
+          <Loading what="Loading run…" />
         )}
       </Page>
     );
-  // Another run is another page: nothing of the one before is kept.
+  // The key resets all state when another run is opened.
   return <RunView key={runId} run={run.data} readAt={run.dataUpdatedAt} />;
 }

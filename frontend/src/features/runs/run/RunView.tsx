@@ -17,12 +17,12 @@ import { LogView } from "../../../ui/logs/LogView";
 import { StatusBadge } from "../../../ui/display/StatusBadge";
 import { type LiveRun, logLines } from "./live";
 import styles from "./run.module.css";
-import { RunActs } from "./RunActions";
+import { RunActions } from "./RunActions";
 import { RunCurves } from "./RunCurves";
 import { RunEvents } from "./RunEvents";
-import { RunFacts } from "./RunFacts";
+import { RunStatusCard } from "./RunStatusCard";
 import { RunFiles } from "./RunFiles";
-import { RunNext } from "./RunNext";
+import { RunNextSteps } from "./RunNextSteps";
 import { RunNotices } from "./RunNotices";
 import { RunPlan } from "./RunPlan";
 import { RunRecipe } from "./RunRecipe";
@@ -31,13 +31,13 @@ import { useLiveRun } from "./useLiveRun";
 
 const route = getRouteApi("/runs/$runId");
 
-/** A run and what it tells. */
+/** The page of a run. */
 export function RunView({ run, readAt }: { run: RunDetail; readAt: number }): ReactElement {
   const { tab = "curves" } = route.useSearch();
   const navigate = route.useNavigate();
   const { live, state, error } = useLiveRun(run, readAt);
   const session = useQuery(sessionQuery);
-  const mayWrite = session.data !== undefined && session.data.scope !== "read";
+  const canWrite = session.data !== undefined && session.data.scope !== "read";
   const choose = (chosen: RunTab): void => {
     void navigate({ search: withChanges<RunTabs>({ tab: chosen === "curves" ? undefined : chosen }), replace: true });
   };
@@ -64,16 +64,16 @@ export function RunView({ run, readAt }: { run: RunDetail; readAt: number }): Re
           <CopyAs
             snippets={snippets({ cli: `tunix-rt runs show ${run.run_id}`, path: `/api/tunix/runs/${run.run_id}` })}
           />
-          <RunActs run={run} scope={session.data?.scope ?? "read"} />
+          <RunActions run={run} scope={session.data?.scope ?? "read"} />
         </>
       }
     >
       <RunNotices run={run} />
-      {error ? <ErrorNotice error={error} title="The run cannot be followed" /> : null}
-      <RunFacts run={run} live={live} />
-      {run.status === "succeeded" ? <RunNext runId={run.run_id} mayWrite={mayWrite} /> : null}
+      {error ? <ErrorNotice error={error} title="Live updates failed" /> : null}
+      <RunStatusCard run={run} live={live} />
+      {run.status === "succeeded" ? <RunNextSteps runId={run.run_id} canWrite={canWrite} /> : null}
       <Facts facts={originOf(run)} />
-      <Tabs label="Parts of the run" tabs={RUN_TABS} chosen={tab} onChoose={choose}>
+      <Tabs label="Run sections" tabs={RUN_TABS} chosen={tab} onChoose={choose}>
         <div className={styles.panel}>
           <TabContent tab={tab} run={run} live={live} />
         </div>
@@ -110,7 +110,7 @@ function originOf(run: RunDetail): Record<string, ReactElement | string> {
     ),
     Mode: run.mode,
     Engine: `${run.engine}, device ${run.device}`,
-    Attempts: run.executor === "direct" ? "outside the queue" : String(run.num_attempts),
+    Attempts: run.executor === "direct" ? "unmanaged" : String(run.num_attempts),
     Created: <time title={formatTime(run.created_at)}>{formatAgo(run.created_at)}</time>,
   };
 }

@@ -1,18 +1,18 @@
-import type { RunAct } from "../queries";
+import type { RunAction } from "../queries";
 import type { RunDetail } from "../../../api/schema.gen";
 
-export interface OfferedAct {
-  act: RunAct;
+export interface ActionOption {
+  action: RunAction;
   label: string;
   meaning: string;
 }
 
-const CANCEL: OfferedAct = { act: "cancel", label: "Cancel…", meaning: "Stop it with a checkpoint, for good" };
-const PAUSE: OfferedAct = { act: "pause", label: "Pause", meaning: "Stop it with a checkpoint until it is resumed" };
-const RESUME: OfferedAct = { act: "resume", label: "Resume", meaning: "Go on from the last checkpoint" };
+const CANCEL: ActionOption = { action: "cancel", label: "Cancel…", meaning: "Save a checkpoint and stop the run" };
+const PAUSE: ActionOption = { action: "pause", label: "Pause", meaning: "Save a checkpoint and pause until resumed" };
+const RESUME: ActionOption = { action: "resume", label: "Resume", meaning: "Continue from the last checkpoint" };
 
-/** What can be asked of a run as it stands. One that `tunix-rt train` started is stopped where it was started. */
-export function actsOn({ status, is_held, executor }: RunDetail): OfferedAct[] {
+/** The actions available in the current status. An unmanaged run must be stopped where it was started. */
+export function availableActions({ status, is_held, executor }: RunDetail): ActionOption[] {
   if (status === "cancelled" || status === "failed") return [RESUME];
   if (executor === "direct" || status === "succeeded") return [];
   if (status === "queued") return is_held ? [RESUME, CANCEL] : [PAUSE, CANCEL];
@@ -31,10 +31,10 @@ interface LaunchSearch {
   steps?: number;
 }
 
-/** The same once more, on the launch screen: as it was asked for, or with the recipe that it resolved to. */
+/** The launch form for a duplicate: the original request, or the resolved recipe. */
 export function launchSearchOf({ run_id, request }: RunDetail): LaunchSearch {
   const { recipe, dataset, target, engine, overrides, name, eval_set, num_smoke_steps } = request;
-  // What a file said came with its overrides applied; the resolved recipe has all of it.
+  // A recipe file already has its overrides applied, so the resolved recipe is used.
   const isNamed = typeof recipe === "string";
   return {
     ...(isNamed ? { recipe } : { from: run_id }),

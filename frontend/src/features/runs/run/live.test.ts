@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
 import { makeRunDetail, stepLine } from "../../../testing/plans";
 import { lastOf, numStepsOf, phaseOf, secondsLeft, secondsTaken, stepOf, stepSeconds } from "./figures";
-import { eventsInOrder, type LiveRun, logLines, NOTHING_YET, withMessages } from "./live";
+import { eventsInOrder, type LiveRun, logLines, EMPTY_RUN, withMessages } from "./live";
 import { toYaml } from "./yaml";
 
-function told(...messages: [event: string, data: unknown][]): LiveRun {
+function receive(...messages: [event: string, data: unknown][]): LiveRun {
   return withMessages(
-    NOTHING_YET,
+    EMPTY_RUN,
     messages.map(([event, data], id) => ({ event, id: String(id + 1), data: JSON.stringify(data) })),
   );
 }
 
-test("steps, validations and events come in order, and the last place is remembered", () => {
-  const live = told(
+test("messages are collected in order", () => {
+  const live = receive(
     ["metrics", stepLine(1, 3)],
     ["metrics", { step: 1, epoch: 0.1, validation_loss: 2.5, validation_tokens: 9, time: "2026-11-15T12:00:01Z" }],
     ["event", { sequence: 0, time: "2026-11-15T12:00:01Z", kind: "checkpoint", message: "saved", details: {} }],
@@ -27,11 +27,11 @@ test("steps, validations and events come in order, and the last place is remembe
   ]);
   expect(live.lastId).toBe("5");
   expect(live.endedAt).toBeNull();
-  expect(told(["status", { status: "succeeded" }]).endedAt).not.toBeNull();
+  expect(receive(["status", { status: "succeeded" }]).endedAt).not.toBeNull();
 });
 
-test("what a resumed run writes again is forgotten first", () => {
-  const live = told(
+test("a rewind removes repeated metrics and events", () => {
+  const live = receive(
     ["metrics", stepLine(1, 3)],
     ["metrics", stepLine(2, 2)],
     ["rewind", { source: "metrics", step: 1 }],
@@ -43,8 +43,8 @@ test("what a resumed run writes again is forgotten first", () => {
   expect(live.events).toEqual([]);
 });
 
-test("a line that comes in parts is one line, and none is lost", () => {
-  const live = told(
+test("partial log chunks are joined into lines", () => {
+  const live = receive(
     ["log", { chunk: "one\ntwo\n", is_partial: false }],
     ["log", { chunk: "thr", is_partial: true }],
     ["log", { chunk: "ee\nfo", is_partial: true }],
@@ -56,37 +56,37 @@ test("a line that comes in parts is one line, and none is lost", () => {
   expect(logLines(next)).toEqual(["one", "two", "three", "four", "", "six"]);
 });
 
-test("the phase follows from the state and from what was told", () => {
+test("the phase follows from status and events", () => {
   const running = makeRunDetail({ status: "running", figures: null });
   const event = (kind: string): [string, object] => [
     "event",
     { sequence: 0, time: "2026-11-15T12:00:00Z", kind, message: "", details: {} },
   ];
-  expect(phaseOf(makeRunDetail({ status: "queued" }), NOTHING_YET)).toBe("waiting for a worker");
-  expect(phaseOf(makeRunDetail({ status: "queued", is_held: true }), NOTHING_YET)).toBe("paused");
-  expect(phaseOf(makeRunDetail({ status: "cancelling" }), NOTHING_YET)).toContain("stopping");
-  expect(phaseOf(running, NOTHING_YET)).toBe("starting");
-  expect(phaseOf(running, told(event("plan")))).toBe("preparing");
-  expect(phaseOf(running, told(event("plan"), ["metrics", stepLine(1, 3)], event("checkpoint")))).toBe("training");
-  expect(phaseOf(running, told(event("exported")))).toBe("saving the model");
-  expect(phaseOf(running, told(event("evaluating")))).toBe("evaluating");
-  expect(phaseOf(makeRunDetail(), NOTHING_YET)).toBe("succeeded");
+  expect(phaseOf(makeRunDetail({ status: "queued" }), EMPTY_RUN)).toBe("waiting for a worker");
+  expect(phaseOf(makeRunDetail({ status: "queued", is_held: true }), EMPTY_RUN)).toBe("paused");
+  expect(phaseOf(makeRunDetail({ status: "cancelling" }), EMPTY_RUN)).toContain("stopping");
+  expect(phaseOf(running, EMPTY_RUN)).toBe("starting");
+  expect(phaseOf(running, receive(event("plan")))).toBe("preparing");
+  expect(phaseOf(running, receive(event("plan"), ["metrics", stepLine(1, 3)], event("checkpoint")))).toBe("training");
+  expect(phaseOf(running, receive(event("exported")))).toBe("saving the model");
+  expect(phaseOf(running, receive(event("evaluating")))).toBe("evaluating");
+  expect(phaseOf(makeRunDetail(), EMPTY_RUN)).toBe("succeeded");
 });
 
-test("the time that is left follows from the last steps", () => {
+test("the time left follows from the last steps", () => {
   const running = makeRunDetail({ status: "running", figures: null });
-  const live = told(["metrics", stepLine(4, 3)], ["metrics", stepLine(5, 2)]);
+  const live = receive(["metrics", stepLine(4, 3)], ["metrics", stepLine(5, 2)]);
   expect(stepSeconds(live.steps)).toBe(1);
   expect([stepOf(running, live), numStepsOf(running)]).toEqual([5, 20]);
   expect(secondsLeft(running, live)).toBe(15);
-  expect(secondsLeft(running, NOTHING_YET)).toBeNull();
+  expect(secondsLeft(running, EMPTY_RUN)).toBeNull();
   expect(secondsLeft(makeRunDetail(), live)).toBeNull();
   expect(lastOf(live.steps, "tokens_per_s")).toBe(500);
   expect(secondsTaken(makeRunDetail())).toBe(120);
   expect(secondsTaken(makeRunDetail({ started_at: null }))).toBeNull();
 });
 
-test("a recipe is written as YAML that reads back as the same values", () => {
+test("a recipe is rendered as YAML", () => {
   const recipe = {
     model: { name: "google/gemma-2b", revision: null },
     training: { learning_rate: 1e-5, optimizer: { name: "adamw" } },

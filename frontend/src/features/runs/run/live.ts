@@ -1,26 +1,26 @@
 import type { MetricsLine, ServiceEvent, ValidationLine } from "../../../api/schema.gen";
 import type { StreamMessage } from "../../../ui/live/messages";
 
-/** Something that happened to a run: told by the queue and its workers, or by the engine. */
+/** An event of a run, from the queue and its workers or from the engine. */
 export interface RunEventLine extends Omit<ServiceEvent, "kind"> {
   kind: string;
   source: "queue" | "engine";
 }
 
-/** Everything of a run that its stream has told so far; docs/live.md lists the messages. */
+/** The state of a run built from its stream. docs/live.md lists the messages. */
 export interface LiveRun {
   steps: readonly MetricsLine[];
   validations: readonly ValidationLine[];
   events: readonly RunEventLine[];
   lines: readonly string[];
-  /** The end of the log, if it has no end of line yet. */
+  /** The last log line, if it is not complete yet. */
   openLine: string;
   lastId: string;
-  /** When the stream came to its end; null while it goes on. */
+  /** When the stream ended, or null while it is open. */
   endedAt: number | null;
 }
 
-export const NOTHING_YET: LiveRun = {
+export const EMPTY_RUN: LiveRun = {
   steps: [],
   validations: [],
   events: [],
@@ -40,12 +40,12 @@ interface Rewind {
   step: number;
 }
 
-/** What is known after some more messages. Lists are copied once a batch, however many messages it has. */
+/** Applies a batch of messages. Lists are copied once per batch. */
 export function withMessages(live: LiveRun, messages: readonly StreamMessage[]): LiveRun {
   const next = { ...live, steps: [...live.steps], validations: [...live.validations], events: [...live.events] };
   const draft: Draft = { ...next, lines: [...live.lines] };
   for (const message of messages) {
-    TAKE[message.event]?.(draft, JSON.parse(message.data) as never);
+    HANDLERS[message.event]?.(draft, JSON.parse(message.data) as never);
     if (message.id !== "") draft.lastId = message.id;
   }
   return draft;
@@ -58,8 +58,8 @@ interface Draft extends LiveRun {
   lines: string[];
 }
 
-// What comes over the stream is what docs/live.md says of the event.
-const TAKE: Record<string, ((draft: Draft, data: never) => void) | undefined> = {
+// The payloads are described in docs/live.md.
+const HANDLERS: Record<string, ((draft: Draft, data: never) => void) | undefined> = {
   service: (draft, data: ServiceEvent) => {
     draft.events.push({ ...data, source: "queue" });
   },
@@ -90,12 +90,12 @@ const TAKE: Record<string, ((draft: Draft, data: never) => void) | undefined> = 
   },
 };
 
-/** The lines of the log with the one that is still being written. */
+/** The log lines, including the incomplete last one. */
 export function logLines({ lines, openLine }: LiveRun): readonly string[] {
   return openLine === "" ? lines : [...lines, openLine];
 }
 
-/** The events of both sources in the order of their times. */
+/** The events of both sources sorted by time. */
 export function eventsInOrder(events: readonly RunEventLine[]): RunEventLine[] {
   return [...events].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
 }

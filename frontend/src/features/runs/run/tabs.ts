@@ -13,7 +13,7 @@ export const RUN_TABS: readonly { key: RunTab; label: string }[] = [
   { key: "files", label: "Files" },
 ];
 
-/** Which part of the run is shown, as the URL has it. */
+/** The selected tab, as in the URL. */
 export const runTabs = searchParams({ tab: asOneOf(KEYS) });
 
 export type RunTabs = ReturnType<typeof runTabs>;

@@ -1,8 +1,8 @@
 const PLAIN = /^[A-Za-z_./@][\w./@ -]*$/;
-const NOT_TEXT = /^(true|false|null|yes|no|on|off|~)$/i;
+const RESERVED = /^(true|false|null|yes|no|on|off|~)$/i;
 
 /**
- * Sections, lists and values as a YAML file: what a recipe consists of.
+ * Renders sections, lists and values as YAML, which covers recipes.
  *
  * @example
  * toYaml({ data: { row_length: 64 } }) // "data:\n  row_length: 64\n"
@@ -22,6 +22,6 @@ function isSection(value: unknown): value is Record<string, unknown> {
 
 function scalar(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(scalar).join(", ")}]`;
-  const isPlain = typeof value === "string" && PLAIN.test(value) && !NOT_TEXT.test(value);
+  const isPlain = typeof value === "string" && PLAIN.test(value) && !RESERVED.test(value);
   return isPlain ? value : JSON.stringify(value ?? null);
 }

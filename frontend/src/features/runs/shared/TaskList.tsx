@@ -10,26 +10,26 @@ import { Button } from "../../../ui/forms/Button";
 import { formatAgo, formatNumber, formatTime } from "../../../ui/display/format";
 import { shortRunName } from "../../../ui/display/names";
 import { StatusBadge } from "../../../ui/display/StatusBadge";
-import { ExportVerdict } from "./ExportVerdict";
+import { ExportResult } from "./ExportResult";
 import styles from "./tasks.module.css";
 
 interface TaskListProps {
   query: TaskQuery;
-  mayWrite: boolean;
+  canWrite: boolean;
 }
 
-/** Evaluations and exports with how far they are, live; nothing where there are none. */
-export function TaskList({ query, mayWrite }: TaskListProps): ReactElement | null {
+/** A live list of evaluation and export tasks. Renders nothing if there are none. */
+export function TaskList({ query, canWrite }: TaskListProps): ReactElement | null {
   const tasks = useQuery(tasksQuery(query));
   const found = tasks.data?.data ?? [];
-  useRefreshAtEnds(found.filter(({ status }) => isActive(status)).length);
+  useRefreshWhenDone(found.filter(({ status }) => isActive(status)).length);
   if (tasks.isError) return <ErrorNotice error={tasks.error} onRetry={() => void tasks.refetch()} />;
   if (found.length === 0) return null;
   return (
     <ul className={styles.tasks} aria-label="Tasks">
       {found.map((task) => (
         <li key={task.task_id} className={styles.task}>
-          <TaskItem task={task} isModelKnown={query.model !== undefined} mayWrite={mayWrite} />
+          <TaskItem task={task} isModelKnown={query.model !== undefined} canWrite={canWrite} />
         </li>
       ))}
     </ul>
@@ -38,12 +38,12 @@ export function TaskList({ query, mayWrite }: TaskListProps): ReactElement | nul
 
 interface TaskItemProps {
   task: Task;
-  /** The page is about its model: the name is left out. */
+  /** Hides the model name on pages about that model. */
   isModelKnown: boolean;
-  mayWrite: boolean;
+  canWrite: boolean;
 }
 
-function TaskItem({ task, isModelKnown, mayWrite }: TaskItemProps): ReactElement {
+function TaskItem({ task, isModelKnown, canWrite }: TaskItemProps): ReactElement {
   return (
     <>
       <div className={styles.head}>
@@ -54,16 +54,16 @@ function TaskItem({ task, isModelKnown, mayWrite }: TaskItemProps): ReactElement
             {formatAgo(task.created_at)}
           </time>
         </span>
-        {mayWrite && isActive(task.status) ? <CancelButton task={task} /> : null}
+        {canWrite && isActive(task.status) ? <CancelButton task={task} /> : null}
       </div>
-      {task.status === "queued" ? <p className={styles.muted}>It waits for a worker with a free slot.</p> : null}
+      {task.status === "queued" ? <p className={styles.muted}>Waiting for a worker with a free slot.</p> : null}
       {task.progress ? <Progress task={task} /> : null}
       {task.failure ? (
         <p>
           {task.failure.detail} {task.failure.next_step}
         </p>
       ) : null}
-      {task.result?.export ? <ExportVerdict task={task} report={task.result.export} /> : null}
+      {task.result?.export ? <ExportResult task={task} report={task.result.export} /> : null}
     </>
   );
 }
@@ -71,7 +71,7 @@ function TaskItem({ task, isModelKnown, mayWrite }: TaskItemProps): ReactElement
 function TaskName({ task, isModelKnown }: Pick<TaskItemProps, "task" | "isModelKnown">): ReactElement {
   const { request, model, result } = task;
   if (request.kind === "export") return <>{EXPORTS[request.form]}</>;
-  const limit = request.limit == null ? "" : `, the first ${request.limit}`;
+  const limit = request.limit == null ? "" : `, first ${request.limit} questions`;
   const name = isModelKnown ? "Evaluation" : shortRunName(model);
   const words = `${name} on ${request.eval_set}${limit}`;
   if (result?.evaluation_id == null) return <>{words}</>;
@@ -82,7 +82,7 @@ function TaskName({ task, isModelKnown }: Pick<TaskItemProps, "task" | "isModelK
   );
 }
 
-const EXPORTS = { merged: "As a whole model", adapter: "As an adapter", zip: "As it was registered" };
+const EXPORTS = { merged: "Merged model", adapter: "Adapter", zip: "Registered files" };
 
 function Progress({ task: { progress } }: { task: Task }): ReactElement | null {
   if (!progress) return null;
@@ -96,7 +96,7 @@ function Progress({ task: { progress } }: { task: Task }): ReactElement | null {
         {isCounted ? `: ${formatNumber(num_done)} of ${formatNumber(num_total)}${speed}` : "…"}
       </span>
       {isCounted ? (
-        <progress className={styles.progress} aria-label="Answers written" value={num_done} max={num_total} />
+        <progress className={styles.progress} aria-label="Answers generated" value={num_done} max={num_total} />
       ) : null}
     </>
   );
@@ -113,7 +113,7 @@ function CancelButton({ task }: { task: Task }): ReactElement {
     <Button
       kind="quiet"
       isBusy={cancel.isPending || task.status === "cancelling"}
-      title="It stops; an evaluation keeps its answers, and goes on when it is asked for again."
+      title="Stops the task. An evaluation keeps its answers and continues when submitted again."
       onClick={() => {
         cancel.mutate();
       }}
@@ -123,8 +123,8 @@ function CancelButton({ task }: { task: Task }): ReactElement {
   );
 }
 
-/** What a task made shows up wherever it belongs, as soon as the task has ended. */
-function useRefreshAtEnds(numActive: number): void {
+/** Refreshes evaluations and models when a task ends. */
+function useRefreshWhenDone(numActive: number): void {
   const queryClient = useQueryClient();
   const before = useRef(numActive);
   useEffect(() => {

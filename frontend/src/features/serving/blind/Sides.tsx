@@ -8,7 +8,7 @@ import type { Round } from "./useBlindRound";
 
 interface SidesProps {
   round: Round;
-  /** The vote is given: who wrote what may be seen. */
+  /** Whether the model names are shown, after the vote. */
   isRevealed: boolean;
   choice: Preference["choice"] | null;
 }
@@ -18,7 +18,7 @@ const SIDES = [
   { index: 1, key: "b", title: "Answer B" },
 ] as const;
 
-/** Both answers beside each other. */
+/** Both answers side by side. */
 export function Sides({ round, isRevealed, choice }: SidesProps): ReactElement {
   const isLeftDone = round.answers[0].numTokens !== null;
   return (
@@ -32,10 +32,10 @@ export function Sides({ round, isRevealed, choice }: SidesProps): ReactElement {
               </Badge>
             </div>
           ) : null}
-          {index === 1 && round.state === "writing" && !isLeftDone ? (
-            <p>Its turn comes after the other.</p>
+          {index === 1 && round.state === "pending" && !isLeftDone ? (
+            <p>Waiting for answer A to finish.</p>
           ) : (
-            <AnswerView answer={round.answers[index]} isWriting={round.state === "writing"} />
+            <AnswerView answer={round.answers[index]} isWriting={round.state === "pending"} />
           )}
         </Card>
       ))}

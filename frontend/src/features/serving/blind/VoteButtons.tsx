@@ -18,7 +18,7 @@ const CHOICES: readonly { choice: Choice; keys: string; label: string }[] = [
   { choice: "neither", keys: "n", label: "Both are bad" },
 ];
 
-/** The vote, by button or by its key. */
+/** Voting buttons with keyboard shortcuts. */
 export function VoteButtons({ isBusy, onVote }: VoteButtonsProps): ReactElement {
   useShortcuts(
     CHOICES.map(({ choice, keys, label }) => ({

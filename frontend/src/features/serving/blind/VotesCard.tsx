@@ -13,20 +13,20 @@ import { formatAgo, formatCount, formatNumber, formatTime } from "../../../ui/di
 
 const TALLY_COLUMNS = [
   { header: "Model" },
-  { header: "Against" },
+  { header: "Opponent" },
   { header: "Preferred" },
   { header: "Both good", align: "end" as const },
   { header: "Both bad", align: "end" as const },
 ];
 
-/** How the models stand over all votes, the newest votes, and all of them to train on. */
+/** The tallies of all votes, the latest votes and the preference export. */
 export function VotesCard({ isAdmin }: { isAdmin: boolean }): ReactElement {
   const votes = useQuery(preferencesQuery);
   return (
     <Card title="Votes">
-      {votes.isPending ? <Loading what="Counting the votes…" /> : null}
+      {votes.isPending ? <Loading what="Loading votes…" /> : null}
       {votes.isError ? (
-        <ErrorNotice error={votes.error} title="The votes could not be read" onRetry={() => void votes.refetch()} />
+        <ErrorNotice error={votes.error} title="Could not load the votes" onRetry={() => void votes.refetch()} />
       ) : null}
       {votes.data ? <Votes votes={votes.data} isAdmin={isAdmin} /> : null}
     </Card>
@@ -35,16 +35,14 @@ export function VotesCard({ isAdmin }: { isAdmin: boolean }): ReactElement {
 
 function Votes({ votes, isAdmin }: { votes: PreferenceList; isAdmin: boolean }): ReactElement {
   if (votes.data.length === 0) {
-    return (
-      <p>There are none yet. Each vote becomes a preference pair: a prompt, the chosen and the rejected answer.</p>
-    );
+    return <p>No votes yet. Each vote becomes a preference pair: a prompt, a chosen and a rejected answer.</p>;
   }
   return (
     <>
       <p>{formatCount(votes.pagination.total, "vote")}, as preference pairs for training:</p>
       <div>
         <a className={buttonClass()} href={PREFERENCES_FILE} download>
-          Download the pairs
+          Download pairs
         </a>
       </div>
       {votes.tallies.length === 0 ? null : (
@@ -62,7 +60,7 @@ function tallyRow({ model, other, wins, num_ties, num_neither }: PairTally) {
     cells: [
       model,
       other,
-      n === 0 ? "never chosen between" : <Interval key="wins" value={count / n} low={low} high={high} n={n} />,
+      n === 0 ? "no decisive votes" : <Interval key="wins" value={count / n} low={low} high={high} n={n} />,
       formatNumber(num_ties),
       formatNumber(num_neither),
     ],
@@ -73,9 +71,9 @@ function NewestVotes({ votes, isAdmin }: { votes: readonly Preference[]; isAdmin
   const columns = [
     { header: "Question" },
     { header: "Preferred" },
-    { header: "Over" },
-    { header: "When" },
-    ...(isAdmin ? [{ header: "Act" }] : []),
+    { header: "Rejected" },
+    { header: "Time" },
+    ...(isAdmin ? [{ header: "Actions" }] : []),
   ];
   const rows = votes.map((vote) => ({
     key: vote.id,
@@ -85,10 +83,10 @@ function NewestVotes({ votes, isAdmin }: { votes: readonly Preference[]; isAdmin
       <time key="when" title={formatTime(vote.created_at)}>
         {formatAgo(vote.created_at)}
       </time>,
-      ...(isAdmin ? [<TakeBack key="act" voteId={vote.id} />] : []),
+      ...(isAdmin ? [<DeleteVote key="act" voteId={vote.id} />] : []),
     ],
   }));
-  return <PlainTable name="Newest votes" columns={columns} rows={rows} />;
+  return <PlainTable name="Latest votes" columns={columns} rows={rows} />;
 }
 
 function questionOf({ messages }: Preference): string {
@@ -102,7 +100,7 @@ function outcome({ choice, a, b }: Preference): [string, string] {
   return [choice === "tie" ? "both are good" : "both are bad", `${a.model}, ${b.model}`];
 }
 
-function TakeBack({ voteId }: { voteId: string }): ReactElement {
+function DeleteVote({ voteId }: { voteId: string }): ReactElement {
   const queryClient = useQueryClient();
   const remove = useMutation({
     mutationFn: () => removePreference(voteId),
@@ -117,7 +115,7 @@ function TakeBack({ voteId }: { voteId: string }): ReactElement {
         remove.mutate();
       }}
     >
-      Take it back
+      Delete
     </Button>
   );
 }

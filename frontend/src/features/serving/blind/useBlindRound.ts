@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState } from "react";
 import type { Candidate, NewPreference } from "../../../api/schema.gen";
-import { type Answer, askModel, NOTHING } from "../answer";
+import { type Answer, askModel, EMPTY_ANSWER } from "../answer";
 import { type Decoding, requestOf } from "../settings";
 
 export type Models = readonly [string, string];
 
-/** One question to two models, which stand left and right by chance. */
+/** One question to two models in random order. */
 export interface Round {
   question: string;
-  /** Whose answer stands left, and whose right. */
+  /** The models of the left and right answers. */
   models: Models;
   answers: readonly [Answer, Answer];
-  state: "writing" | "written" | "failed";
+  state: "pending" | "written" | "failed";
 }
 
 interface BlindRound {
@@ -21,16 +21,21 @@ interface BlindRound {
   stop: () => void;
 }
 
-/** Asks both models the same. One after the other: a server may hold one model at a time. */
+/** Asks both models the same question, one after the other, because a server may only load one model at a time. */
 export function useBlindRound(models: Models, decoding: Decoding): BlindRound {
   const [round, setRound] = useState<Round | null>(null);
   const [error, setError] = useState<Error | null>(null);
-  const asking = useRef<AbortController | null>(null);
-  useEffect(() => () => asking.current?.abort(), []);
+  const abortRef = useRef<AbortController | null>(null);
+  useEffect(() => () => abortRef.current?.abort(), []);
   const ask = async (question: string): Promise<void> => {
     const controller = new AbortController();
-    asking.current = controller;
-    let current: Round = { question, models: shuffled(models), answers: [NOTHING, NOTHING], state: "writing" };
+    abortRef.current = controller;
+    let current: Round = {
+      question,
+      models: shuffled(models),
+      answers: [EMPTY_ANSWER, EMPTY_ANSWER],
+      state: "pending",
+    };
     const show = (changes: Partial<Round>): void => {
       current = { ...current, ...changes };
       setRound(current);
@@ -40,7 +45,7 @@ export function useBlindRound(models: Models, decoding: Decoding): BlindRound {
     const request = (model: string) => requestOf(model, [{ role: "user", content: question }], decoding);
     try {
       await askModel(request(current.models[0]), controller.signal, (left) => {
-        show({ answers: [left, NOTHING] });
+        show({ answers: [left, EMPTY_ANSWER] });
       });
       await askModel(request(current.models[1]), controller.signal, (right) => {
         show({ answers: [current.answers[0], right] });
@@ -51,10 +56,10 @@ export function useBlindRound(models: Models, decoding: Decoding): BlindRound {
       show({ state: "failed" });
     }
   };
-  return { round, error, ask: (question) => void ask(question), stop: () => asking.current?.abort() };
+  return { round, error, ask: (question) => void ask(question), stop: () => abortRef.current?.abort() };
 }
 
-/** The vote on a round as it is kept. */
+/** The vote on a round as a request. */
 export function voteOn({ question, models, answers }: Round, choice: NewPreference["choice"]): NewPreference {
   return {
     messages: [{ role: "user", content: question }],

@@ -6,14 +6,14 @@ import { type Change, type NewSweepSearch, PRUNERS, SAMPLERS } from "../search";
 import { DEFAULT_NUM_TRIALS } from "./sweepText";
 
 const SAMPLER_LABELS = {
-  tpe: "learn from the trials so far (TPE)",
-  random: "by chance",
-  grid: "every combination once",
+  tpe: "TPE (learns from earlier trials)",
+  random: "random",
+  grid: "grid (every combination)",
 };
 const PRUNER_LABELS = {
-  none: "never",
-  median: "when worse than the median",
-  hyperband: "by Hyperband",
+  none: "none",
+  median: "median",
+  hyperband: "Hyperband",
 };
 
 interface BudgetCardProps {
@@ -21,14 +21,14 @@ interface BudgetCardProps {
   change: Change<NewSweepSearch>;
 }
 
-/** How long the search may last, and how it goes about it. */
+/** The budget, sampler and pruner of the sweep. */
 export function BudgetCard({ search, change }: BudgetCardProps): ReactElement {
   const isGrid = search.sampler === "grid";
   return (
-    <Card title="How long and how">
+    <Card title="Budget and sampler">
       <TextField
-        label="Trials at most"
-        help={isGrid ? "Empty: all combinations." : `Empty with no minutes given: ${DEFAULT_NUM_TRIALS}.`}
+        label="Max trials"
+        help={isGrid ? "All combinations if empty." : `${DEFAULT_NUM_TRIALS} if empty and no minutes are set.`}
         type="number"
         min={1}
         placeholder={isGrid || search.minutes !== undefined ? "" : String(DEFAULT_NUM_TRIALS)}
@@ -38,8 +38,8 @@ export function BudgetCard({ search, change }: BudgetCardProps): ReactElement {
         }}
       />
       <TextField
-        label="Device-minutes at most"
-        help="Of all trials together. Empty: no limit."
+        label="Max device-minutes"
+        help="Total of all trials. No limit if empty."
         type="number"
         min={0}
         step="any"
@@ -49,7 +49,7 @@ export function BudgetCard({ search, change }: BudgetCardProps): ReactElement {
         }}
       />
       <Select
-        label="Choose values"
+        label="Sampler"
         value={search.sampler ?? "tpe"}
         choices={SAMPLERS.map((value) => ({ value, label: SAMPLER_LABELS[value] }))}
         onChange={(sampler) => {
@@ -57,7 +57,7 @@ export function BudgetCard({ search, change }: BudgetCardProps): ReactElement {
         }}
       />
       <Select
-        label="Stop a trial early"
+        label="Pruner"
         value={search.pruner ?? "none"}
         choices={PRUNERS.map((value) => ({ value, label: PRUNER_LABELS[value] }))}
         onChange={(pruner) => {
@@ -65,7 +65,7 @@ export function BudgetCard({ search, change }: BudgetCardProps): ReactElement {
         }}
       />
       <TextField
-        label="Trials at one time"
+        label="Max concurrent trials"
         help="Each needs a worker and a device."
         type="number"
         min={1}

@@ -16,20 +16,19 @@ interface GoalCardProps {
   change: Change<NewSweepSearch>;
 }
 
-/** What every trial starts from, and what makes one better than another. */
+/** The recipe, dataset, fixed overrides and objective of the sweep. */
 export function GoalCard({ search, change }: GoalCardProps): ReactElement {
   const recipes = useQuery(recipesQuery);
   const datasets = useQuery(datasetKeysQuery);
-  const own =
-    search.like === undefined ? [] : [{ value: "", label: `the one written into ${shortRunName(search.like)}` }];
+  const own = search.like === undefined ? [] : [{ value: "", label: `inline recipe of ${shortRunName(search.like)}` }];
   const recipe = search.recipe ?? (own.length > 0 ? "" : DEFAULT_RECIPE);
   const names = (recipes.data?.data ?? []).map(({ name }) => name);
   const keys = (datasets.data ?? []).map(({ dataset_key }) => dataset_key);
   return (
-    <Card title="What is trained">
+    <Card title="Training">
       <TextField
         label="Name"
-        help="Small letters, digits and dashes."
+        help="Lower-case letters, digits and dashes."
         maxLength={40}
         autoComplete="off"
         value={search.name ?? ""}
@@ -50,7 +49,7 @@ export function GoalCard({ search, change }: GoalCardProps): ReactElement {
         label="Dataset"
         value={search.dataset ?? ""}
         choices={[
-          { value: "", label: "the recipe's own" },
+          { value: "", label: "recipe default" },
           ...optionsOf(search.dataset ?? "", keys).filter(({ value }) => value !== ""),
         ]}
         error={datasets.isError ? datasets.error.message : null}
@@ -64,13 +63,13 @@ export function GoalCard({ search, change }: GoalCardProps): ReactElement {
   );
 }
 
-/** As it is typed: empty lines stay until they are left, the address has only what is meant. */
+/** Keeps the text as typed. The URL only has the non-empty lines. */
 function Overrides({ search, change }: GoalCardProps): ReactElement {
   const [text, setText] = useState((search.set ?? []).join("\n"));
   return (
     <TextArea
-      label="The same for every trial"
-      help="A setting a line, e.g. training.num_steps=200. It stands over the recipe."
+      label="Overrides for every trial"
+      help="One setting per line, e.g. training.num_steps=200. Overrides the recipe."
       rows={3}
       value={text}
       onChange={(typed) => {
@@ -90,13 +89,13 @@ function MetricChoice({ search, change }: GoalCardProps): ReactElement {
   return (
     <>
       <Select
-        label="Best is the trial with"
+        label="Objective"
         value={search.metric ?? "validation_loss"}
         choices={METRICS.map((metric) => ({
           value: metric,
-          label: `the ${metric === "score" ? "highest" : "lowest"} ${metricName(metric)}`,
+          label: `${metric === "score" ? "highest" : "lowest"} ${metricName(metric)}`,
         }))}
-        help="The validation loss needs eval.every_steps in the recipe, the score an eval set."
+        help="The validation loss requires eval.every_steps in the recipe; the score requires an eval set."
         onChange={(metric) => {
           change({ metric: metric === "validation_loss" ? undefined : metric });
         }}
@@ -104,8 +103,8 @@ function MetricChoice({ search, change }: GoalCardProps): ReactElement {
       <Select
         label="Evaluate each trial on"
         value={search.evalset ?? ""}
-        choices={[{ value: "", label: "nothing" }, ...names]}
-        error={search.metric === "score" && search.evalset === undefined ? "The score needs an eval set." : null}
+        choices={[{ value: "", label: "none" }, ...names]}
+        error={search.metric === "score" && search.evalset === undefined ? "The score requires an eval set." : null}
         onChange={(evalset) => {
           change({ evalset });
         }}

@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { NewTuningJob } from "../../../api/schema.gen";
 import { sessionQuery } from "../../../api/session";
-import { actOnJob, createJob, jobQuery } from "../queries";
+import { performSweepAction, createJob, jobQuery } from "../queries";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
@@ -20,8 +20,8 @@ import styles from "../sweeps.module.css";
 
 const route = getRouteApi("/tuning/new");
 
-/** Write a sweep. The server checks it as a whole before the first trial. */
-export function TuningNewScreen(): ReactElement {
+/** The form for a new sweep. The server validates it before the first trial. */
+export function NewSweepScreen(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const session = useQuery(sessionQuery);
@@ -31,7 +31,7 @@ export function TuningNewScreen(): ReactElement {
   const start = useStart();
   const own = useOwnRecipe(search);
   const job = jobOf(search, own.recipe);
-  const problem = session.data?.scope === "read" ? "Your token may only read." : (own.problem ?? problemOf(search));
+  const problem = session.data?.scope === "read" ? "Your token is read-only." : (own.problem ?? problemOf(search));
   return (
     <Page
       title="New sweep"
@@ -46,15 +46,15 @@ export function TuningNewScreen(): ReactElement {
               start.mutate(job);
             }}
           >
-            Start the sweep
+            Start sweep
           </Button>
         </>
       }
     >
       <p role="status" className={styles.muted}>
-        {problem ?? "Every key and every end of a range is checked on the recipe before the first trial."}
+        {problem ?? "All keys and range limits are validated against the recipe before the first trial."}
       </p>
-      {start.isError ? <ErrorNotice error={start.error} title="The sweep cannot be started like this" /> : null}
+      {start.isError ? <ErrorNotice error={start.error} title="Could not start the sweep" /> : null}
       <div className={styles.columns}>
         <div className={styles.stack}>
           <SpaceEditor search={search} change={change} />
@@ -66,13 +66,13 @@ export function TuningNewScreen(): ReactElement {
   );
 }
 
-/** The recipe of the sweep that this one is like, unless another is chosen. */
+/** The inline recipe of the sweep this one is copied from, unless another is selected. */
 function useOwnRecipe({ like = "", recipe }: NewSweepSearch): { recipe?: OwnRecipe; problem: string | null } {
   const isWanted = like !== "" && recipe === undefined;
   const { data, error } = useQuery({ ...jobQuery(like), enabled: isWanted });
   if (!isWanted) return { problem: null };
-  if (error) return { problem: `The recipe of ${like} cannot be read: ${error.message} Choose a recipe.` };
-  if (data === undefined) return { problem: `Reading the recipe of ${like}…` };
+  if (error) return { problem: `Could not load the recipe of ${like}: ${error.message} Choose a recipe.` };
+  if (data === undefined) return { problem: `Loading the recipe of ${like}…` };
   return typeof data.spec.recipe === "string" ? { problem: null } : { recipe: data.spec.recipe, problem: null };
 }
 
@@ -82,8 +82,8 @@ function useStart() {
   return useMutation({
     mutationFn: createJob,
     onSuccess: async ({ id }) => {
-      // It is kept now: when it cannot be started, its own page says why and offers it again.
-      await actOnJob(id, "start").catch(showError);
+      // The sweep is saved at this point. If it cannot start, its page shows why and offers to start it again.
+      await performSweepAction(id, "start").catch(showError);
       await queryClient.invalidateQueries({ queryKey: ["tuning"] });
       await navigate({ to: "/tuning/$jobId", params: { jobId: id } });
     },

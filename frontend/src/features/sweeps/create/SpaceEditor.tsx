@@ -11,11 +11,11 @@ import styles from "../sweeps.module.css";
 import { PARAMETER_TYPES, type ParameterType, type Searched, searchedOf, searchedText } from "./sweepText";
 
 const TYPE_LABELS: Record<ParameterType, string> = {
-  loguniform: "a number, by order of magnitude",
-  uniform: "a number",
-  lograndint: "a whole number, by order of magnitude",
-  randint: "a whole number",
-  choice: "one of these values",
+  loguniform: "number (log scale)",
+  uniform: "number",
+  lograndint: "integer (log scale)",
+  randint: "integer",
+  choice: "list of values",
 };
 const TYPE_CHOICES = PARAMETER_TYPES.map((type) => ({ value: type, label: TYPE_LABELS[type] }));
 const EMPTY: Searched = { key: "", type: "loguniform", values: ["", ""] };
@@ -25,7 +25,7 @@ interface SpaceEditorProps {
   change: Change<NewSweepSearch>;
 }
 
-/** Which settings are searched, and what may be tried for each. */
+/** The search space: the settings to tune and their values. */
 export function SpaceEditor({ search, change }: SpaceEditorProps): ReactElement {
   const settings = useQuery(recipeSettingsQuery);
   const known = settings.data?.data ?? [];
@@ -35,7 +35,7 @@ export function SpaceEditor({ search, change }: SpaceEditorProps): ReactElement 
     change({ space: next.map(searchedText) });
   };
   return (
-    <Card title="Settings to search">
+    <Card title="Search space">
       <datalist id={listId}>
         {known.map((setting) => (
           <option key={setting.key} value={setting.key}>
@@ -69,7 +69,7 @@ export function SpaceEditor({ search, change }: SpaceEditorProps): ReactElement 
             store([...searched, EMPTY]);
           }}
         >
-          Add a setting
+          Add setting
         </Button>
       </div>
     </Card>
@@ -99,7 +99,7 @@ function SearchedRow({ number, searched, setting, listId, onChange, onRemove }: 
         }}
       />
       <Select
-        label="Tries"
+        label="Distribution"
         value={searched.type}
         choices={TYPE_CHOICES}
         onChange={(type) => {
@@ -116,7 +116,7 @@ function SearchedRow({ number, searched, setting, listId, onChange, onRemove }: 
       )}
       {setting === undefined ? null : (
         <p className={styles.help}>
-          {setting.meaning} It is {setting.allowed}.
+          {setting.meaning} Allowed: {setting.allowed}.
         </p>
       )}
     </fieldset>
@@ -124,7 +124,7 @@ function SearchedRow({ number, searched, setting, listId, onChange, onRemove }: 
 }
 
 function Values({ searched, onChange }: Pick<SearchedRowProps, "searched" | "onChange">): ReactElement {
-  const labels = searched.type === "choice" ? ["Values, with commas between"] : ["From", "To"];
+  const labels = searched.type === "choice" ? ["Values, comma-separated"] : ["Min", "Max"];
   return (
     <div className={searched.type === "choice" ? undefined : styles.ends}>
       {labels.map((label, at) => (

@@ -5,22 +5,22 @@ type Parameter = SweepSpec["search_space"][string];
 export type ParameterType = Parameter["type"];
 export const PARAMETER_TYPES = ["loguniform", "uniform", "lograndint", "randint", "choice"] as const;
 
-/** One line of the search space as it is typed; it need not make sense yet. */
+/** One parameter of the search space as typed. It may be incomplete. */
 export interface Searched {
   key: string;
   type: ParameterType;
-  /** Of a choice: all values, with commas. Of a range: its least and its greatest. */
+  /** For a choice, all values comma-separated. For a range, its minimum and maximum. */
   values: string[];
 }
 
-/** A recipe that has no name: it is written into the sweep. */
+/** An inline recipe stored in the sweep. */
 export type OwnRecipe = Exclude<SweepSpec["recipe"], string>;
 
 export const DEFAULT_RECIPE = "demo";
 export const DEFAULT_NUM_TRIALS = 8;
 const DEFAULT_SPACE = ["training.learning_rate=loguniform(0.0003, 0.03)"];
 
-/** The lines of the search space that the URL has. */
+/** The search space in the URL. */
 export function searchedOf({ space = DEFAULT_SPACE }: NewSweepSearch): Searched[] {
   return space.map((text) => {
     const [, key = text, type = "", inside = ""] = /^(.*?)=(\w+)\((.*)\)$/s.exec(text) ?? [];
@@ -38,7 +38,7 @@ function rangeOf(inside: string): string[] {
   return [min, max];
 }
 
-/** What is typed as a request; what is missing is left to the server to name. */
+/** The form as a request. The server reports missing values. */
 export function jobOf(search: NewSweepSearch, own?: OwnRecipe): NewTuningJob {
   const { metric = "validation_loss", sampler = "tpe", pruner = "none", parallel = 1 } = search;
   const trials = search.trials ?? (search.minutes === undefined && sampler !== "grid" ? DEFAULT_NUM_TRIALS : undefined);
@@ -79,16 +79,16 @@ function valueOf(text: string): unknown {
   }
 }
 
-/** What must be filled in before it is worth asking the server. */
+/** The first missing input, or null. */
 export function problemOf(search: NewSweepSearch): string | null {
   const searched = searchedOf(search);
-  if (search.name === undefined) return "Give the sweep a name.";
-  if (searched.length === 0) return "Add a setting to search.";
+  if (search.name === undefined) return "Enter a name.";
+  if (searched.length === 0) return "Add a setting to the search space.";
   const empty = searched.find(({ key, values }) => key.trim() === "" || values.some((value) => value.trim() === ""));
-  return empty === undefined ? null : `Fill in what is tried for ${empty.key.trim() || "the setting without a name"}.`;
+  return empty === undefined ? null : `Enter the values for ${empty.key.trim() || "the unnamed setting"}.`;
 }
 
-/** The same as the file that the command line takes. JSON inside of braces is YAML too. */
+/** The sweep as a YAML file for the command line. JSON in braces is valid YAML. */
 export function specText(job: NewTuningJob): string {
   const budget = { num_trials: job.num_samples, device_minutes: job.device_minutes };
   const lines: [string, unknown][] = [
@@ -108,7 +108,7 @@ export function specText(job: NewTuningJob): string {
   return [...given, "search_space:", ...space, ""].join("\n");
 }
 
-/** A sweep as the address of one that is like it. */
+/** The form of a new sweep like this one. */
 export function searchOf(spec: SweepSpec, jobId: string): NewSweepSearch {
   const space = Object.entries(spec.search_space).map(([key, parameter]) =>
     searchedText({ key, type: parameter.type, values: textsOf(parameter) }),

@@ -17,24 +17,24 @@ import { PromoteForm } from "./PromoteForm";
 
 interface BestPanelProps {
   job: TuningJobDetail;
-  mayWrite: boolean;
+  canWrite: boolean;
 }
 
-/** The recipe of the best trial, and what can be made of it. */
-export function BestPanel({ job, mayWrite }: BestPanelProps): ReactElement {
+/** The recipe of the best trial, with actions to train or register it. */
+export function BestPanel({ job, canWrite }: BestPanelProps): ReactElement {
   const best = bestTrial(job);
-  if (best === undefined) return <p role="status">No trial has succeeded, so there is no best one yet.</p>;
-  return <FetchedBest job={job} bestRun={best.run_id} mayWrite={mayWrite} />;
+  if (best === undefined) return <p role="status">No trial has succeeded yet, so there is no best recipe.</p>;
+  return <FetchedBest job={job} bestRun={best.run_id} canWrite={canWrite} />;
 }
 
-function FetchedBest({ job, bestRun, mayWrite }: BestPanelProps & { bestRun: string }): ReactElement {
+function FetchedBest({ job, bestRun, canWrite }: BestPanelProps & { bestRun: string }): ReactElement {
   const found = useQuery(bestQuery(job.id, bestRun));
-  if (found.isPending) return <Loading what="Reading the best recipe…" />;
+  if (found.isPending) return <Loading what="Loading best recipe…" />;
   if (found.isError) return <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />;
   return (
     <>
       <BestRecipeCard job={job} best={found.data} />
-      {mayWrite ? <PromoteForm jobId={job.id} /> : null}
+      {canWrite ? <PromoteForm jobId={job.id} /> : null}
     </>
   );
 }
@@ -42,7 +42,7 @@ function FetchedBest({ job, bestRun, mayWrite }: BestPanelProps & { bestRun: str
 function BestRecipeCard({ job, best }: { job: TuningJobDetail; best: BestRecipe }): ReactElement {
   const params = Object.entries(best.params).map(([key, value]) => [key, formatParam(value)] as const);
   return (
-    <Card title="The best recipe">
+    <Card title="Best recipe">
       <Facts
         facts={{
           [metricName(job.metric_name)]: formatMetric(job.metric_name, best.value),
@@ -60,11 +60,11 @@ function BestRecipeCard({ job, best }: { job: TuningJobDetail; best: BestRecipe 
         </Link>
         <Button onClick={() => void copyText(best.recipe_yaml, "the recipe")}>Copy as YAML</Button>
       </div>
-      <p>Write it to a recipe that has a name:</p>
+      <p>Save it as a named recipe:</p>
       <Command>{`tunix-rt tune best ${job.id}`}</Command>
-      {/* What scrolls must be reachable with the keyboard. */}
+      {/* A scrollable region must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre className={styles.recipe} tabIndex={0} aria-label="The best recipe as YAML">
+      <pre className={styles.recipe} tabIndex={0} aria-label="Best recipe as YAML">
         {best.recipe_yaml}
       </pre>
     </Card>

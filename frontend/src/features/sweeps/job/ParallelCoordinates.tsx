@@ -5,7 +5,7 @@ import { type Axis, axesOf, bestTrial, drawnTrials, numberOf } from "./axes";
 
 interface ParallelCoordinatesProps {
   job: TuningJobDetail;
-  /** The number of the trial that stands out; without one the best does. */
+  /** The number of the highlighted trial. Defaults to the best one. */
   chosen: number | undefined;
   onChoose: (number: number | undefined) => void;
 }
@@ -13,7 +13,7 @@ interface ParallelCoordinatesProps {
 const [HEIGHT, TOP, BOTTOM, SIDE] = [280, 36, 16, 72];
 const MIN_AXIS_WIDTH = 136;
 
-/** Every trial as a line through the values it tried, to what came out. The table below has the same numbers. */
+/** A parallel-coordinates plot of the trials. The table below has the same numbers. */
 export function ParallelCoordinates({ job, chosen, onChoose }: ParallelCoordinatesProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const width = useWidth(host);
@@ -24,15 +24,15 @@ export function ParallelCoordinates({ job, chosen, onChoose }: ParallelCoordinat
   const drawnWidth = Math.max(width, 2 * SIDE + (axes.length - 1) * MIN_AXIS_WIDTH);
   const x = (index: number): number => SIDE + (index / Math.max(axes.length - 1, 1)) * (drawnWidth - 2 * SIDE);
   return (
-    <figure className={styles.figure} aria-label="Trials by their values">
+    <figure className={styles.figure} aria-label="Parallel coordinates">
       <figcaption>
-        <h3>Trials by their values</h3>
+        <h3>Parallel coordinates</h3>
         <p className={styles.muted}>
-          {caption(job, trials.length)} {front === undefined ? "" : `Trial ${numberOf(front)} stands out.`} Press a line
-          to choose its trial.
+          {caption(job, trials.length)} {front === undefined ? "" : `Trial ${numberOf(front)} is highlighted.`} Click a
+          line to highlight its trial.
         </p>
       </figcaption>
-      {/* What scrolls must be reachable with the keyboard. */}
+      {/* A scrollable region must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div ref={host} className={styles.scroller} role="region" aria-label="Parallel coordinates" tabIndex={0}>
         <svg
@@ -68,7 +68,7 @@ interface TrialLineProps {
   onChoose: () => void;
 }
 
-// The keyboard chooses a trial in the table; the line is a shortcut for the mouse.
+// Keyboard users select a trial in the table; the line is a shortcut for the mouse.
 function TrialLine({ trial, points, isFront, onChoose }: TrialLineProps): ReactElement {
   return (
     <g className={styles.line} data-front={isFront || undefined} data-pruned={trial.status === "pruned" || undefined}>
@@ -107,8 +107,8 @@ function y(place: number): number {
 function caption({ trials }: TuningJobDetail, numDrawn: number): string {
   const numLeft = trials.length - numDrawn;
   const left = numLeft === 0 ? "" : ` ${numLeft} without a value ${numLeft === 1 ? "is" : "are"} not drawn.`;
-  const pruned = trials.some(({ status }) => status === "pruned") ? " Dashed: stopped early." : "";
-  return `One line a trial, ${numDrawn} of them.${left}${pruned}`;
+  const pruned = trials.some(({ status }) => status === "pruned") ? " Dashed: pruned." : "";
+  return `One line per trial, ${numDrawn} shown.${left}${pruned}`;
 }
 
 function useWidth(host: React.RefObject<HTMLElement | null>): number {

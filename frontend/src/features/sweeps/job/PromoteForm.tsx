@@ -7,7 +7,7 @@ import { TextField } from "../../../ui/forms/TextField";
 import { Card } from "../../../ui/display/Card";
 import styles from "../sweeps.module.css";
 
-/** Register the best trial's model under a name. */
+/** Registers the model of the best trial. */
 export function PromoteForm({ jobId }: { jobId: string }): ReactElement {
   const queryClient = useQueryClient();
   const [model, setModel] = useState("");
@@ -17,7 +17,7 @@ export function PromoteForm({ jobId }: { jobId: string }): ReactElement {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["models"] }),
   });
   return (
-    <Card title="Register its model">
+    <Card title="Register model">
       <form
         className={styles.row}
         onSubmit={(event) => {
@@ -26,7 +26,7 @@ export function PromoteForm({ jobId }: { jobId: string }): ReactElement {
         }}
       >
         <TextField
-          label="Name of the model"
+          label="Model name"
           autoComplete="off"
           value={model}
           onChange={setModel}

@@ -9,15 +9,15 @@ import { formatNumber, formatTime, UNKNOWN } from "../../../ui/display/format";
 import { searchOf } from "../create/sweepText";
 import { formatParam } from "../words";
 
-/** What was asked for. */
+/** The spec of the sweep. */
 export function SpecPanel({ job }: { job: TuningJobDetail }): ReactElement {
   const { spec } = job;
   return (
     <>
-      <Card title="Settings that are searched">
+      <Card title="Search space">
         <PlainTable
-          name="Settings that are searched"
-          columns={[{ header: "Setting" }, { header: "How" }, { header: "Values" }]}
+          name="Search space"
+          columns={[{ header: "Setting" }, { header: "Distribution" }, { header: "Values" }]}
           rows={Object.entries(spec.search_space).map(([key, parameter]) => ({
             key,
             cells: [
@@ -30,24 +30,24 @@ export function SpecPanel({ job }: { job: TuningJobDetail }): ReactElement {
           }))}
         />
       </Card>
-      <Card title="How">
+      <Card title="Settings">
         <Facts
           facts={{
-            Recipe: typeof spec.recipe === "string" ? spec.recipe : "its own",
-            "Same for every trial": spec.overrides?.length ? spec.overrides.join(", ") : "nothing",
+            Recipe: typeof spec.recipe === "string" ? spec.recipe : "inline",
+            Overrides: spec.overrides?.length ? spec.overrides.join(", ") : "none",
             Sampler: spec.sampler ?? "tpe",
             Pruner: spec.pruner ?? "none",
             Seed: formatNumber(spec.seed ?? 0),
             Trials: formatNumber(job.num_samples),
             "Device-minutes": formatNumber(spec.budget?.device_minutes, 1),
-            "At one time": formatNumber(job.max_concurrent_trials),
-            "Evaluated on": spec.eval_set ?? UNKNOWN,
+            "Max concurrent": formatNumber(job.max_concurrent_trials),
+            "Eval set": spec.eval_set ?? UNKNOWN,
             Created: formatTime(job.created_at),
           }}
         />
         <div>
           <Link to="/tuning/new" search={searchOf(spec, job.id)} className={buttonClass()}>
-            Write another like it
+            New sweep like this
           </Link>
         </div>
       </Card>

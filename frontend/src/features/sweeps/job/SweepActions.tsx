@@ -3,36 +3,36 @@ import { useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import { isActive } from "../../runs/queries";
 import type { TuningJobDetail } from "../../../api/schema.gen";
-import { actOnJob, type JobAct, jobActs, removeJob } from "../queries";
+import { performSweepAction, type SweepAction, availableActions, removeJob } from "../queries";
 import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 
-interface JobActsProps {
+interface SweepActionsProps {
   job: TuningJobDetail;
-  /** What this browser may do. */
+  /** The scope of this session. */
   scope: string;
 }
 
-const LABELS: Record<JobAct, string> = { start: "Start", cancel: "Cancel…", resume: "Resume" };
+const LABELS: Record<SweepAction, string> = { start: "Start", cancel: "Cancel…", resume: "Resume" };
 
-/** What can be done with a sweep as it stands. */
-export function JobActs({ job, scope }: JobActsProps): ReactElement {
-  const [asking, setAsking] = useState<"cancel" | "remove" | null>(null);
-  const act = useJobAct(job.id);
+/** The available actions of a sweep. */
+export function SweepActions({ job, scope }: SweepActionsProps): ReactElement {
+  const [asking, setConfirming] = useState<"cancel" | "remove" | null>(null);
+  const act = useSweepAction(job.id);
   const remove = useRemoval(job.id);
   const close = (): void => {
-    setAsking(null);
+    setConfirming(null);
   };
   return (
     <>
-      {(scope === "read" ? [] : jobActs(job)).map((offered) => (
+      {(scope === "read" ? [] : availableActions(job)).map((offered) => (
         <Button
           key={offered}
           kind={offered === "cancel" ? "plain" : "primary"}
           isBusy={act.isPending && act.variables === offered}
           onClick={() => {
-            if (offered === "cancel") setAsking("cancel");
+            if (offered === "cancel") setConfirming("cancel");
             else act.mutate(offered);
           }}
         >
@@ -43,7 +43,7 @@ export function JobActs({ job, scope }: JobActsProps): ReactElement {
         <Button
           kind="quiet"
           onClick={() => {
-            setAsking("remove");
+            setConfirming("remove");
           }}
         >
           Delete…
@@ -52,35 +52,35 @@ export function JobActs({ job, scope }: JobActsProps): ReactElement {
       <ConfirmDialog
         title="Cancel this sweep?"
         isOpen={asking === "cancel"}
-        confirmLabel="Cancel the sweep"
+        confirmLabel="Cancel sweep"
         isDangerous
         onConfirm={() => {
           act.mutate("cancel");
         }}
         onClose={close}
       >
-        Its trials stop with a checkpoint. It can be resumed and goes on from there.
+        Its trials save a checkpoint and stop. The sweep can be resumed from there.
       </ConfirmDialog>
       <ConfirmDialog
         title="Delete this sweep?"
         isOpen={asking === "remove"}
-        confirmLabel="Delete the sweep"
+        confirmLabel="Delete sweep"
         isDangerous
         onConfirm={() => {
           remove.mutate();
         }}
         onClose={close}
       >
-        What was searched and which trial was best is lost. The runs of its trials stay.
+        This deletes its search space and results. The runs of its trials stay.
       </ConfirmDialog>
     </>
   );
 }
 
-function useJobAct(jobId: string) {
+function useSweepAction(jobId: string) {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: (act: JobAct) => actOnJob(jobId, act),
+    mutationFn: (act: SweepAction) => performSweepAction(jobId, act),
     onSuccess: async ({ message }) => {
       showToast(message);
       await queryClient.invalidateQueries({ queryKey: ["tuning"] });
@@ -95,7 +95,7 @@ function useRemoval(jobId: string) {
   return useMutation({
     mutationFn: () => removeJob(jobId),
     onSuccess: async () => {
-      showToast(`Deleted: ${jobId}`);
+      showToast(`Deleted ${jobId}.`);
       await navigate({ to: "/tuning" });
       queryClient.removeQueries({ queryKey: ["tuning", jobId] });
       await queryClient.invalidateQueries({ queryKey: ["tuning"] });

@@ -6,13 +6,13 @@ import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { withChanges } from "../../../ui/navigation/search";
 import { Page } from "../../../ui/Page";
-import { JobView } from "./SweepView";
+import { SweepView } from "./SweepView";
 import type { Change, JobSearch } from "../search";
 
 const route = getRouteApi("/tuning/$jobId");
 
-/** One sweep: where it stands, its trials, which settings matter, and the best recipe. */
-export function TuningJobScreen(): ReactElement {
+/** One sweep: status, trials, importances and best recipe. */
+export function SweepScreen(): ReactElement {
   const { jobId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -20,13 +20,13 @@ export function TuningJobScreen(): ReactElement {
   const change: Change<JobSearch> = (changes) => {
     void navigate({ search: withChanges<JobSearch>(changes), replace: true });
   };
-  if (job.data !== undefined) return <JobView job={job.data} search={search} change={change} />;
+  if (job.data !== undefined) return <SweepView job={job.data} search={search} change={change} />;
   return (
     <Page title="Sweep">
       {job.isError ? (
-        <ErrorNotice error={job.error} title="The sweep could not be read" onRetry={() => void job.refetch()} />
+        <ErrorNotice error={job.error} title="Could not load the sweep" onRetry={() => void job.refetch()} />
       ) : (
-        <Loading what="Reading the sweep…" />
+        <Loading what="Loading sweep…" />
       )}
     </Page>
   );

@@ -9,14 +9,14 @@ import styles from "../sweeps.module.css";
 import { formatMetric, formatParam, metricLabel } from "../words";
 import { bestTrial } from "./axes";
 
-/** How far the search is and the best it has found. */
-export function JobStandingCard({ job }: { job: TuningJobDetail }): ReactElement {
+/** The progress of the sweep and its best result. */
+export function SweepStatusCard({ job }: { job: TuningJobDetail }): ReactElement {
   const done = job.trials.filter(({ status }) => status !== "queued" && status !== "running").length;
   return (
-    <Card title="Where it stands">
-      <p role="status">{standingText(job, done)}</p>
+    <Card title="Status">
+      <p role="status">{statusText(job, done)}</p>
       {job.num_samples == null ? null : (
-        <progress className={styles.progress} aria-label="Trials that have ended" value={done} max={job.num_samples} />
+        <progress className={styles.progress} aria-label="Finished trials" value={done} max={job.num_samples} />
       )}
       {job.failure ? (
         <p className={styles.failure}>
@@ -25,7 +25,7 @@ export function JobStandingCard({ job }: { job: TuningJobDetail }): ReactElement
       ) : null}
       <Facts
         facts={{
-          Searches: metricLabel(job),
+          Objective: metricLabel(job),
           Best: formatMetric(job.metric_name, job.best_value),
           "Best values": bestValues(job),
           Model: job.base_model_id,
@@ -35,7 +35,7 @@ export function JobStandingCard({ job }: { job: TuningJobDetail }): ReactElement
       {job.trials.length < 2 ? null : (
         <div>
           <Link to="/compare" search={{ run: comparedRuns(job) }} className={buttonClass()}>
-            Compare the runs of its trials
+            Compare trial runs
           </Link>
         </div>
       )}
@@ -43,12 +43,12 @@ export function JobStandingCard({ job }: { job: TuningJobDetail }): ReactElement
   );
 }
 
-function standingText({ trials, num_samples, status }: TuningJobDetail, done: number): string {
+function statusText({ trials, num_samples, status }: TuningJobDetail, done: number): string {
   const of = num_samples == null ? "" : ` of ${formatNumber(num_samples)}`;
   const numOpen = trials.length - done;
   const open = numOpen > 0 ? `, ${formatNumber(numOpen)} queued or running` : "";
-  if (status === "queued") return "It is checked and waits until it is started.";
-  return `${formatNumber(done)}${of} ${num_samples === 1 ? "trial has" : "trials have"} ended${open}: ${outcomes(trials)}.`;
+  if (status === "queued") return "Validated and waiting to be started.";
+  return `${formatNumber(done)}${of} ${num_samples === 1 ? "trial has" : "trials have"} finished${open}: ${outcomes(trials)}.`;
 }
 
 function outcomes(trials: TuningJobDetail["trials"]): string {
@@ -65,7 +65,7 @@ function bestValues({ best_params }: TuningJobDetail): string {
     .join(", ");
 }
 
-/** The best first: it is what the others are held against. */
+/** The best run first, as the base of the comparison. */
 function comparedRuns(job: TuningJobDetail): string[] {
   const best = bestTrial(job);
   const others = job.trials.filter((trial) => trial !== best);

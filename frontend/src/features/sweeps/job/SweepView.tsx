@@ -10,12 +10,12 @@ import { StatusBadge } from "../../../ui/display/StatusBadge";
 import type { Change, JOB_TABS, JobSearch } from "../search";
 import { BestPanel } from "./BestPanel";
 import { ImportancesPanel } from "./ImportancesPanel";
-import { JobActs } from "./SweepActions";
-import { JobStandingCard } from "./SweepStatusCard";
+import { SweepActions } from "./SweepActions";
+import { SweepStatusCard } from "./SweepStatusCard";
 import { SpecPanel } from "./SpecPanel";
 import { TrialsPanel } from "./TrialsPanel";
 
-interface JobViewProps {
+interface SweepViewProps {
   job: TuningJobDetail;
   search: JobSearch;
   change: Change<JobSearch>;
@@ -23,15 +23,15 @@ interface JobViewProps {
 
 const TABS: readonly { key: (typeof JOB_TABS)[number]; label: string }[] = [
   { key: "trials", label: "Trials" },
-  { key: "importances", label: "What matters" },
+  { key: "importances", label: "Importances" },
   { key: "best", label: "Best recipe" },
-  { key: "spec", label: "What is searched" },
+  { key: "spec", label: "Search space" },
 ];
 
-export function JobView({ job, search, change }: JobViewProps): ReactElement {
+export function SweepView({ job, search, change }: SweepViewProps): ReactElement {
   const session = useQuery(sessionQuery);
   const tab = search.tab ?? "trials";
-  const mayWrite = session.data !== undefined && session.data.scope !== "read";
+  const canWrite = session.data !== undefined && session.data.scope !== "read";
   return (
     <Page
       title={job.name}
@@ -39,13 +39,13 @@ export function JobView({ job, search, change }: JobViewProps): ReactElement {
       actions={
         <>
           <CopyAs snippets={jobSnippets(job.id, tab)} />
-          <JobActs job={job} scope={session.data?.scope ?? "read"} />
+          <SweepActions job={job} scope={session.data?.scope ?? "read"} />
         </>
       }
     >
-      <JobStandingCard job={job} />
+      <SweepStatusCard job={job} />
       <Tabs
-        label="Of the sweep"
+        label="Sweep sections"
         tabs={TABS}
         chosen={tab}
         onChoose={(key) => {
@@ -54,7 +54,7 @@ export function JobView({ job, search, change }: JobViewProps): ReactElement {
       >
         {tab === "trials" ? <TrialsPanel job={job} search={search} change={change} /> : null}
         {tab === "importances" ? <ImportancesPanel job={job} /> : null}
-        {tab === "best" ? <BestPanel job={job} mayWrite={mayWrite} /> : null}
+        {tab === "best" ? <BestPanel job={job} canWrite={canWrite} /> : null}
         {tab === "spec" ? <SpecPanel job={job} /> : null}
       </Tabs>
     </Page>

@@ -16,9 +16,9 @@ interface TrialsPanelProps {
   change: Change<JobSearch>;
 }
 
-/** The trials as lines, as a table and over time. */
+/** The trials as a plot, a table and a history. */
 export function TrialsPanel({ job, search, change }: TrialsPanelProps): ReactElement {
-  if (job.trials.length === 0) return <p>No trial has begun. The first worker that looks starts one.</p>;
+  if (job.trials.length === 0) return <p>No trial has started yet. The next available worker starts one.</p>;
   const sort: Sort | null =
     search.sort === undefined ? null : { key: search.sort, direction: search.descending ? "descending" : "ascending" };
   const rows = sortedTrials(job.trials, sort);
@@ -48,17 +48,12 @@ export function TrialsPanel({ job, search, change }: TrialsPanelProps): ReactEle
         }}
         height="min(50dvh, 30rem)"
       />
-      <Curve
-        title="The search over its trials"
-        series={history(job)}
-        xLabel="trial"
-        yLabel={metricName(job.metric_name)}
-      />
+      <Curve title="Objective by trial" series={history(job)} xLabel="trial" yLabel={metricName(job.metric_name)} />
     </>
   );
 }
 
-/** What every trial gave, and the best until then. Pruned ones are no results. */
+/** The result of every trial and the best so far, without pruned trials. */
 function history({ trials, metric_mode }: TuningJobDetail): Series[] {
   const ended = trials.filter(({ status }) => status === "succeeded");
   const xs = ended.map(numberOf);

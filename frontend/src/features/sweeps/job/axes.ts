@@ -3,7 +3,7 @@ import { formatMetric, formatParam, metricName } from "../words";
 
 type Parameter = SweepSpec["search_space"][string];
 
-/** One vertical line of the chart: what stands where on it, from 0 (bottom) to 1. */
+/** One axis of the plot. Positions run from 0 (bottom) to 1. */
 export interface Axis {
   key: string;
   label: string;
@@ -11,7 +11,7 @@ export interface Axis {
   ticks: { at: number; label: string }[];
 }
 
-/** An axis for every searched key, and at last one for what was measured. */
+/** One axis per tuned setting, then one for the objective. */
 export function axesOf(job: TuningJobDetail): Axis[] {
   const searched = Object.entries(job.spec.search_space).map(([key, parameter]) => paramAxis(key, parameter));
   return [...searched, metricAxis(job)];
@@ -70,17 +70,17 @@ function same(value: number): number {
   return value;
 }
 
-/** The trials that can be drawn: those with a value. */
+/** The trials with a value, which can be drawn. */
 export function drawnTrials(trials: readonly TuningTrial[]): TuningTrial[] {
   return trials.filter(({ metric_value }) => metric_value != null);
 }
 
-/** The number of a trial, which is the end of its id. */
+/** The number of a trial, taken from the end of its id. */
 export function numberOf({ id }: TuningTrial): number {
   return Number(id.slice(id.lastIndexOf(":") + 1));
 }
 
-/** The best trial so far, also while the sweep goes on; the first of equal ones. */
+/** The best trial so far, also while the sweep is running. Ties go to the first. */
 export function bestTrial({ trials, metric_mode }: TuningJobDetail): TuningTrial | undefined {
   const sign = metric_mode === "min" ? 1 : -1;
   const ended = trials.filter(({ status }) => status === "succeeded");

@@ -10,17 +10,17 @@ import { bestTrial, numberOf } from "./axes";
 
 const REASON: Column<TuningTrial> = {
   key: "error",
-  header: "Why it ended",
+  header: "Error",
   width: "minmax(8rem, 2fr)",
   isSecondary: true,
   cell: ({ error }) => (error == null ? UNKNOWN : <span title={error}>{error}</span>),
 };
 
-/** The columns of a sweep: what was tried, what came out. */
+/** The columns of the trial table. */
 export function trialColumns(job: TuningJobDetail): Column<TuningTrial>[] {
   return [
     { key: "number", header: "Trial", width: "4.5rem", align: "end", isSortable: true, cell: numberOf },
-    { key: "status", header: "State", width: "8rem", isSortable: true, cell: (trial) => <TrialState trial={trial} /> },
+    { key: "status", header: "Status", width: "8rem", isSortable: true, cell: (trial) => <TrialState trial={trial} /> },
     {
       key: "value",
       header: metricName(job.metric_name),
@@ -48,7 +48,7 @@ export function trialColumns(job: TuningJobDetail): Column<TuningTrial>[] {
     },
     {
       key: "took",
-      header: "Took",
+      header: "Duration",
       width: "6rem",
       align: "end",
       isSecondary: true,
@@ -73,7 +73,7 @@ function TrialValue({ job, trial }: { job: TuningJobDetail; trial: TuningTrial }
   return trial === bestTrial(job) ? <strong>{text} best</strong> : <>{text}</>;
 }
 
-/** The trials in the order that is asked for; what has no value comes last. */
+/** Sorts the trials. Missing values come last. */
 export function sortedTrials(trials: readonly TuningTrial[], sort: Sort | null): TuningTrial[] {
   if (sort === null) return [...trials];
   const sign = sort.direction === "ascending" ? 1 : -1;

@@ -17,15 +17,15 @@ const KINDS: Record<AlignedStep["kind"], { kind: BadgeKind; sign: string; label:
   removed: { kind: "bad", sign: "−", label: "only in the first" },
 };
 
-/** What two traces share and where they part. */
+/** What two traces have in common, and where they diverge. */
 export function ComparisonView({ base, other, comparison }: StoredComparison): ReactElement {
   const { same_prompt, same_answer, num_same_steps, first_difference, steps } = comparison;
   const facts = {
     Prompt: same_prompt ? "the same" : "differs",
     "Final answer": same_answer ? "the same" : "differs",
-    "Same steps": `${num_same_steps} of ${steps.length} lines`,
-    "They part at":
-      first_difference === null ? "nowhere" : <a href={`#line-${first_difference}`}>line {first_difference + 1}</a>,
+    "Matching steps": `${num_same_steps} of ${steps.length} lines`,
+    "First difference":
+      first_difference === null ? "none" : <a href={`#line-${first_difference}`}>line {first_difference + 1}</a>,
   };
   return (
     <>
@@ -37,7 +37,7 @@ export function ComparisonView({ base, other, comparison }: StoredComparison): R
       <Card title="Prompt">
         <SideBySide before={base.payload.prompt} after={other.payload.prompt} />
       </Card>
-      <ol className={styles.lines} aria-label="Steps, lined up">
+      <ol className={styles.lines} aria-label="Aligned steps">
         {steps.map((line, index) => (
           <li key={index} id={`line-${index}`}>
             <Line line={line} number={index + 1} />
@@ -73,7 +73,7 @@ function Line({ line, number }: { line: AlignedStep; number: number }): ReactEle
         <Badge kind={kind} sign={sign}>
           {label}
         </Badge>
-        {line.kind === "changed" ? <span>{formatShare(line.similarity, 0)} of the words shared</span> : null}
+        {line.kind === "changed" ? <span>{formatShare(line.similarity, 0)} word overlap</span> : null}
       </header>
       <SideBySide before={line.base?.content ?? null} after={line.other?.content ?? null} />
     </section>

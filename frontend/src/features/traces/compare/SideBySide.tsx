@@ -4,12 +4,12 @@ import { type DiffPart, diffTexts } from "../../../ui/display/diff";
 import styles from "./compare.module.css";
 
 interface SideBySideProps {
-  /** Null: there is nothing on this side. */
+  /** Null if this side has no text. */
   before: string | null;
   after: string | null;
 }
 
-/** Two versions of a text beside each other: what only one has is marked on its side. */
+/** Two versions of a text side by side, with the parts that only one of them has marked. */
 export function SideBySide({ before, after }: SideBySideProps): ReactElement {
   const parts = useMemo(
     () => (before === null || after === null || before === after ? null : diffTexts(before, after)),
@@ -24,21 +24,21 @@ export function SideBySide({ before, after }: SideBySideProps): ReactElement {
   }
   return (
     <div className={styles.sides}>
-      <Half text={before} parts={parts} kind="removed" />
-      <Half text={after} parts={parts} kind="added" />
+      <OneSide text={before} parts={parts} kind="removed" />
+      <OneSide text={after} parts={parts} kind="added" />
     </div>
   );
 }
 
-interface HalfProps {
+interface OneSideProps {
   text: string | null;
   parts: DiffPart[] | null;
-  /** What belongs to this side alone. */
+  /** The kind of change that belongs to this side. */
   kind: "added" | "removed";
 }
 
-function Half({ text, parts, kind }: HalfProps): ReactElement {
-  if (text === null) return <p className={styles.nothing}>No such step.</p>;
+function OneSide({ text, parts, kind }: OneSideProps): ReactElement {
+  if (text === null) return <p className={styles.nothing}>No matching step.</p>;
   if (parts === null) {
     return (
       <p className={styles.text}>
@@ -46,12 +46,12 @@ function Half({ text, parts, kind }: HalfProps): ReactElement {
       </p>
     );
   }
-  const Own = kind === "added" ? "ins" : "del";
+  const Tag = kind === "added" ? "ins" : "del";
   return (
     <p className={styles.text}>
       {parts.map((part, index) => {
         if (part.kind === "same") return <span key={index}>{part.text}</span>;
-        return part.kind === kind ? <Own key={index}>{part.text}</Own> : null;
+        return part.kind === kind ? <Tag key={index}>{part.text}</Tag> : null;
       })}
     </p>
   );

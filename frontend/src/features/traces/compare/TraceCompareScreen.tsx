@@ -9,11 +9,11 @@ import { Loading } from "../../../ui/feedback/Loading";
 import { Button } from "../../../ui/forms/Button";
 import { Page } from "../../../ui/Page";
 import { ComparisonView } from "./ComparisonView";
-import { PickTraces } from "./PickTraces";
+import { TracePicker } from "./TracePicker";
 
 const route = getRouteApi("/traces/compare");
 
-/** Two traces side by side, their steps lined up; which two is in the URL. */
+/** Two traces side by side, with their steps aligned. The URL says which two. */
 export function TraceCompareScreen(): ReactElement {
   const { base, other } = route.useSearch();
   const navigate = route.useNavigate();
@@ -23,7 +23,7 @@ export function TraceCompareScreen(): ReactElement {
   if (base === undefined || other === undefined) {
     return (
       <Page title="Compare traces">
-        <PickTraces base={base ?? ""} other={other ?? ""} onPick={pick} />
+        <TracePicker base={base ?? ""} other={other ?? ""} onPick={pick} />
       </Page>
     );
   }
@@ -51,10 +51,14 @@ export function TraceCompareScreen(): ReactElement {
 
 function Comparison({ base, other }: { base: string; other: string }): ReactElement {
   const comparison = useQuery(comparisonQuery(base, other));
-  if (comparison.isPending) return <Loading what="Lining up the steps…" />;
+  if (comparison.isPending) return <Loading what="Aligning the steps…" />;
   if (comparison.isError) {
     return (
-      <ErrorNotice error={comparison.error} title="They cannot be compared" onRetry={() => void comparison.refetch()} />
+      <ErrorNotice
+        error={comparison.error}
+        title="Could not compare the traces"
+        onRetry={() => void comparison.refetch()}
+      />
     );
   }
   return <ComparisonView {...comparison.data} />;

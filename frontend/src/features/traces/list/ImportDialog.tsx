@@ -15,7 +15,7 @@ interface ImportDialogProps {
   onClose: () => void;
 }
 
-/** Store the traces of a file: all of them, or none and the rows that are wrong. */
+/** Imports the traces of a file. Either every row is stored, or none and the invalid rows are listed. */
 export function ImportDialog({ isOpen, onClose }: ImportDialogProps): ReactElement {
   return (
     <Dialog title="Import traces" isOpen={isOpen} onClose={onClose}>
@@ -31,7 +31,7 @@ function ImportForm({ onDone }: { onDone: () => void }): ReactElement {
   const sending = useMutation({
     mutationFn: (chosen: File) => importTraces(chosen, source.trim()),
     onSuccess: async ({ report }) => {
-      showToast(`Imported ${formatCount(report.num_imported, "trace")}; ${report.num_present} were there already.`);
+      showToast(`Imported ${formatCount(report.num_imported, "trace")}; ${report.num_present} were already present.`);
       onDone();
       await queryClient.invalidateQueries({ queryKey: ["traces"] });
     },
@@ -42,7 +42,10 @@ function ImportForm({ onDone }: { onDone: () => void }): ReactElement {
   };
   return (
     <form onSubmit={submit} className={styles.form}>
-      <Field label="File" help="JSONL, CSV, TSV or Parquet, also .gz. The shape of the rows is found out.">
+      <Field
+        label="File"
+        help="JSONL, CSV, TSV or Parquet, optionally gzipped (.gz). The row format is detected automatically."
+      >
         {(ids) => (
           <input
             {...ids}
@@ -55,7 +58,7 @@ function ImportForm({ onDone }: { onDone: () => void }): ReactElement {
       </Field>
       <TextField
         label="Source"
-        help="Kept with every trace. Empty: what the row says, else the file's name."
+        help="Stored with every trace. If empty, the source given in the row is used, otherwise the file name."
         value={source}
         onChange={setSource}
       />

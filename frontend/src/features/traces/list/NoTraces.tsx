@@ -11,17 +11,17 @@ interface NoTracesProps {
 export function NoTraces({ isFiltered, onImport }: NoTracesProps): ReactElement {
   if (isFiltered) {
     return (
-      <Empty title="No trace fits these filters">
-        <p>Clear the filters, or look for less. Traces that were never linted have no score and no findings.</p>
+      <Empty title="No traces match these filters">
+        <p>Clear the filters or broaden the search. Traces that have not been linted have no score and no findings.</p>
       </Empty>
     );
   }
   return (
     <Empty title="No traces yet" actions={<Button onClick={onImport}>Import a file</Button>}>
       <p>
-        A trace is one worked solution: a prompt, the steps that solve it, and the answer. Models are trained on them.
-        Import your own (JSONL, CSV or Parquet; chat messages, GSM8K and others are read too), or begin with some that
-        come along:
+        A trace is one worked solution: a prompt, the steps that solve it, and the answer. Models are trained on traces.
+        Import your own (JSONL, CSV or Parquet; chat messages, GSM8K and other formats are supported), or start with a
+        bundled dataset:
       </p>
       <Command>tunix-rt data ingest dev-reasoning-v2</Command>
     </Empty>

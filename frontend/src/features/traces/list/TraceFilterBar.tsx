@@ -20,7 +20,7 @@ export function TraceFilterBar({ search, onChange }: TraceFilterBarProps): React
       <TextField
         label="Search"
         type="search"
-        placeholder="words of prompt, steps or answer"
+        placeholder="words in the prompt, steps or answer"
         value={search.query ?? ""}
         onChange={(query) => {
           onChange({ query });
@@ -29,7 +29,7 @@ export function TraceFilterBar({ search, onChange }: TraceFilterBarProps): React
       <TextField
         label="Source"
         type="search"
-        placeholder="its whole name"
+        placeholder="exact name"
         value={search.source ?? ""}
         onChange={(source) => {
           onChange({ source });
@@ -43,14 +43,14 @@ export function TraceFilterBar({ search, onChange }: TraceFilterBarProps): React
         }}
       />
       <ScoreField
-        label="Score from"
+        label="Min score"
         value={search.min_score}
         onChange={(min_score) => {
           onChange({ min_score });
         }}
       />
       <ScoreField
-        label="Score to"
+        label="Max score"
         value={search.max_score}
         onChange={(max_score) => {
           onChange({ max_score });
@@ -64,7 +64,8 @@ export function TraceFilterBar({ search, onChange }: TraceFilterBarProps): React
             onChange(Object.fromEntries(Object.keys(filtersOf(search)).map((name) => [name, undefined])));
           }}
         >
-          Clear the filters
+          {" "}
+          Clear filters{" "}
         </Button>
       ) : null}
     </search>
@@ -79,7 +80,7 @@ function MoreFilters({ search, onChange }: TraceFilterBarProps): ReactElement {
       <div className={styles.filters}>
         <WordsField
           label="Tags"
-          help="all of them, with commas between"
+          help="comma-separated, all must match"
           values={search.tag}
           onChange={(tag) => {
             onChange({ tag });
@@ -87,14 +88,14 @@ function MoreFilters({ search, onChange }: TraceFilterBarProps): ReactElement {
         />
         <WordsField
           label="Meta"
-          help="key=value, with commas between"
+          help="key=value, comma-separated"
           values={search.meta}
           onChange={(meta) => {
             onChange({ meta });
           }}
         />
         <CodeSelect
-          label="Without the finding"
+          label="Without finding"
           value={search.without_code?.[0]}
           onChange={(without_code) => {
             onChange({ without_code });

@@ -19,22 +19,22 @@ interface TraceTableProps {
   onImport: () => void;
 }
 
-/** The traces that the filters let through. Two of them can be picked and compared. */
+/** The traces that match the filters. Two of them can be selected and compared. */
 export function TraceTable({ search, onChange, onImport }: TraceTableProps): ReactElement {
   const navigate = useNavigate();
-  const [picked, setPicked] = useState<readonly string[]>([]);
+  const [selected, setSelected] = useState<readonly string[]>([]);
   const rows = usePagedRows<TraceSummary>({
     queryKey: ["traces", "list", search],
     fetchPage: (page) => listTraces({ ...search, ...page }),
   });
-  if (rows.isPending) return <Loading what="Reading the traces…" />;
-  if (rows.error) return <ErrorNotice error={rows.error} title="The traces could not be read" onRetry={rows.refetch} />;
+  if (rows.isPending) return <Loading what="Loading traces…" />;
+  if (rows.error) return <ErrorNotice error={rows.error} title="Could not load the traces" onRetry={rows.refetch} />;
   if (rows.numRows === 0) return <NoTraces isFiltered={isFiltered(search)} onImport={onImport} />;
   return (
     <>
       <div className={styles.above}>
         <p role="status">{`${rows.isExact ? "" : "More than "}${formatCount(rows.numRows, "trace")}`}</p>
-        <CompareLink picked={picked} />
+        <CompareLink selected={selected} />
       </div>
       <VirtualTable
         name="Traces"
@@ -49,9 +49,9 @@ export function TraceTable({ search, onChange, onImport }: TraceTableProps): Rea
         }}
         onOpen={(trace) => void navigate({ to: "/traces/$traceId", params: { traceId: trace.id } })}
         selection={{
-          has: ({ id }) => picked.includes(id),
+          has: ({ id }) => selected.includes(id),
           toggle: ({ id }) => {
-            setPicked(withToggled(picked, id));
+            setSelected(withToggled(selected, id));
           },
         }}
       />
@@ -59,19 +59,19 @@ export function TraceTable({ search, onChange, onImport }: TraceTableProps): Rea
   );
 }
 
-function CompareLink({ picked }: { picked: readonly string[] }): ReactElement {
-  const [base, other] = picked;
-  if (base === undefined) return <span className={styles.hint}>Pick two traces to compare them.</span>;
-  if (other === undefined) return <span className={styles.hint}>Pick one more to compare them.</span>;
+function CompareLink({ selected }: { selected: readonly string[] }): ReactElement {
+  const [base, other] = selected;
+  if (base === undefined) return <span className={styles.hint}>Select two traces to compare.</span>;
+  if (other === undefined) return <span className={styles.hint}>Select one more to compare.</span>;
   return (
     <Link to="/traces/compare" search={{ base, other }} className={buttonClass()}>
-      Compare the two
+      Compare selected
     </Link>
   );
 }
 
-/** A third one takes the place of the first. */
-function withToggled(picked: readonly string[], id: string): string[] {
-  if (picked.includes(id)) return picked.filter((one) => one !== id);
-  return [...picked, id].slice(-2);
+/** A third selection replaces the first. */
+function withToggled(selected: readonly string[], id: string): string[] {
+  if (selected.includes(id)) return selected.filter((one) => one !== id);
+  return [...selected, id].slice(-2);
 }

@@ -11,7 +11,7 @@ beforeEach(() => {
   server.use(answer("/api/traces/lint/codes", LINT_CODES), answer("/api/traces", LIST));
 });
 
-/** The queries of the list as they are asked; `body` is the answer to each. */
+/** Records the list queries and answers each with `body`. */
 function recordQueries(body = LIST): URLSearchParams[] {
   const asked: URLSearchParams[] = [];
   server.use(
@@ -33,12 +33,12 @@ test("traces are listed with score, steps and source", async () => {
   expect(screen.getByRole("link", { name: "Two trains" }).getAttribute("href")).toBe(`/traces/${OTHER_ID}`);
 });
 
-test("filters go into the URL and to the server, and out of both", async () => {
+test("filters update the URL and the request", async () => {
   const asked = recordQueries();
   const { user, address } = renderApp("/traces?tag=easy");
   await user.type(await screen.findByLabelText("Search"), "train");
   await user.selectOptions(await screen.findByLabelText("Finding"), "arithmetic-wrong");
-  await user.type(screen.getByLabelText("Score to"), "90");
+  await user.type(screen.getByLabelText("Max score"), "90");
   await user.type(screen.getByLabelText("Meta"), "level=2, kind=a");
   await waitFor(() => {
     const query = asked.at(-1);
@@ -48,13 +48,13 @@ test("filters go into the URL and to the server, and out of both", async () => {
     expect(query?.getAll("meta")).toEqual(["level=2", "kind=a"]);
     expect(query?.getAll("tag")).toEqual(["easy"]);
   });
-  await user.click(screen.getByRole("button", { name: "Clear the filters" }));
+  await user.click(screen.getByRole("button", { name: "Clear filters" }));
   await waitFor(() => {
     expect(address()).toBe("/traces");
   });
 });
 
-test("a press on the score sorts by it on the server", async () => {
+test("clicking the score header sorts on the server", async () => {
   const asked = recordQueries();
   const { user, address } = renderApp("/traces");
   const header = await screen.findByRole("columnheader", { name: /Score/ });
@@ -71,10 +71,10 @@ test("a press on the score sorts by it on the server", async () => {
   ]);
 });
 
-test("a list is kept as a view, opened again and forgotten", async () => {
+test("a view is saved, opened and deleted", async () => {
   const { user, address } = renderApp("/traces?source=books");
-  await user.click(await screen.findByRole("button", { name: "Save this view" }));
-  await user.type(screen.getByLabelText("Name of the view"), "My books{Enter}");
+  await user.click(await screen.findByRole("button", { name: "Save view" }));
+  await user.type(screen.getByLabelText("View name"), "My books{Enter}");
   await user.click(screen.getByRole("link", { name: "All" }));
   await waitFor(() => {
     expect(address()).toBe("/traces");
@@ -83,22 +83,22 @@ test("a list is kept as a view, opened again and forgotten", async () => {
   await waitFor(() => {
     expect(address()).toBe("/traces?source=books");
   });
-  await user.click(screen.getByRole("button", { name: "Forget the view My books" }));
+  await user.click(screen.getByRole("button", { name: "Delete view My books" }));
   expect(screen.queryByRole("link", { name: "My books" })).toBeNull();
 });
 
-test("views that someone else wrote are not taken for ours", async () => {
+test("invalid stored views are ignored", async () => {
   localStorage.setItem("tunix-rt.traces.views", '[{"name":1},{"name":"Mine","search":{"min_score":200}},"x"]');
   renderApp("/traces");
   expect((await screen.findByRole("link", { name: "Mine" })).getAttribute("href")).toBe("/traces");
 });
 
-test("two traces that are picked can be compared", async () => {
+test("two selected traces can be compared", async () => {
   const { user } = renderApp("/traces");
   await user.click(await screen.findByRole("checkbox", { name: "Select What is 2 + 3?" }));
-  screen.getByText("Pick one more to compare them.");
+  screen.getByText("Select one more to compare.");
   await user.click(screen.getByRole("checkbox", { name: "Select Two trains" }));
-  const link = screen.getByRole("link", { name: "Compare the two" });
+  const link = screen.getByRole("link", { name: "Compare selected" });
   expect(link.getAttribute("href")).toContain(`base=${TRACE_ID}&other=${OTHER_ID}`);
 });
 
@@ -112,7 +112,7 @@ test("Enter on a row opens the trace", async () => {
   });
 });
 
-test("traces that were never linted are linted when asked", async () => {
+test("unlinted traces are linted on request", async () => {
   let isLinted = false;
   server.use(
     http.get("/api/traces", () => HttpResponse.json(traceList({ "What is 2 + 3?": isLinted ? 40 : null }))),
@@ -122,13 +122,13 @@ test("traces that were never linted are linted when asked", async () => {
     }),
   );
   const { user } = renderApp("/traces");
-  await screen.findByText(/1 trace was never linted/);
-  await user.click(screen.getByRole("button", { name: "Lint them" }));
+  await screen.findByText(/1 trace has not been linted/);
+  await user.click(screen.getByRole("button", { name: "Lint now" }));
   await screen.findByText("Linted 1 trace.");
   await within(await screen.findByRole("row", { name: /What is 2/ })).findByText("40");
 });
 
-test("without traces the screen teaches how to get some", async () => {
+test("an empty list explains how to add traces", async () => {
   server.use(answer("/api/traces", traceList({})));
   const { user } = renderApp("/traces");
   const empty = await screen.findByRole("region", { name: "No traces yet" });
@@ -137,13 +137,13 @@ test("without traces the screen teaches how to get some", async () => {
   screen.getByRole("dialog", { name: "Import traces" });
 });
 
-test("filters that nothing fits are said to be the reason", async () => {
+test("filters without matches show an empty state", async () => {
   server.use(answer("/api/traces", traceList({})));
   renderApp("/traces?query=nothing");
-  await screen.findByRole("heading", { name: "No trace fits these filters" });
+  await screen.findByRole("heading", { name: "No traces match these filters" });
 });
 
-test("a file is imported, or the rows that are wrong are named", async () => {
+test("a file is imported or its invalid rows are listed", async () => {
   const body = { detail: "Line 1: prompt is empty.", next_step: "Correct it.", code: "data" };
   server.use(http.post("/api/datasets/ingest", () => HttpResponse.json(body, { status: 422 })));
   const { user } = renderApp("/traces");
@@ -156,11 +156,11 @@ test("a file is imported, or the rows that are wrong are named", async () => {
   const report = { num_imported: 2, num_present: 0 };
   server.use(http.post("/api/datasets/ingest", () => HttpResponse.json({ report })));
   await user.click(within(dialog).getByRole("button", { name: "Import" }));
-  await screen.findByText("Imported 2 traces; 0 were there already.");
+  await screen.findByText("Imported 2 traces; 0 were already present.");
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 
-test("an error says what to do and can be tried again", async () => {
+test("an error shows the next step and can be retried", async () => {
   server.use(refuse("/api/traces"));
   const { user } = renderApp("/traces");
   const alert = await screen.findByRole("alert");
@@ -170,7 +170,7 @@ test("an error says what to do and can be tried again", async () => {
   await screen.findByRole("row", { name: /What is 2/ });
 });
 
-test("the list as it is filtered can be copied as a command", () => {
+test("the filtered list can be copied as a command", () => {
   const search = { query: "two words", code: ["arithmetic-wrong"], max_score: 50, order: "worst" as const };
   expect(listCommand(search)).toBe(
     "tunix-rt traces list --query 'two words' --code arithmetic-wrong --max-score 50 --order worst",

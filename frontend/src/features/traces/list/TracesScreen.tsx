@@ -5,30 +5,23 @@ import { snippets } from "../../../ui/copy/snippets";
 import { Button } from "../../../ui/forms/Button";
 import { EXACTLY, SavedViews } from "../../../ui/navigation/SavedViews";
 import { withChanges } from "../../../ui/navigation/search";
-import { NEW_KEY, useScreenAct } from "../../../ui/navigation/useScreenAction";
+import { NEW_KEY, useScreenAction } from "../../../ui/navigation/useScreenAction";
 import { Page } from "../../../ui/Page";
-import {
-  filtersOf,
-  listCommand,
-  listPath,
-  traceSearch,
-  type TraceSearch,
-  type TraceSearchChange,
-} from "./filters";
+import { filtersOf, listCommand, listPath, traceSearch, type TraceSearch, type TraceSearchChange } from "./filters";
 import { ImportDialog } from "./ImportDialog";
 import { TraceFilterBar } from "./TraceFilterBar";
 import { TraceTable } from "./TraceTable";
 import { UnscoredNotice } from "./UnscoredNotice";
 import { TRACE_VIEWS } from "./views";
-import { useMayWrite } from "../parts/useMayWrite";
+import { useCanWrite } from "../parts/useCanWrite";
 
 const route = getRouteApi("/traces");
 
-/** Every stored trace; filters and order are in the URL, and any of them can be kept as a view. */
+/** Every stored trace. Filters and order are in the URL and can be saved as a view. */
 export function TracesScreen(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const mayWrite = useMayWrite();
+  const canWrite = useCanWrite();
   const [isImporting, setImporting] = useState(false);
   const change = (changes: TraceSearchChange): void => {
     void navigate({ search: withChanges<TraceSearch>(changes), replace: true });
@@ -36,15 +29,15 @@ export function TracesScreen(): ReactElement {
   const openImport = (): void => {
     setImporting(true);
   };
-  useScreenAct("Import traces from a file", NEW_KEY, openImport);
+  useScreenAction("Import traces from a file", NEW_KEY, openImport);
   return (
     <Page
       title="Traces"
-      about="Worked solutions: a prompt, the steps that solve it, the answer. Every step is read, and scored."
+      about="Worked solutions: a prompt, the steps that solve it, and the answer. The linter checks and scores every step."
       actions={
         <>
           <CopyAs snippets={snippets({ cli: listCommand(search), path: listPath(search) })} />
-          {mayWrite ? (
+          {canWrite ? (
             <Button kind="primary" onClick={openImport}>
               Import a file
             </Button>

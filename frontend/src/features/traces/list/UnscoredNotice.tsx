@@ -4,13 +4,13 @@ import { numUnscoredQuery, scoreTraces, type TraceFilters } from "../queries";
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 import { formatCount } from "../../../ui/display/format";
-import { useMayWrite } from "../parts/useMayWrite";
+import { useCanWrite } from "../parts/useCanWrite";
 import styles from "./list.module.css";
 
-/** Says that some traces have no score yet, and judges them when asked. */
+/** Reports traces that have no score yet, and offers to lint them. */
 export function UnscoredNotice({ filters }: { filters: TraceFilters }): ReactElement | null {
   const queryClient = useQueryClient();
-  const mayWrite = useMayWrite();
+  const canWrite = useCanWrite();
   const numUnscored = useQuery(numUnscoredQuery(filters)).data ?? 0;
   const scoring = useMutation({
     mutationFn: () => scoreTraces(filters),
@@ -21,20 +21,20 @@ export function UnscoredNotice({ filters }: { filters: TraceFilters }): ReactEle
     onError: showError,
   });
   if (numUnscored === 0) return null;
-  const verb = numUnscored === 1 ? "was" : "were";
+  const verb = numUnscored === 1 ? "has" : "have";
   return (
     <p className={styles.notice}>
       <span>
-        {formatCount(numUnscored, "trace")} {verb} never linted: no score and no findings to filter by.
+        {formatCount(numUnscored, "trace")} {verb} not been linted, so there are no scores or findings to filter by.
       </span>
-      {mayWrite ? (
+      {canWrite ? (
         <Button
           isBusy={scoring.isPending}
           onClick={() => {
             scoring.mutate();
           }}
         >
-          {scoring.isPending ? "Linting…" : "Lint them"}
+          {scoring.isPending ? "Linting…" : "Lint now"}
         </Button>
       ) : null}
     </p>

@@ -8,7 +8,7 @@ interface WordsFieldProps {
   onChange: (values: string[]) => void;
 }
 
-/** Several words with commas between; what is typed stays as it is typed while the words go on. */
+/** A comma-separated list of words. The text stays as typed while the parsed words are passed on. */
 export function WordsField({ label, help, values = [], onChange }: WordsFieldProps): ReactElement {
   const [typed, setTyped] = useState(values.join(", "));
   const shown = wordsOf(typed).join() === values.join() ? typed : values.join(", ");

@@ -39,7 +39,7 @@ export const TRACE_COLUMNS: readonly Column<TraceSummary>[] = [
   },
   {
     key: "created",
-    header: "Stored",
+    header: "Created",
     width: "7rem",
     isSortable: true,
     isSecondary: true,

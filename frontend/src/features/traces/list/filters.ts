@@ -5,7 +5,7 @@ import type { Sort } from "../../../ui/tables/columns";
 
 const ORDERS = ["newest", "oldest", "best", "worst"] as const;
 
-/** The filters and the order of the list, as its URL has them and as the API takes them. */
+/** The filters and the order of the list, as they appear in the URL and in API requests. */
 export const traceSearch = searchParams({
   query: asText,
   source: asText,
@@ -26,7 +26,7 @@ function asScore(raw: unknown): number | undefined {
   return score !== undefined && score >= 0 && score <= 100 ? score : undefined;
 }
 
-/** What is filtered by, without the order. */
+/** The filters without the order. */
 export function filtersOf(search: TraceSearch): Omit<TraceSearch, "order"> {
   return withChanges<TraceSearch>({ order: undefined })(search);
 }
@@ -35,7 +35,7 @@ export function isFiltered(search: TraceSearch): boolean {
   return Object.keys(filtersOf(search)).length > 0;
 }
 
-/** The list as it is filtered, as a command. */
+/** The filtered list as a command. */
 export function listCommand(search: TraceSearch): string {
   const options = words(search).map(([name, value]) => `--${name.replaceAll("_", "-")} ${shellQuoted(value)}`);
   return ["tunix-rt traces list", ...options].join(" ");
@@ -47,7 +47,7 @@ export function listPath(search: TraceSearch): string {
   return query === "" ? "/api/traces" : `/api/traces?${query}`;
 }
 
-/** How the table shows the order: its columns are sorted up or down. */
+/** The order as a sorted column of the table. */
 export function sortOf(order: TraceSearch["order"]): Sort {
   const sorts: Record<NonNullable<TraceQuery["order"]>, Sort> = {
     newest: { key: "created", direction: "descending" },
@@ -58,7 +58,7 @@ export function sortOf(order: TraceSearch["order"]): Sort {
   return sorts[order ?? "newest"];
 }
 
-/** The order that a sort of the table asks for; newest first needs no place in the URL. */
+/** The order for a sorted column of the table. Newest first is the default, so it is left out of the URL. */
 export function orderOf(sort: Sort | null): TraceSearch["order"] {
   if (sort?.key === "score") return sort.direction === "ascending" ? "worst" : "best";
   return sort?.key === "created" && sort.direction === "ascending" ? "oldest" : undefined;

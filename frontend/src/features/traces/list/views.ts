@@ -1,11 +1,11 @@
 import type { View } from "../../../ui/navigation/views";
 import type { TraceSearch } from "./filters";
 
-/** What everybody looks for. */
+/** Built-in views. */
 export const TRACE_VIEWS: readonly View<TraceSearch>[] = [
   { name: "All", search: {} },
   { name: "Lowest scores", search: { order: "worst" } },
   { name: "Wrong arithmetic", search: { code: ["arithmetic-wrong"] } },
-  { name: "Answer does not follow", search: { code: ["answer-mismatch"] } },
+  { name: "Answer mismatch", search: { code: ["answer-mismatch"] } },
   { name: "Reviewed", search: { meta: ["reviewed=true"] } },
 ];

@@ -5,7 +5,7 @@ import { lintCodesQuery } from "../queries";
 import { Badge } from "../../../ui/display/Badge";
 import styles from "./findings.module.css";
 
-/** What the linter found in one text: what it means, what stands there and what should. */
+/** The findings in one text: the meaning of each, what was found and what was expected. */
 export function FindingList({ findings }: { findings: readonly Finding[] }): ReactElement | null {
   const codes = useQuery(lintCodesQuery).data?.data ?? [];
   if (findings.length === 0) return null;

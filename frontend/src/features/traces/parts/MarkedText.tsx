@@ -9,7 +9,7 @@ interface MarkedTextProps {
   findings: readonly Finding[];
 }
 
-/** A text with its maths set and its findings underlined at their place; `FindingList` says what they are. */
+/** A text with its maths typeset and its findings underlined. `FindingList` describes them. */
 export function MarkedText({ text, findings }: MarkedTextProps): ReactElement {
   const pieces = useMemo(
     () =>

@@ -3,38 +3,38 @@ import { formulaSpans } from "../../../ui/markdown/mathParts";
 
 type Span = readonly [number, number];
 
-/** A piece of a text; with the findings that are about it, by their place in the list. */
+/** A piece of a text, with the indexes of the findings that cover it. */
 export interface MarkedPiece {
   text: string;
   marks: number[];
 }
 
 /**
- * A text cut where findings begin and end. A formula is never cut: a finding inside it marks all of it.
+ * Splits a text where findings begin and end. A formula is never split: a finding inside it marks all of it.
  *
  * @example
  * markedPieces("So 2 + 3 = 6.", [[3, 12]]) // "So ", marked "2 + 3 = 6", "."
  */
 export function markedPieces(text: string, spans: readonly Span[]): MarkedPiece[] {
   const formulas = formulaSpans(text);
-  const wide = spans.map((span) => aroundFormulas(utf16Span(text, span), formulas));
-  const cuts = [...new Set([0, text.length, ...wide.flat()])].sort((a, b) => a - b);
+  const widened = spans.map((span) => widenToFormulas(utf16Span(text, span), formulas));
+  const cuts = [...new Set([0, text.length, ...widened.flat()])].sort((a, b) => a - b);
   return cuts.slice(1).map((end, index) => {
     const start = cuts[index] ?? 0;
-    const marks = wide.flatMap(([from, to], mark) => (from <= start && end <= to ? [mark] : []));
+    const marks = widened.flatMap(([from, to], mark) => (from <= start && end <= to ? [mark] : []));
     return { text: text.slice(start, end), marks };
   });
 }
 
-export interface PlacedFindings {
+export interface GroupedFindings {
   prompt: Finding[];
   answer: Finding[];
   /** By the `i` of the step. */
   steps: ReadonlyMap<number, Finding[]>;
 }
 
-/** Findings by the text that they are about. Those without a step are about the prompt or the answer. */
-export function placeFindings(trace: Trace, findings: readonly Finding[]): PlacedFindings {
+/** Groups findings by the text they refer to. Those without a step refer to the prompt or the answer. */
+export function groupFindings(trace: Trace, findings: readonly Finding[]): GroupedFindings {
   const steps = new Map<number, Finding[]>();
   const [prompt, answer]: [Finding[], Finding[]] = [[], []];
   for (const finding of findings) {
@@ -50,14 +50,14 @@ function isAboutPrompt(trace: Trace, { code, span, found }: Finding): boolean {
   return quoted(trace.final_answer) !== found && quoted(trace.prompt) === found;
 }
 
-/** The server counts characters, the browser UTF-16 units: an emoji is one and two. */
+/** The server counts code points and the browser UTF-16 units: an emoji is one code point but two units. */
 function utf16Span(text: string, [start, end]: Span): [number, number] {
   const characters = Array.from(text);
   const before = characters.slice(0, start).join("").length;
   return [before, before + characters.slice(start, end).join("").length];
 }
 
-function aroundFormulas([start, end]: Span, formulas: readonly Span[]): [number, number] {
-  const touched = formulas.filter(([from, to]) => from < end && start < to);
-  return [Math.min(start, ...touched.map(([from]) => from)), Math.max(end, ...touched.map(([, to]) => to))];
+function widenToFormulas([start, end]: Span, formulas: readonly Span[]): [number, number] {
+  const overlapping = formulas.filter(([from, to]) => from < end && start < to);
+  return [Math.min(start, ...overlapping.map(([from]) => from)), Math.max(end, ...overlapping.map(([, to]) => to))];
 }

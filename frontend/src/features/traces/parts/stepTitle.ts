@@ -1,4 +1,4 @@
-/** Steps have the number that the trace gives them; a type that is not the usual one is named. */
+/** The title of a step: its number in the trace, and its type unless it is the usual one. */
 export function stepTitle(step: { i: number; type?: string }): string {
   const isUsual = step.type === undefined || step.type === "reasoning";
   return isUsual ? `Step ${step.i}` : `Step ${step.i}: ${step.type}`;

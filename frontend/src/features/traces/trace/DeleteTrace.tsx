@@ -7,16 +7,16 @@ import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 
-/** Removes a trace after asking; only for those who may. */
+/** Deletes a trace after confirmation. Only shown to administrators. */
 export function DeleteTrace({ traceId }: { traceId: string }): ReactElement | null {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const scope = useQuery(sessionQuery).data?.scope;
   const removal = useMutation({
     mutationFn: () => deleteTrace(traceId),
     onSuccess: async () => {
-      showToast("The trace is deleted.");
+      showToast("Trace deleted.");
       await navigate({ to: "/traces" });
       await queryClient.invalidateQueries({ queryKey: ["traces", "list"] });
     },
@@ -29,25 +29,24 @@ export function DeleteTrace({ traceId }: { traceId: string }): ReactElement | nu
         kind="quiet"
         isBusy={removal.isPending}
         onClick={() => {
-          setAsking(true);
+          setConfirming(true);
         }}
       >
         Delete…
       </Button>
       <ConfirmDialog
         title="Delete this trace?"
-        isOpen={isAsking}
-        confirmLabel="Delete the trace"
+        isOpen={isConfirming}
+        confirmLabel="Delete trace"
         isDangerous
         onConfirm={() => {
           removal.mutate();
         }}
         onClose={() => {
-          setAsking(false);
+          setConfirming(false);
         }}
       >
-        It cannot be brought back. Datasets that were built from it keep their copy; reviews of it can no longer be
-        exported.
+        This cannot be undone. Datasets built from it keep their copy, but its reviews can no longer be exported.
       </ConfirmDialog>
     </>
   );

@@ -8,13 +8,13 @@ import { showError } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 import { Card } from "../../../ui/display/Card";
 import { formatCount, formatNumber, formatValue } from "../../../ui/display/format";
-import { Pairs } from "../parts/Pairs";
-import { useMayWrite } from "../parts/useMayWrite";
+import { KeyValueList } from "../parts/KeyValueList";
+import { useCanWrite } from "../parts/useCanWrite";
 
-/** The linter's score with the factors that make it, or the way to get one. */
+/** The linter's score with its factors, or a button to lint the trace. */
 export function LintCard({ traceId }: { traceId: string }): ReactElement {
   const queryClient = useQueryClient();
-  const mayWrite = useMayWrite();
+  const canWrite = useCanWrite();
   const report = useQuery(reportQuery(traceId));
   const scoring = useMutation({
     mutationFn: () => scoreTrace(traceId),
@@ -23,13 +23,13 @@ export function LintCard({ traceId }: { traceId: string }): ReactElement {
   });
   return (
     <Card title="Linter">
-      {report.isPending ? <Loading what="Reading the report…" /> : null}
+      {report.isPending ? <Loading what="Loading report…" /> : null}
       {report.isError ? <ErrorNotice error={report.error} onRetry={() => void report.refetch()} /> : null}
       {report.data ? <Report report={report.data} /> : null}
       {report.data === null ? (
-        <p>This trace was never linted. The linter reads what the steps say and checks their arithmetic.</p>
+        <p>This trace has not been linted. The linter reads the steps and checks their arithmetic.</p>
       ) : null}
-      {report.isSuccess && mayWrite ? (
+      {report.isSuccess && canWrite ? (
         <div>
           {" "}
           <Button
@@ -38,7 +38,7 @@ export function LintCard({ traceId }: { traceId: string }): ReactElement {
               scoring.mutate();
             }}
           >
-            {report.data === null ? "Lint it" : "Lint it again"}
+            {report.data === null ? "Lint" : "Lint again"}
           </Button>
         </div>
       ) : null}
@@ -57,7 +57,7 @@ function Report({ report }: { report: LintReport }): ReactElement {
         Score <strong>{formatNumber(report.score, 1)}</strong> of 100, {formatCount(report.findings.length, "finding")}{" "}
         (linter {report.linter_version}). The score is 100 times these factors:
       </p>
-      <Pairs pairs={Object.fromEntries(factors) as Record<string, string>} />
+      <KeyValueList entries={Object.fromEntries(factors) as Record<string, string>} />
     </>
   );
 }

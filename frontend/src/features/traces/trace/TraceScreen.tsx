@@ -14,13 +14,13 @@ import { LintCard } from "./LintCard";
 import { ScoreBadge } from "../parts/ScoreBadge";
 import { shortId } from "../parts/shortId";
 import styles from "./trace.module.css";
-import { TraceFacts } from "./TraceFacts";
+import { TraceMetadata } from "./TraceMetadata";
 import { TraceText } from "./TraceText";
 import { VersionsCard } from "./VersionsCard";
 
 const route = getRouteApi("/traces/$traceId");
 
-/** One trace: its steps as cards with what the linter found, where it comes from, and its versions. */
+/** One trace: its steps with the linter's findings, its metadata and its versions. */
 export function TraceScreen(): ReactElement {
   const { traceId } = route.useParams();
   const trace = useQuery(traceQuery(traceId));
@@ -29,7 +29,7 @@ export function TraceScreen(): ReactElement {
       <CopyAs snippets={snippets({ cli: `tunix-rt traces show ${traceId}`, path: `/api/traces/${traceId}` })} />
       {trace.data ? <DeleteTrace traceId={traceId} /> : null}
       <Link to="/traces/$traceId/workbench" params={{ traceId }} className={buttonClass("primary")}>
-        Review the steps
+        Review steps
       </Link>
     </>
   );
@@ -39,9 +39,9 @@ export function TraceScreen(): ReactElement {
       aside={trace.data ? <ScoreBadge score={trace.data.score} /> : null}
       actions={actions}
     >
-      {trace.isPending ? <Loading what="Reading the trace…" /> : null}
+      {trace.isPending ? <Loading what="Loading trace…" /> : null}
       {trace.isError ? (
-        <ErrorNotice error={trace.error} title="The trace could not be read" onRetry={() => void trace.refetch()} />
+        <ErrorNotice error={trace.error} title="Could not load the trace" onRetry={() => void trace.refetch()} />
       ) : null}
       {trace.data ? <TraceView trace={trace.data} /> : null}
     </Page>
@@ -54,7 +54,7 @@ function TraceView({ trace }: { trace: TraceDetail }): ReactElement {
       <TraceText trace={trace} />
       <div className={styles.column}>
         <LintCard traceId={trace.id} />
-        <TraceFacts trace={trace} />
+        <TraceMetadata trace={trace} />
         <VersionsCard traceId={trace.id} />
       </div>
     </div>

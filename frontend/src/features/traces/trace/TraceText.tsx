@@ -5,23 +5,23 @@ import { reportQuery } from "../queries";
 import { Card } from "../../../ui/display/Card";
 import { FindingList } from "../parts/FindingList";
 import { MarkedText } from "../parts/MarkedText";
-import { placeFindings } from "../parts/marks";
+import { groupFindings } from "../parts/marks";
 import { stepTitle } from "../parts/stepTitle";
 import styles from "./trace.module.css";
 
 /** Prompt, steps and answer, each with what the linter found in it. */
 export function TraceText({ trace: { id, payload } }: { trace: TraceDetail }): ReactElement {
   const report = useQuery(reportQuery(id)).data;
-  const placed = useMemo(() => placeFindings(payload, report?.findings ?? []), [payload, report]);
+  const grouped = useMemo(() => groupFindings(payload, report?.findings ?? []), [payload, report]);
   return (
     <div className={styles.column}>
       <Card title="Prompt">
-        <MarkedText text={payload.prompt} findings={placed.prompt} />
-        <FindingList findings={placed.prompt} />
+        <MarkedText text={payload.prompt} findings={grouped.prompt} />
+        <FindingList findings={grouped.prompt} />
       </Card>
       <ol className={styles.steps} aria-label="Steps">
         {payload.steps.map((step) => {
-          const findings = placed.steps.get(step.i) ?? [];
+          const findings = grouped.steps.get(step.i) ?? [];
           return (
             <li key={step.i}>
               <Card title={stepTitle(step)}>
@@ -33,8 +33,8 @@ export function TraceText({ trace: { id, payload } }: { trace: TraceDetail }): R
         })}
       </ol>
       <Card title="Final answer">
-        <MarkedText text={payload.final_answer} findings={placed.answer} />
-        <FindingList findings={placed.answer} />
+        <MarkedText text={payload.final_answer} findings={grouped.answer} />
+        <FindingList findings={grouped.answer} />
       </Card>
     </div>
   );

@@ -11,15 +11,15 @@ import { ScoreBadge } from "../parts/ScoreBadge";
 import { shortId } from "../parts/shortId";
 import styles from "./trace.module.css";
 
-/** The versions of a trace: the original and what reviews made of it. */
+/** The versions of a trace: the original and the result of each review. */
 export function VersionsCard({ traceId }: { traceId: string }): ReactElement {
   const revisions = useQuery(revisionsQuery(traceId));
   return (
     <Card title="Versions">
-      {revisions.isPending ? <Loading what="Reading the versions…" /> : null}
+      {revisions.isPending ? <Loading what="Loading versions…" /> : null}
       {revisions.isError ? <ErrorNotice error={revisions.error} onRetry={() => void revisions.refetch()} /> : null}
       {revisions.data?.data.length === 1 ? (
-        <p>Nobody has reviewed this trace. A repair becomes a new version, and this one stays as it is.</p>
+        <p>This trace has not been reviewed. Saving a review creates a new version and leaves this one unchanged.</p>
       ) : (
         <ul className={styles.versions}>
           {revisions.data?.data.map((version) => (
@@ -39,7 +39,7 @@ function Version({ version, isThis }: { version: TraceRevision; isThis: boolean 
     <>
       <span className={styles.version}>
         {isThis ? (
-          <strong>{shortId(id)} (this one)</strong>
+          <strong>{shortId(id)} (this version)</strong>
         ) : (
           <Link to="/traces/$traceId" params={{ traceId: id }}>
             {shortId(id)}
@@ -49,7 +49,7 @@ function Version({ version, isThis }: { version: TraceRevision; isThis: boolean 
         <time title={formatTime(created_at)}>{formatAgo(created_at)}</time>
       </span>
       <span className={styles.version}>
-        {revision_of === null ? "the original" : verdictsText(step_verdicts)}
+        {revision_of === null ? "original" : verdictsText(step_verdicts)}
         {revision_of === null ? null : (
           <Link to="/traces/compare" search={{ base: revision_of, other: id }}>
             Compare with {shortId(revision_of)}
@@ -68,5 +68,5 @@ function verdictsText(verdicts: TraceRevision["step_verdicts"]): string {
     count: given.filter((one) => one === verdict).length,
   }));
   const words = counts.filter(({ count }) => count > 0).map(({ verdict, count }) => `${count} ${verdict}`);
-  return words.join(", ") || "another answer";
+  return words.join(", ") || "answer changed";
 }

@@ -5,13 +5,13 @@ import { Card } from "../../../ui/display/Card";
 import { Diff } from "../../../ui/display/Diff";
 import type { Review } from "./useReview";
 
-/** The final answer, which a review may change too. */
+/** The final answer, which a review can also change. */
 export function AnswerCard({ trace, review }: { trace: Trace; review: Review }): ReactElement {
   const [text, setText] = useState(review.draft.answer ?? trace.final_answer);
   return (
     <Card title="Final answer">
       <TextField
-        label="What the answer should be"
+        label="Corrected answer"
         help="Change it only if it is wrong."
         value={text}
         onChange={(next) => {

@@ -1,21 +1,21 @@
 import type { ReactElement } from "react";
 import { Button } from "../../../ui/forms/Button";
 import { Card } from "../../../ui/display/Card";
-import { Pairs } from "../parts/Pairs";
+import { KeyValueList } from "../parts/KeyValueList";
 
 const KEYS = {
-  "j, k": "next step, step before",
+  "j, k": "next step, previous step",
   a: "accept",
   e: "edit",
   x: "reject",
-  u: "take the verdict back",
+  u: "clear the verdict",
   s: "save",
 };
 
 export function KeyHelp({ onAcceptRest }: { onAcceptRest: () => void }): ReactElement {
   return (
     <Card title="Keys">
-      <Pairs pairs={KEYS} />
+      <KeyValueList entries={KEYS} />
       <div>
         <Button onClick={onAcceptRest}>Accept the rest</Button>
       </div>

@@ -4,11 +4,11 @@ import { buttonClass } from "../../../ui/forms/Button";
 import { Card } from "../../../ui/display/Card";
 import styles from "./workbench.module.css";
 
-/** What all reviews teach, as files that trainers read. */
+/** Downloads of all reviews as training data. */
 export function ReviewExports(): ReactElement {
   return (
-    <Card title="What reviews give">
-      <p>Every saved review is also training data: the repaired trace, a preference pair, and a label for each step.</p>
+    <Card title="Export reviews">
+      <p>Every saved review provides training data: the repaired trace, a preference pair and a label for each step.</p>
       <div className={styles.buttons}>
         <a href="/api/traces/revisions/preferences.jsonl" download className={buttonClass()}>
           Download preferences

@@ -8,7 +8,7 @@ import { FindingList } from "../parts/FindingList";
 import { ScoreBadge } from "../parts/ScoreBadge";
 import styles from "./workbench.module.css";
 
-/** What the linter says before and after the review, while it is made. */
+/** The linter's score before and after the edits, updated during the review. */
 export function ReviewedScore({ trace, draft }: { trace: Trace; draft: Draft }): ReactElement {
   const repaired = useDeferredValue(repairedTrace(trace, draft));
   const before = useQuery(draftReportQuery(trace)).data;
@@ -20,7 +20,7 @@ export function ReviewedScore({ trace, draft }: { trace: Trace; draft: Draft }):
   if (repaired === null) {
     return (
       <Card title="Linter">
-        <p role="status">Every step is rejected, so nothing would be left. Edit one, or delete the trace.</p>
+        <p role="status">Every step is rejected, so nothing would remain. Edit a step, or delete the trace.</p>
       </Card>
     );
   }
@@ -31,11 +31,11 @@ export function ReviewedScore({ trace, draft }: { trace: Trace; draft: Draft }):
       </p>
       {after && after.findings.length > 0 ? (
         <>
-          <p>What is left to repair:</p>
+          <p>Remaining findings:</p>
           <FindingList findings={after.findings} />
         </>
       ) : (
-        <p>Nothing is left that the linter would find.</p>
+        <p>No findings remain.</p>
       )}
     </Card>
   );

@@ -15,7 +15,7 @@ interface ReviewedStepProps {
   step: TraceStep;
   findings: readonly Finding[];
   review: Review;
-  isAtHand: boolean;
+  isCurrent: boolean;
   onPick: () => void;
 }
 
@@ -25,26 +25,26 @@ const VERDICTS: Record<Verdict, { kind: BadgeKind; sign: string }> = {
   rejected: { kind: "bad", sign: "✗" },
 };
 
-/** One step with its verdict and the buttons that give it. */
-export function ReviewedStep({ step, findings, review, isAtHand, onPick }: ReviewedStepProps): ReactElement {
+/** One step with its verdict and the buttons to set it. */
+export function ReviewedStep({ step, findings, review, isCurrent, onPick }: ReviewedStepProps): ReactElement {
   const judged = review.draft.steps[step.i];
   const titleId = useId();
   const card = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (isAtHand) card.current?.scrollIntoView({ block: "nearest" });
-  }, [isAtHand]);
+    if (isCurrent) card.current?.scrollIntoView({ block: "nearest" });
+  }, [isCurrent]);
   return (
     <section
       ref={card}
       className={styles.step}
       aria-labelledby={titleId}
-      aria-current={isAtHand ? "step" : undefined}
+      aria-current={isCurrent ? "step" : undefined}
       data-verdict={judged?.verdict}
-      onFocus={isAtHand ? undefined : onPick}
+      onFocus={isCurrent ? undefined : onPick}
     >
       <header className={styles.head}>
         <h2 id={titleId}>{stepTitle(step)}</h2>
-        {judged ? <Badge {...VERDICTS[judged.verdict]}>{judged.verdict}</Badge> : <Badge>not judged</Badge>}
+        {judged ? <Badge {...VERDICTS[judged.verdict]}>{judged.verdict}</Badge> : <Badge>not reviewed</Badge>}
       </header>
       {review.editing === step.i ? (
         <StepEditor step={step} content={judged?.content ?? step.content} review={review} />
@@ -68,7 +68,7 @@ export function ReviewedStep({ step, findings, review, isAtHand, onPick }: Revie
 function VerdictButtons({ step, review }: { step: TraceStep; review: Review }): ReactElement {
   const verdict = review.draft.steps[step.i]?.verdict;
   const press = (given: Verdict): void => {
-    review.judge(step.i, verdict === given ? null : given);
+    review.setVerdict(step.i, verdict === given ? null : given);
   };
   return (
     <div className={styles.buttons}>

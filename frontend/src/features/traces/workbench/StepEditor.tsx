@@ -11,22 +11,22 @@ interface StepEditorProps {
   review: Review;
 }
 
-/** What the step should say. Ctrl+Enter keeps it, Escape leaves it as it was. */
+/** Editor for the text of a step. Ctrl+Enter saves the edit, Escape cancels. */
 export function StepEditor({ step, content, review }: StepEditorProps): ReactElement {
   const [text, setText] = useState(content);
-  const keep = (): void => {
-    review.judge(step.i, "edited", text);
+  const save = (): void => {
+    review.setVerdict(step.i, "edited", text);
   };
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "Escape") review.edit(null);
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) keep();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
   };
   return (
     <>
       <TextArea
-        label={`What step ${step.i} should say`}
-        help="Ctrl+Enter keeps it, Escape leaves it as it was."
-        // It opens because someone wants to type here.
+        label={`Corrected text of step ${step.i}`}
+        help="Ctrl+Enter saves the edit, Escape cancels."
+        // The editor opens because the user asked to type here.
         // eslint-disable-next-line jsx-a11y/no-autofocus
         autoFocus
         rows={Math.min(12, text.split("\n").length + 2)}
@@ -35,14 +35,14 @@ export function StepEditor({ step, content, review }: StepEditorProps): ReactEle
         onKeyDown={onKey}
       />
       <div className={styles.buttons}>
-        <Button onClick={keep}>Keep the edit</Button>
+        <Button onClick={save}>Save edit</Button>
         <Button
           kind="quiet"
           onClick={() => {
             review.edit(null);
           }}
         >
-          Leave it
+          Cancel
         </Button>
       </div>
     </>

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useMemo } from "react";
 import type { Trace } from "../../../api/schema.gen";
 import { draftReportQuery } from "../queries";
-import { placeFindings } from "../parts/marks";
+import { groupFindings } from "../parts/marks";
 import { ReviewedStep } from "./ReviewedStep";
 import type { Review } from "./useReview";
 import styles from "./workbench.module.css";
@@ -14,10 +14,10 @@ interface StepListProps {
   onMove: (at: number) => void;
 }
 
-/** The steps to judge, with what the linter says of them as they were. */
+/** The steps to review, with the linter's findings in the original. */
 export function StepList({ trace, review, at, onMove }: StepListProps): ReactElement {
   const report = useQuery(draftReportQuery(trace)).data;
-  const findings = useMemo(() => placeFindings(trace, report?.findings ?? []).steps, [trace, report]);
+  const findings = useMemo(() => groupFindings(trace, report?.findings ?? []).steps, [trace, report]);
   return (
     <ol className={styles.steps} aria-label="Steps to review">
       {trace.steps.map((step, index) => (
@@ -26,7 +26,7 @@ export function StepList({ trace, review, at, onMove }: StepListProps): ReactEle
             step={step}
             findings={findings.get(step.i) ?? []}
             review={review}
-            isAtHand={index === at}
+            isCurrent={index === at}
             onPick={() => {
               onMove(index);
             }}

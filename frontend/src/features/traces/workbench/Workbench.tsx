@@ -9,7 +9,7 @@ import { Page } from "../../../ui/Page";
 import { Card } from "../../../ui/display/Card";
 import { MathText } from "../../../ui/markdown/MathText";
 import { AnswerCard } from "./AnswerCard";
-import { numJudged, reviewCommand, reviewOf } from "./draft";
+import { numReviewed, reviewCommand, reviewOf } from "./draft";
 import { KeyHelp } from "./KeyHelp";
 import { ReviewExports } from "./ReviewExports";
 import { ReviewedScore } from "./ReviewedScore";
@@ -19,12 +19,12 @@ import { type Review, useReview } from "./useReview";
 
 interface WorkbenchProps {
   trace: TraceDetail;
-  /** Which step is at hand, counted from 0. */
+  /** The index of the current step, counted from 0. */
   at: number;
   onMove: (at: number) => void;
 }
 
-/** Accept, edit or reject each step, by key or by button; saving makes a new version. */
+/** Accept, edit or reject each step with keys or buttons. Saving creates a new version. */
 export function Workbench({ trace, at, onMove }: WorkbenchProps): ReactElement {
   const review = useReview(trace);
   const steps = trace.payload.steps;
@@ -36,8 +36,8 @@ export function Workbench({ trace, at, onMove }: WorkbenchProps): ReactElement {
   const copied = { cli: reviewCommand(trace.id, review.draft), method: "POST" as const, path };
   return (
     <Page
-      title="Review the steps"
-      aside={<span role="status">{`${numJudged(review.draft)} of ${steps.length} judged`}</span>}
+      title="Review steps"
+      aside={<span role="status">{`${numReviewed(review.draft)} of ${steps.length} steps reviewed`}</span>}
       actions={
         <>
           <CopyAs snippets={snippets({ ...copied, body: reviewOf(review.draft) })} />
@@ -69,8 +69,8 @@ export function Workbench({ trace, at, onMove }: WorkbenchProps): ReactElement {
 }
 
 function useReviewKeys(review: Review, i: number, at: number, move: (at: number) => void): void {
-  const judgeAndGoOn = (verdict: "accepted" | "rejected"): void => {
-    review.judge(i, verdict);
+  const judgeAndAdvance = (verdict: "accepted" | "rejected"): void => {
+    review.setVerdict(i, verdict);
     move(at + 1);
   };
   useShortcuts([
@@ -83,7 +83,7 @@ function useReviewKeys(review: Review, i: number, at: number, move: (at: number)
     },
     {
       keys: "k",
-      label: "Step before",
+      label: "Previous step",
       run: () => {
         move(at - 1);
       },
@@ -92,14 +92,14 @@ function useReviewKeys(review: Review, i: number, at: number, move: (at: number)
       keys: "a",
       label: "Accept the step",
       run: () => {
-        judgeAndGoOn("accepted");
+        judgeAndAdvance("accepted");
       },
     },
     {
       keys: "x",
       label: "Reject the step",
       run: () => {
-        judgeAndGoOn("rejected");
+        judgeAndAdvance("rejected");
       },
     },
     {
@@ -111,9 +111,9 @@ function useReviewKeys(review: Review, i: number, at: number, move: (at: number)
     },
     {
       keys: "u",
-      label: "Take the verdict back",
+      label: "Clear the verdict",
       run: () => {
-        review.judge(i, null);
+        review.setVerdict(i, null);
       },
     },
     { keys: "s", label: "Save as a new version", run: review.save },

@@ -27,7 +27,7 @@ beforeEach(() => {
   );
 });
 
-/** What is sent when a review is saved. */
+/** Records the reviews that are sent. */
 function recordReview(): TraceReview[] {
   const sent: TraceReview[] = [];
   server.use(
@@ -42,17 +42,17 @@ function recordReview(): TraceReview[] {
   return sent;
 }
 
-test("a trace is repaired from the keyboard and saved as a new version", async () => {
+test("a review by keyboard saves a new version", async () => {
   const sent = recordReview();
   const { user, address } = renderApp(ADDRESS);
   const step = await screen.findByRole("region", { name: "Step 0" });
   await user.keyboard("e");
-  const editor = within(step).getByLabelText("What step 0 should say");
+  const editor = within(step).getByLabelText("Corrected text of step 0");
   await user.clear(editor);
   await user.type(editor, "So 2 + 3 = 5.{Control>}{Enter}{/Control}");
   within(step).getByText("edited");
   await user.keyboard("ja");
-  await screen.findByText("2 of 2 judged");
+  await screen.findByText("2 of 2 steps reviewed");
   expect(address()).toBe(`${ADDRESS}?step=1`);
   await within(screen.getByRole("region", { name: "Linter" })).findByText("100");
   await user.keyboard("s");
@@ -70,27 +70,27 @@ test("a trace is repaired from the keyboard and saved as a new version", async (
   expect(localStorage.getItem(`tunix-rt.review.${TRACE_ID}`)).toBeNull();
 });
 
-test("verdicts are given by buttons, taken back, and survive a reload", async () => {
+test("verdicts can be cleared and survive a reload", async () => {
   const { user, unmount } = renderApp(ADDRESS);
   const step = await screen.findByRole("region", { name: "Step 1: verify" });
   await user.click(within(step).getByRole("button", { name: "Reject" }));
   await user.click(screen.getByRole("button", { name: "Accept the rest" }));
-  await screen.findByText("2 of 2 judged");
+  await screen.findByText("2 of 2 steps reviewed");
   unmount();
   const again = renderApp(ADDRESS);
   const reopened = await screen.findByRole("region", { name: "Step 1: verify" });
   const reject = within(reopened).getByRole("button", { name: "Reject" });
   expect(reject.getAttribute("aria-pressed")).toBe("true");
   await again.user.click(reject);
-  await screen.findByText("1 of 2 judged");
+  await screen.findByText("1 of 2 steps reviewed");
   await again.user.keyboard("ku");
-  await screen.findByText("0 of 2 judged");
+  await screen.findByText("0 of 2 steps reviewed");
 });
 
-test("the answer can be changed too, and what came of it is sent", async () => {
+test("a corrected answer is sent", async () => {
   const sent = recordReview();
   const { user } = renderApp(ADDRESS);
-  const field = await screen.findByLabelText("What the answer should be");
+  const field = await screen.findByLabelText("Corrected answer");
   await user.clear(field);
   await user.type(field, "5");
   await user.click(screen.getByRole("button", { name: "Save as a new version" }));
@@ -99,7 +99,7 @@ test("the answer can be changed too, and what came of it is sent", async () => {
   });
 });
 
-test("a trace of which nothing would be left cannot be saved", async () => {
+test("a review that rejects every step cannot be saved", async () => {
   const { user } = renderApp(ADDRESS);
   await screen.findByRole("region", { name: "Step 0" });
   await user.keyboard("xx");
@@ -107,41 +107,41 @@ test("a trace of which nothing would be left cannot be saved", async () => {
   expect(screen.getByRole<HTMLButtonElement>("button", { name: "Save as a new version" }).disabled).toBe(true);
 });
 
-test("an edit can be left, and one that changes nothing accepts the step", async () => {
+test("an edit can be cancelled; an empty edit accepts the step", async () => {
   const { user } = renderApp(ADDRESS);
   const step = await screen.findByRole("region", { name: "Step 0" });
   await user.click(within(step).getByRole("button", { name: "Edit" }));
   await user.keyboard("{Escape}");
-  within(step).getByText("not judged");
+  within(step).getByText("not reviewed");
   await user.click(within(step).getByRole("button", { name: "Edit" }));
-  await user.click(within(step).getByRole("button", { name: "Keep the edit" }));
+  await user.click(within(step).getByRole("button", { name: "Save edit" }));
   within(step).getByText("accepted");
 });
 
-test("a review that is refused says why and is not lost", async () => {
+test("a refused review shows why and is kept", async () => {
   const body = { detail: "The disk is full.", next_step: "Make room.", code: "storage" };
   server.use(http.post(`/api/traces/${TRACE_ID}/revisions`, () => HttpResponse.json(body, { status: 503 })));
   const { user } = renderApp(ADDRESS);
   await screen.findByRole("region", { name: "Step 0" });
   await user.keyboard("as");
   await screen.findByText("The disk is full. Make room.");
-  screen.getByText("1 of 2 judged");
+  screen.getByText("1 of 2 steps reviewed");
 });
 
-test("what reviews teach can be downloaded", async () => {
+test("reviews can be downloaded", async () => {
   renderApp(ADDRESS);
   const link = await screen.findByRole("link", { name: "Download preferences" });
   expect(link.getAttribute("href")).toBe("/api/traces/revisions/preferences.jsonl");
   screen.getByRole("link", { name: "Download step labels" });
 });
 
-test("an unknown trace cannot be reviewed", async () => {
+test("an unknown trace shows an error", async () => {
   server.use(refuse(`/api/traces/${TRACE_ID}`, 404, "There is no trace."));
   renderApp(ADDRESS);
   expect((await screen.findByRole("alert")).textContent).toContain("There is no trace.");
 });
 
-test("a review can be copied as a command, and a broken draft is none", () => {
+test("a review can be copied as a command", () => {
   const draft = withVerdict({ ...EMPTY_DRAFT, answer: "it's 5" }, WRONG_TRACE, 0, "edited", "2 + 3 = 5");
   const judged = withVerdict(withVerdict(draft, WRONG_TRACE, 1, "rejected"), WRONG_TRACE, 7, "accepted");
   expect(reviewCommand("ID", judged)).toBe(

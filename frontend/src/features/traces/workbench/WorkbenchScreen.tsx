@@ -9,11 +9,11 @@ import { Workbench } from "./Workbench";
 
 const route = getRouteApi("/traces/$traceId/workbench");
 
-/** Judge a trace step by step; which step is at hand is in the URL, what is not saved stays in the browser. */
+/** Review a trace step by step. The current step is in the URL; unsaved edits are kept in the browser. */
 export function WorkbenchScreen(): ReactElement {
   const { traceId } = route.useParams();
   const { step = 0 } = route.useSearch();
-  // The address follows a moment later: a key pressed at once must meet the next step already.
+  // The URL updates slightly later, but the next key press must already apply to the next step.
   const [at, setAt] = useState(step);
   const navigate = route.useNavigate();
   const trace = useQuery(traceQuery(traceId));
@@ -31,11 +31,11 @@ export function WorkbenchScreen(): ReactElement {
     );
   }
   return (
-    <Page title="Review the steps">
+    <Page title="Review steps">
       {trace.isError ? (
-        <ErrorNotice error={trace.error} title="The trace could not be read" onRetry={() => void trace.refetch()} />
+        <ErrorNotice error={trace.error} title="Could not load the trace" onRetry={() => void trace.refetch()} />
       ) : (
-        <Loading what="Reading the trace…" />
+        <Loading what="Loading trace…" />
       )}
     </Page>
   );

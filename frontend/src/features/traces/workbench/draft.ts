@@ -3,16 +3,16 @@ import { shellQuoted } from "../../../ui/copy/snippets";
 
 export type Verdict = StepReview["verdict"];
 
-/** A review that is not saved yet. */
+/** A review that has not been saved. */
 export interface Draft {
   steps: Readonly<Record<number, { verdict: Verdict; content?: string }>>;
-  /** Null: the answer stays as it is. */
+  /** Null if the answer is unchanged. */
   answer: string | null;
 }
 
 export const EMPTY_DRAFT: Draft = { steps: {}, answer: null };
 
-/** The draft with another verdict on a step; null takes it back. An edit that changes nothing accepts the step. */
+/** The draft with a new verdict on a step, or without one if it is null. An edit that changes nothing accepts the step. */
 export function withVerdict(draft: Draft, trace: Trace, i: number, verdict: Verdict | null, content?: string): Draft {
   const others = Object.entries(draft.steps).filter(([key]) => Number(key) !== i);
   const steps = Object.fromEntries(others) as Draft["steps"];
@@ -28,31 +28,31 @@ export function withAnswer(draft: Draft, trace: Trace, answer: string): Draft {
   return { ...draft, answer: answer.trim() === "" || answer === trace.final_answer ? null : answer };
 }
 
-/** Every step without a verdict is accepted. */
+/** The draft with every step that has no verdict accepted. */
 export function withRestAccepted(draft: Draft, trace: Trace): Draft {
   const accepted = trace.steps.map(({ i }) => [i, draft.steps[i] ?? { verdict: "accepted" as const }]);
   return { ...draft, steps: Object.fromEntries(accepted) as Draft["steps"] };
 }
 
-/** The review as the API takes it. */
+/** The review as a request body. */
 export function reviewOf(draft: Draft): TraceReview {
   const steps = Object.entries(draft.steps).map(([i, judged]) => ({ i: Number(i), ...judged }));
   return draft.answer === null ? { steps } : { steps, final_answer: draft.answer };
 }
 
-/** The trace that the review makes; null when no step would be left. */
+/** The trace that results from the review, or null when no step would remain. */
 export function repairedTrace(trace: Trace, draft: Draft): Trace | null {
   const kept = trace.steps.filter(({ i }) => draft.steps[i]?.verdict !== "rejected");
   const steps = kept.map((step) => ({ ...step, content: draft.steps[step.i]?.content ?? step.content }));
   return steps.length === 0 ? null : { ...trace, steps, final_answer: draft.answer ?? trace.final_answer };
 }
 
-export function numJudged(draft: Draft): number {
+export function numReviewed(draft: Draft): number {
   return Object.keys(draft.steps).length;
 }
 
 export function isEmptyDraft(draft: Draft): boolean {
-  return numJudged(draft) === 0 && draft.answer === null;
+  return numReviewed(draft) === 0 && draft.answer === null;
 }
 
 /** The review as a command. */
@@ -65,7 +65,7 @@ export function reviewCommand(traceId: string, draft: Draft): string {
   return [`tunix-rt traces review ${traceId}`, ...options, ...answer].join(" ");
 }
 
-/** A draft that was kept in the browser; what cannot be read is none. */
+/** Reads a draft stored in the browser. An unreadable draft counts as empty. */
 export function readDraft(stored: string | null): Draft {
   try {
     const read: unknown = JSON.parse(stored ?? "null");

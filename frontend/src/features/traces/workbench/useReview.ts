@@ -5,7 +5,7 @@ import type { TraceDetail } from "../../../api/schema.gen";
 import { reviewTrace } from "../queries";
 import { showError, showToast } from "../../../ui/feedback/toasts";
 import { useStored } from "../../../ui/stored";
-import { useMayWrite } from "../parts/useMayWrite";
+import { useCanWrite } from "../parts/useCanWrite";
 import {
   type Draft,
   isEmptyDraft,
@@ -20,44 +20,44 @@ import {
 
 export interface Review {
   draft: Draft;
-  /** The `i` of the step whose text is open; null: none. */
+  /** The `i` of the step being edited, or null. */
   editing: number | null;
   canSave: boolean;
   isSaving: boolean;
-  judge: (i: number, verdict: Verdict | null, content?: string) => void;
+  setVerdict: (i: number, verdict: Verdict | null, content?: string) => void;
   edit: (i: number | null) => void;
   setAnswer: (answer: string) => void;
   acceptRest: () => void;
   save: () => void;
 }
 
-/** The review of a trace while it is made: kept in the browser until it is saved. */
+/** The review of a trace in progress, kept in the browser until it is saved. */
 export function useReview({ id, payload }: TraceDetail): Review {
   const [stored, setStored] = useStored(`review.${id}`);
   const [editing, setEditing] = useState<number | null>(null);
   const draft = readDraft(stored);
-  const keep = (next: Draft): void => {
+  const storeDraft = (next: Draft): void => {
     setStored(isEmptyDraft(next) ? null : JSON.stringify(next));
   };
-  const saving = useSaving(id, draft, () => {
+  const saving = useSaveReview(id, draft, () => {
     setStored(null);
   });
-  const canSave = useMayWrite() && !isEmptyDraft(draft) && repairedTrace(payload, draft) !== null;
+  const canSave = useCanWrite() && !isEmptyDraft(draft) && repairedTrace(payload, draft) !== null;
   return {
     draft,
     editing,
     canSave,
     isSaving: saving.isPending,
-    judge: (i, verdict, content) => {
-      keep(withVerdict(draft, payload, i, verdict, content));
+    setVerdict: (i, verdict, content) => {
+      storeDraft(withVerdict(draft, payload, i, verdict, content));
       setEditing(null);
     },
     edit: setEditing,
     setAnswer: (answer) => {
-      keep(withAnswer(draft, payload, answer));
+      storeDraft(withAnswer(draft, payload, answer));
     },
     acceptRest: () => {
-      keep(withRestAccepted(draft, payload));
+      storeDraft(withRestAccepted(draft, payload));
     },
     save: () => {
       if (canSave) saving.mutate();
@@ -65,7 +65,7 @@ export function useReview({ id, payload }: TraceDetail): Review {
   };
 }
 
-function useSaving(traceId: string, draft: Draft, onSaved: () => void) {
+function useSaveReview(traceId: string, draft: Draft, onSaved: () => void) {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   return useMutation({

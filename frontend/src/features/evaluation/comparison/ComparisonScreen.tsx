@@ -16,33 +16,33 @@ import { withChanges } from "../../../ui/navigation/search";
 import { Page } from "../../../ui/Page";
 import { ComparisonSummary } from "./ComparisonSummary";
 import styles from "../evaluations.module.css";
-import { compareCommand, comparePath, type FlipSearch } from "../filters";
+import { compareCommand, comparePath, type ComparisonSearch } from "../filters";
 import { FlipList } from "./FlipList";
 
 const route = getRouteApi("/evaluations/compare");
 const CONFLICT = 409;
 
 interface BoardProps {
-  search: FlipSearch;
-  onChange: (changes: Changes<FlipSearch>) => void;
+  search: ComparisonSearch;
+  onChange: (changes: Changes<ComparisonSearch>) => void;
 }
 
-/** Two evaluations item by item: what was lost and gained, with both texts, and whether chance explains it. */
-export function FlipBoardScreen(): ReactElement {
+/** Two evaluations item by item: lost and gained items with both completions, and the significance of the difference. */
+export function ComparisonScreen(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const change = (changes: Changes<FlipSearch>): void => {
-    void navigate({ search: withChanges<FlipSearch>(changes), replace: true });
+  const change = (changes: Changes<ComparisonSearch>): void => {
+    void navigate({ search: withChanges<ComparisonSearch>(changes), replace: true });
   };
   const { base, other } = search;
   return (
     <Page
-      title="Flip board"
+      title="Compare evaluations"
       actions={<CopyAs snippets={snippets({ cli: compareCommand(search), path: comparePath(search) })} />}
     >
       <Pickers search={search} onChange={change} />
       {base === undefined || other === undefined ? (
-        <NothingChosen />
+        <NoSelection />
       ) : (
         <Board base={base} other={other} search={search} onChange={change} />
       )}
@@ -80,14 +80,14 @@ function Pickers({ search: { base, other }, onChange }: BoardProps): ReactElemen
 
 function Board({ base, other, search, onChange }: BoardProps & { base: string; other: string }): ReactElement {
   const comparison = useQuery(comparisonQuery(base, other, search.different === true));
-  if (comparison.isPending) return <Loading what="Comparing item by item…" />;
+  if (comparison.isPending) return <Loading what="Comparing items…" />;
   if (comparison.isError) {
     const isConflict = comparison.error instanceof ApiError && comparison.error.status === CONFLICT;
     return (
       <>
         <ErrorNotice
           error={comparison.error}
-          title={isConflict ? "These two are not comparable as they are" : "The two could not be compared"}
+          title={isConflict ? "These evaluations are not comparable" : "Could not compare the evaluations"}
           onRetry={() => void comparison.refetch()}
         />
         {isConflict && !search.different ? (
@@ -96,7 +96,7 @@ function Board({ base, other, search, onChange }: BoardProps & { base: string; o
               onChange({ different: true });
             }}
           >
-            Compare the questions that both have all the same
+            Compare shared questions anyway
           </Button>
         ) : null}
       </>
@@ -110,12 +110,13 @@ function Board({ base, other, search, onChange }: BoardProps & { base: string; o
   );
 }
 
-function NothingChosen(): ReactElement {
+function NoSelection(): ReactElement {
   return (
     <Empty title="Choose two evaluations">
       <p>
-        Two means hide what happened. Here stands every item that one model answered right and the other wrong, with
-        both texts, and whether so many flips could be chance. Both must be of the same eval set, asked in the same way.
+        Average scores hide what changed. This screen lists every item that one model answered correctly and the other
+        did not, with both completions and a significance test. Both evaluations must use the same eval set and
+        protocol.
       </p>
       <Command>tunix-rt compare RUN_A RUN_B</Command>
     </Empty>

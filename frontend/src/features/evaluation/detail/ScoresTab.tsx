@@ -8,15 +8,15 @@ import { Facts } from "../../../ui/display/Facts";
 import { formatNumber, UNKNOWN } from "../../../ui/display/format";
 import styles from "../evaluations.module.css";
 
-/** The scores of an evaluation, each with its n and interval: overall, then by group. */
-export function ScoreSheet({ evaluation }: { evaluation: Evaluation }): ReactElement {
+/** The scores of an evaluation with n and interval, overall and by group. */
+export function ScoresTab({ evaluation }: { evaluation: Evaluation }): ReactElement {
   const { overall, by_section, by_category, by_difficulty, failures, rules } = evaluation.scores;
   return (
     <>
       <Card title="Overall">
         <PlainTable
-          name="Scores of all items"
-          columns={[{ header: "Score" }, { header: "Value and 95 % interval" }, { header: "What it is" }]}
+          name="Overall scores"
+          columns={[{ header: "Score" }, { header: "Value and 95 % CI" }, { header: "Description" }]}
           rows={scoreRows(overall)}
         />
         <Counts overall={overall} />
@@ -25,8 +25,8 @@ export function ScoreSheet({ evaluation }: { evaluation: Evaluation }): ReactEle
       <GroupTable title="By category" groups={by_category} />
       <GroupTable title="By difficulty" groups={by_difficulty} />
       <div className={styles.groups}>
-        <CountBars title="Rule that found the answer" counts={rules} />
-        <CountBars title="Why there is no verdict" counts={failures} />
+        <CountBars title="Extraction rules used" counts={rules} />
+        <CountBars title="Reasons for unscored items" counts={failures} />
       </div>
     </>
   );
@@ -37,12 +37,12 @@ function Counts({ overall }: { overall: GroupScores }): ReactElement {
     <Facts
       facts={{
         Items: formatNumber(overall.num_items),
-        Texts: formatNumber(overall.num_predictions),
-        "Without a verdict": formatNumber(overall.num_unscored),
-        "Without an answer": formatNumber(overall.num_no_answer),
-        "Cut off": formatNumber(overall.num_cut_off),
-        "Found by a lenient rule": formatNumber(overall.num_lenient),
-        "Steps shown": spreadText(overall.reasoning_steps),
+        Completions: formatNumber(overall.num_predictions),
+        Unscored: formatNumber(overall.num_unscored),
+        "No answer": formatNumber(overall.num_no_answer),
+        Truncated: formatNumber(overall.num_cut_off),
+        "Lenient extractions": formatNumber(overall.num_lenient),
+        "Reasoning steps": spreadText(overall.reasoning_steps),
         "Reasoning tokens": spreadText(overall.reasoning_tokens),
       }}
     />
@@ -56,12 +56,7 @@ function GroupTable({ title, groups }: { title: string; groups: Record<string, G
     <Card title={title}>
       <PlainTable
         name={title}
-        columns={[
-          { header: "Group" },
-          { header: "Right answers" },
-          { header: "Items", align: "end" },
-          { header: "In the form" },
-        ]}
+        columns={[{ header: "Group" }, { header: "Accuracy" }, { header: "Items", align: "end" }, { header: "Format" }]}
         rows={entries.map(([name, group]) => ({
           key: name,
           cells: [name, estimate(group.accuracy), formatNumber(group.num_items), estimate(group.format_adherence)],
@@ -78,20 +73,20 @@ function CountBars({ title, counts }: { title: string; counts: Record<string, nu
 
 function scoreRows(overall: GroupScores): { key: string; cells: ReactNode[] }[] {
   const scores: [string, Estimate | null | undefined, string][] = [
-    ["Right answers", overall.accuracy, "over the texts that have a verdict"],
-    ["With lenient rules", overall.lenient_accuracy, "also answers that no mark points at"],
-    ["In the form", overall.format_adherence, "texts in exactly the form that training teaches"],
-    ["Right steps", overall.step_correctness, "of the steps with arithmetic that can be checked"],
-    ["Right by wrong work", overall.right_by_wrong_work, "right answers that follow a broken step"],
-    ...manySamples("pass", overall.pass_at, "at least one of k samples is right"),
-    ...manySamples("majority", overall.majority_at, "the most frequent answer of k samples is right"),
+    ["Accuracy", overall.accuracy, "over all scored completions"],
+    ["Lenient accuracy", overall.lenient_accuracy, "also counts answers without a marker"],
+    ["Format adherence", overall.format_adherence, "completions in exactly the trained format"],
+    ["Step correctness", overall.step_correctness, "of the steps with checkable arithmetic"],
+    ["Correct with wrong steps", overall.right_by_wrong_work, "correct answers that follow a wrong step"],
+    ...scoresAtK("pass", overall.pass_at, "at least one of k samples is correct"),
+    ...scoresAtK("majority", overall.majority_at, "the most frequent answer of k samples is correct"),
   ];
   return scores.flatMap(([name, value, meaning]) =>
     value ? [{ key: name, cells: [name, estimate(value), <Sentence key="meaning">{meaning}</Sentence>] }] : [],
   );
 }
 
-function manySamples(name: string, at: GroupScores["pass_at"], meaning: string): [string, Estimate, string][] {
+function scoresAtK(name: string, at: GroupScores["pass_at"], meaning: string): [string, Estimate, string][] {
   return Object.entries(at ?? {}).map(([k, value]) => [`${name}@${k}`, value, meaning]);
 }
 
@@ -101,5 +96,5 @@ export function estimate(value: Estimate | null | undefined): ReactNode {
 
 function spreadText(spread: Spread | null | undefined): string {
   if (!spread) return UNKNOWN;
-  return `median ${formatNumber(spread.median, 1)}, 90 % below ${formatNumber(spread.p90, 1)}`;
+  return `median ${formatNumber(spread.median, 1)}, p90 ${formatNumber(spread.p90, 1)}`;
 }

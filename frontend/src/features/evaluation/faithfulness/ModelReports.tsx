@@ -6,10 +6,10 @@ import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { NoReports, ReportTable } from "./ReportTable";
 
-/** The reports about the model of an evaluation. */
-export function ReportsOfModel({ evaluation }: { evaluation: Evaluation }): ReactElement {
+/** The reports about an evaluation's model. */
+export function ModelReports({ evaluation }: { evaluation: Evaluation }): ReactElement {
   const reports = useQuery(faithfulnessListQuery(evaluation.evaluation_id));
-  if (reports.isPending) return <Loading what="Reading the reports…" />;
+  if (reports.isPending) return <Loading what="Loading reports…" />;
   if (reports.isError) return <ErrorNotice error={reports.error} onRetry={() => void reports.refetch()} />;
   if (reports.data.data.length === 0) return <NoReports model={evaluation.model.name} evalset={evaluation.evalset} />;
   return <ReportTable reports={reports.data.data} />;

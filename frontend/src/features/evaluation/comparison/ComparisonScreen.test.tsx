@@ -20,14 +20,14 @@ beforeEach(() => {
   server.use(answer("/api/evaluations", evaluationList([makeTrainedSummary(), makeSummary()])));
 });
 
-test("without two evaluations the board tells what it is for, and lets them be chosen", async () => {
+test("the comparison asks for two evaluations", async () => {
   server.use(answer(COMPARE, makeComparison()));
   const { user, address } = renderApp("/evaluations/compare");
   await screen.findByRole("heading", { name: "Choose two evaluations" });
   await screen.findAllByRole("option", { name: /^run-b on exam: 75.0 %/ });
   await user.selectOptions(screen.getByLabelText("Base"), BASE_ID);
   await user.selectOptions(screen.getByLabelText("Other"), OTHER_ID);
-  await screen.findByRole("heading", { name: "run-b against base-model" });
+  await screen.findByRole("heading", { name: "run-b vs base-model" });
   expect(address()).toBe(BOARD);
   await user.click(screen.getByRole("button", { name: "Swap" }));
   await waitFor(() => {
@@ -35,12 +35,12 @@ test("without two evaluations the board tells what it is for, and lets them be c
   });
 });
 
-test("the difference stands with its interval and whether chance explains it", async () => {
+test("the difference has an interval and a significance", async () => {
   server.use(answer(COMPARE, makeComparison()));
   renderApp(BOARD);
-  await screen.findByText("The other is better, by more than chance explains (p = 0.022).");
+  await screen.findByText("The other is significantly better (p = 0.022).");
   expect(screen.getAllByText("+22.5")).toHaveLength(2);
-  screen.getByRole("img", { name: "Items of both: 40" });
+  screen.getByRole("img", { name: "Paired items: 40" });
   screen.getByText("2 flips");
 });
 
@@ -48,7 +48,7 @@ test("flips are filtered by direction, section and text", async () => {
   server.use(answer(COMPARE, makeComparison()));
   const { user } = renderApp(BOARD);
   await screen.findByRole("heading", { name: "item-1" });
-  await user.selectOptions(screen.getByLabelText("Direction"), "gained: wrong → right");
+  await user.selectOptions(screen.getByLabelText("Direction"), "gained: wrong → correct");
   await waitFor(() => {
     expect(screen.queryByRole("heading", { name: "item-1" })).toBeNull();
   });
@@ -60,16 +60,18 @@ test("flips are filtered by direction, section and text", async () => {
   await screen.findByText("0 of 2 flips");
 });
 
-test("both texts stand side by side, or as their difference", async () => {
+test("completions are shown side by side or as a diff", async () => {
   server.use(answer(COMPARE, makeComparison({ flips: [makeFlip()] })));
   const { user } = renderApp(BOARD);
-  expect((await screen.findByRole("region", { name: "Text of base-model for item-1" })).textContent).toBe("It is 18.");
-  expect(screen.getByRole("region", { name: "Text of run-b for item-1" }).textContent).toBe("It is 17.");
-  await user.click(screen.getByRole("button", { name: "Show what differs" }));
+  expect((await screen.findByRole("region", { name: "Completion of base-model for item-1" })).textContent).toBe(
+    "It is 18.",
+  );
+  expect(screen.getByRole("region", { name: "Completion of run-b for item-1" }).textContent).toBe("It is 17.");
+  await user.click(screen.getByRole("button", { name: "Show diff" }));
   await screen.findByText(/18/, { selector: "del" });
 });
 
-test("many flips come in portions", async () => {
+test("flips are shown in pages", async () => {
   const flips = Array.from({ length: 25 }, (_, index) => makeFlip({ item_id: `item-${index}` }));
   server.use(answer(COMPARE, makeComparison({ flips })));
   const { user, address } = renderApp(BOARD);
@@ -78,14 +80,14 @@ test("many flips come in portions", async () => {
   expect(address()).toContain("shown=40");
 });
 
-test("two that agree on every item have no flips", async () => {
+test("identical verdicts have no flips", async () => {
   server.use(answer(COMPARE, makeComparison({ flips: [], overall: null, by_section: {} })));
   renderApp(BOARD);
-  await screen.findByRole("heading", { name: "No item flipped" });
-  screen.getByText("No item has a verdict in both: nothing can be said.");
+  await screen.findByRole("heading", { name: "No flips" });
+  screen.getByText("No item was scored in both evaluations, so they cannot be compared.");
 });
 
-test("different protocols are refused, and compared only when that is asked for", async () => {
+test("different protocols are compared only on request", async () => {
   server.use(
     http.get(COMPARE, ({ request }) => {
       if (new URL(request.url).searchParams.get("allow_different_protocols") === "true") {
@@ -97,13 +99,13 @@ test("different protocols are refused, and compared only when that is asked for"
     }),
   );
   const { user, address } = renderApp(BOARD);
-  await screen.findByRole("heading", { name: "These two are not comparable as they are" });
-  await user.click(screen.getByRole("button", { name: /all the same/ }));
+  await screen.findByRole("heading", { name: "These evaluations are not comparable" });
+  await user.click(screen.getByRole("button", { name: /compare shared/i }));
   await screen.findByText("decoding.temperature: 0.0 / 0.7");
   expect(address()).toContain("different=true");
 });
 
-test("an evaluation that is gone is said to be", async () => {
+test("a missing evaluation shows an error", async () => {
   server.use(refuse(COMPARE, 404, "There is no evaluation."));
   renderApp(BOARD);
   expect((await screen.findByRole("alert")).textContent).toContain("There is no evaluation.");

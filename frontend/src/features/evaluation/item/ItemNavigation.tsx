@@ -7,17 +7,17 @@ import { Button } from "../../../ui/forms/Button";
 import { useShortcuts } from "../../../ui/navigation/shortcuts";
 import { itemFilters, type ItemSearch } from "../filters";
 
-interface NeighboursProps {
+interface ItemNavigationProps {
   evaluationId: string;
   itemId: string;
   search: ItemSearch;
 }
 
-/** Enough to get past the other samples of the same item. */
+/** Enough rows to skip the other samples of the same item. */
 const NUM_AROUND = 40;
 
-/** To the item before and after this one in the list that it was opened from; also with the keys k and j. */
-export function Neighbours({ evaluationId, itemId, search }: NeighboursProps): ReactElement | null {
+/** Buttons and keys (k, j) to the previous and next item in the list it was opened from. */
+export function ItemNavigation({ evaluationId, itemId, search }: ItemNavigationProps): ReactElement | null {
   const navigate = useNavigate();
   const filters = itemFilters(search);
   const { at } = search;
@@ -26,7 +26,7 @@ export function Neighbours({ evaluationId, itemId, search }: NeighboursProps): R
     ...itemsAroundQuery(evaluationId, { ...filters, offset, limit: 2 * NUM_AROUND + 1 }),
     enabled: at !== undefined,
   });
-  const { before, after } = neighbours(around.data?.data ?? [], (at ?? 0) - offset, itemId);
+  const { before, after } = adjacentItems(around.data?.data ?? [], (at ?? 0) - offset, itemId);
   const go = (index: number | undefined): void => {
     const found = index === undefined ? undefined : around.data?.data[index];
     if (index === undefined || found === undefined) return;
@@ -76,8 +76,8 @@ export function Neighbours({ evaluationId, itemId, search }: NeighboursProps): R
   );
 }
 
-/** Where the nearest other items stand. */
-export function neighbours(
+/** The indexes of the nearest rows with another item. */
+export function adjacentItems(
   rows: readonly Pick<Prediction, "item_id">[],
   at: number,
   itemId: string,

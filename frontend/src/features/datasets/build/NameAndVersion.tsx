@@ -8,8 +8,8 @@ import styles from "./build.module.css";
 import type { BuildStepProps } from "./ChooseTraces";
 import { DEFAULT_VERSION } from "./form";
 
-/** The key of the dataset, and what it continues. */
-export function NameIt({ form, errors, onChange }: BuildStepProps): ReactElement {
+/** The key of the dataset and its parent. */
+export function NameAndVersion({ form, errors, onChange }: BuildStepProps): ReactElement {
   const { data } = useQuery(datasetChoicesQuery);
   const keys = new Set((data?.data ?? []).map(({ dataset_key }) => dataset_key));
   if (form.parent !== undefined) keys.add(form.parent);
@@ -27,19 +27,19 @@ export function NameIt({ form, errors, onChange }: BuildStepProps): ReactElement
     />
   );
   return (
-    <Card title="3. Name it">
+    <Card title="3. Name and version">
       <div className={styles.fields}>
-        {text("name", "Name", "its key is NAME-VERSION", "my-traces")}
-        {text("version", "Version", "a dataset never changes; the next one is v2", DEFAULT_VERSION)}
+        {text("name", "Name", "the dataset key is NAME-VERSION", "my-traces")}
+        {text("version", "Version", "datasets are immutable; the next version is v2", DEFAULT_VERSION)}
         <Select
-          label="Continues"
+          label="Parent"
           value={form.parent ?? ""}
           choices={parents}
           onChange={(parent) => {
             onChange({ parent });
           }}
         />
-        {text("license", "Licence", "SPDX name, for the dataset card", "unknown")}
+        {text("license", "Licence", "SPDX identifier, shown in the dataset card", "unknown")}
       </div>
     </Card>
   );

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { sessionQuery } from "../../../api/session";
 
-/** Whether this browser may change anything; true until the server has said otherwise. */
-export function useMayWrite(): boolean {
+/** Whether this session may write. Assumed true until the server has answered. */
+export function useCanWrite(): boolean {
   return useQuery(sessionQuery).data?.scope !== "read";
 }

@@ -2,38 +2,45 @@ import type { ReactElement, ReactNode } from "react";
 import type { RunDetail } from "../../../api/schema.gen";
 import { PlainTable } from "../../../ui/tables/PlainTable";
 import { Card } from "../../../ui/display/Card";
-import { formatBytes, formatDuration, formatNumber, formatShare, formatValue, UNKNOWN } from "../../../ui/display/format";
+import {
+  formatBytes,
+  formatDuration,
+  formatNumber,
+  formatShare,
+  formatValue,
+  UNKNOWN,
+} from "../../../ui/display/format";
 import { StatusBadge } from "../../../ui/display/StatusBadge";
 import type { ComparedRun } from "./comparedRun";
-import { NamedRun } from "./RunKey";
+import { RunLegend } from "./RunLegend";
 
-/** What the runs measured while they trained. */
-export function FiguresCard({ runs }: { runs: readonly ComparedRun[] }): ReactElement {
+/** The training metrics of the runs. */
+export function MetricsCard({ runs }: { runs: readonly ComparedRun[] }): ReactElement {
   return (
-    <Card title="Figures of the training">
+    <Card title="Training metrics">
       <PlainTable
-        name="Figures"
+        name="Metrics"
         columns={[
           { header: "Run" },
-          { header: "State" },
+          { header: "Status" },
           { header: "Steps", align: "end" },
           { header: "Loss", align: "end" },
           { header: "Best validation loss", align: "end" },
           { header: "Tokens/s", align: "end" },
-          { header: "Of the chip's peak", align: "end" },
+          { header: "MFU", align: "end" },
           { header: "Peak memory", align: "end" },
-          { header: "Took", align: "end" },
+          { header: "Duration", align: "end" },
         ]}
         rows={runs.map(({ run, index }) => ({
           key: run.run_id,
-          cells: [<NamedRun key="run" runId={run.run_id} index={index} />, ...figuresOf(run)],
+          cells: [<RunLegend key="run" runId={run.run_id} index={index} />, ...metricCells(run)],
         }))}
       />
     </Card>
   );
 }
 
-function figuresOf(run: RunDetail): ReactNode[] {
+function metricCells(run: RunDetail): ReactNode[] {
   const { figures } = run;
   return [
     <StatusBadge key="status" status={run.status} isHeld={run.is_held} />,

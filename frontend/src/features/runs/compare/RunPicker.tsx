@@ -14,14 +14,14 @@ import { shortRunName } from "../../../ui/display/names";
 import { StatusBadge } from "../../../ui/display/StatusBadge";
 import type { ChangeCompare } from "./search";
 
-interface RunChooserProps {
+interface RunPickerProps {
   runIds: readonly string[];
   text: string | undefined;
   change: ChangeCompare;
 }
 
-/** The list of all runs with a mark before each; Shift marks everything from the last mark on. */
-export function RunChooser({ runIds, text, change }: RunChooserProps): ReactElement {
+/** The list of all runs with checkboxes. Shift selects a range. */
+export function RunPicker({ runIds, text, change }: RunPickerProps): ReactElement {
   const rows = usePagedRows<Run>({
     queryKey: ["runs", "list", { text }],
     fetchPage: (page) => listRuns({ ...(text !== undefined && { text }), ...page }),
@@ -42,22 +42,22 @@ export function RunChooser({ runIds, text, change }: RunChooserProps): ReactElem
   );
 }
 
-interface FoundProps extends Omit<RunChooserProps, "text"> {
+interface FoundProps extends Omit<RunPickerProps, "text"> {
   rows: PagedRows<Run>;
   isFiltered: boolean;
 }
 
 function Found({ rows, isFiltered, runIds, change }: FoundProps): ReactElement {
   const last = useRef<string | null>(null);
-  if (rows.isPending) return <Loading what="Reading the runs…" />;
-  if (rows.error) return <ErrorNotice error={rows.error} title="The runs could not be read" onRetry={rows.refetch} />;
+  if (rows.isPending) return <Loading what="Loading runs…" />;
+  if (rows.error) return <ErrorNotice error={rows.error} title="Could not load the runs" onRetry={rows.refetch} />;
   if (rows.numRows === 0) return <NoRuns isFiltered={isFiltered} />;
   const toggle = (run: Run, isRange: boolean): void => {
     const range = isRange ? between(rows, last.current, run.run_id) : [run.run_id];
     const isOn = !runIds.includes(run.run_id);
     const others = runIds.filter((runId) => !range.includes(runId));
     last.current = run.run_id;
-    // The list stays open, also after the first mark.
+    // The list stays open after the first selection.
     change({ run: isOn ? [...others, ...range] : others, choose: true });
   };
   return (
@@ -74,7 +74,7 @@ function Found({ rows, isFiltered, runIds, change }: FoundProps): ReactElement {
   );
 }
 
-/** The ids from one row to another, both included; only the second when the first is not in sight. */
+/** The ids between two rows, both included. Only the second if the first is not loaded. */
 function between(rows: PagedRows<Run>, from: string | null, to: string): string[] {
   const ids = Array.from({ length: rows.numRows }, (_, index) => rows.rowAt(index)?.run_id);
   const [start, end] = [ids.indexOf(from ?? to), ids.indexOf(to)];
@@ -83,17 +83,17 @@ function between(rows: PagedRows<Run>, from: string | null, to: string): string[
 }
 
 function NoRuns({ isFiltered }: { isFiltered: boolean }): ReactElement {
-  if (isFiltered) return <p>No run fits this search. Look for less.</p>;
+  if (isFiltered) return <p>No runs match this search.</p>;
   return (
     <Empty title="No runs yet">
-      <p>Two runs of one recipe that differ in a setting show what the setting does. Start the first:</p>
+      <p>Compare two runs of one recipe that differ in a setting to see its effect. Start the first run:</p>
       <Command>tunix-rt runs submit smoke_tiny</Command>
     </Empty>
   );
 }
 
 const COLUMNS: Column<Run>[] = [
-  { key: "status", header: "State", width: "8.5rem", cell: ({ status }) => <StatusBadge status={status} /> },
+  { key: "status", header: "Status", width: "8.5rem", cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: "run",
     header: "Run",

@@ -14,23 +14,25 @@ import { type Models, useBlindRound, voteOn } from "./useBlindRound";
 import { VoteButtons } from "./VoteButtons";
 import { VotesCard } from "./VotesCard";
 
-interface BlindProps {
+interface BlindComparisonProps {
   models: Models;
   decoding: Decoding;
 }
 
-/** Two models answer the same question; who they are is shown after the vote. */
-export function Blind({ models, decoding }: BlindProps): ReactElement {
+/** Two models answer the same question. Their names are shown after the vote. */
+export function BlindComparison({ models, decoding }: BlindComparisonProps): ReactElement {
   const { round, error, ask, stop } = useBlindRound(models, decoding);
   const { data: session } = useQuery(sessionQuery);
   const vote = useVote();
-  const mayVote = session !== undefined && session.scope !== "read";
+  const canVote = session !== undefined && session.scope !== "read";
   const isVoted = vote.isSuccess;
   return (
     <>
-      {models[0] === models[1] ? <p>Both are the same weights: choose another model for one of them.</p> : null}
+      {models[0] === models[1] ? (
+        <p>Both models have the same weights. Choose a different model for one of them.</p>
+      ) : null}
       <QuestionForm
-        isBusy={round?.state === "writing"}
+        isBusy={round?.state === "pending"}
         onAsk={(question) => {
           vote.reset();
           ask(question);
@@ -46,7 +48,7 @@ export function Blind({ models, decoding }: BlindProps): ReactElement {
           <Sides round={round} isRevealed={isVoted} choice={vote.data?.choice ?? null} />
         </>
       )}
-      {round?.state === "written" && !isVoted && mayVote ? (
+      {round?.state === "written" && !isVoted && canVote ? (
         <VoteButtons
           isBusy={vote.isPending}
           onVote={(choice) => {
@@ -54,7 +56,7 @@ export function Blind({ models, decoding }: BlindProps): ReactElement {
           }}
         />
       ) : null}
-      {isVoted ? <p role="status">The vote is saved as a preference. Ask the next question.</p> : null}
+      {isVoted ? <p role="status">Vote saved as a preference. Send the next message.</p> : null}
       <VotesCard isAdmin={session?.scope === "admin"} />
     </>
   );

@@ -5,14 +5,14 @@ import { Button, buttonClass } from "../../../ui/forms/Button";
 import { TextField } from "../../../ui/forms/TextField";
 import styles from "./compare.module.css";
 
-interface PickTracesProps {
+interface TracePickerProps {
   base: string;
   other: string;
   onPick: (base: string, other: string) => void;
 }
 
-/** Asks for the two traces when the URL does not name them. */
-export function PickTraces({ base, other, onPick }: PickTracesProps): ReactElement {
+/** Asks for two traces when the URL does not name them. */
+export function TracePicker({ base, other, onPick }: TracePickerProps): ReactElement {
   const [baseId, setBaseId] = useState(base);
   const [otherId, setOtherId] = useState(other);
   const submit = (event: SubmitEvent): void => {
@@ -21,20 +21,23 @@ export function PickTraces({ base, other, onPick }: PickTracesProps): ReactEleme
   };
   return (
     <Empty
-      title="Which two?"
+      title="Choose two traces"
       actions={
         <Link to="/traces" className={buttonClass()}>
-          Pick them in the list
+          Choose from the list
         </Link>
       }
     >
-      <p>Two traces of the same prompt show where they part. Mark two rows of the list, or paste their ids here.</p>
+      <p>
+        Comparing two traces of the same prompt shows where they diverge. Select two rows in the list, or paste the
+        trace ids here.
+      </p>
       <form onSubmit={submit} className={styles.form}>
-        <TextField label="Id of the first" value={baseId} onChange={setBaseId} />
-        <TextField label="Id of the second" value={otherId} onChange={setOtherId} />
+        <TextField label="First trace id" value={baseId} onChange={setBaseId} />
+        <TextField label="Second trace id" value={otherId} onChange={setOtherId} />
         <div>
           <Button type="submit" kind="primary" disabled={baseId.trim() === "" || otherId.trim() === ""}>
-            Compare them
+            Compare
           </Button>
         </div>
       </form>

@@ -1,23 +1,23 @@
 import type { ReactElement, ReactNode } from "react";
 import styles from "./datasets.module.css";
 
-export interface SmallColumn<Row> {
+export interface DataColumn<Row> {
   header: string;
   cell: (row: Row) => ReactNode;
   isNumber?: boolean;
 }
 
-interface SmallTableProps<Row> {
+interface DataTableProps<Row> {
   name: string;
-  columns: readonly SmallColumn<Row>[];
+  columns: readonly DataColumn<Row>[];
   rows: readonly Row[];
   rowKey: (row: Row, index: number) => string;
 }
 
-/** A few rows; it scrolls sideways in its own box. */
-export function SmallTable<Row>({ name, columns, rows, rowKey }: SmallTableProps<Row>): ReactElement {
+/** A small table that scrolls horizontally when it is too wide. */
+export function DataTable<Row>({ name, columns, rows, rowKey }: DataTableProps<Row>): ReactElement {
   return (
-    // The keyboard must be able to scroll what a mouse can.
+    // A scrollable region must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={styles.scroll} role="region" aria-label={name} tabIndex={0}>
       <table aria-label={name}>

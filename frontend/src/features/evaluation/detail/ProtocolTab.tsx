@@ -7,13 +7,13 @@ import { formatDuration, formatNumber, formatTime, UNKNOWN } from "../../../ui/d
 import { shortId } from "../shared/words";
 import styles from "../evaluations.module.css";
 
-/** Which model was asked, how, and by what the answers were judged. */
-export function ProtocolFacts({ evaluation }: { evaluation: Evaluation }): ReactElement {
+/** The model, the decoding and extraction settings, and the generation details. */
+export function ProtocolTab({ evaluation }: { evaluation: Evaluation }): ReactElement {
   return (
     <>
       <Model evaluation={evaluation} />
-      <Asked evaluation={evaluation} />
-      <Made evaluation={evaluation} />
+      <Protocol evaluation={evaluation} />
+      <Generation evaluation={evaluation} />
     </>
   );
 }
@@ -24,7 +24,7 @@ function Model({ evaluation: { model, rescored_from: source } }: { evaluation: E
       <Facts
         facts={{
           Name: model.name,
-          "Where from": model.origin,
+          Origin: model.origin,
           Weights: model.weights === "random" ? `random, seed ${model.seed ?? UNKNOWN}` : "pretrained or trained",
           "Weights SHA-256": hash(model.weights_hash),
           Run: model.run_id ? (
@@ -32,14 +32,14 @@ function Model({ evaluation: { model, rescored_from: source } }: { evaluation: E
               {model.run_id}
             </Link>
           ) : null,
-          "Started from": model.base_model,
+          "Base model": model.base_model,
           Dataset: model.dataset ? (
             <Link to="/datasets/$datasetKey" params={{ datasetKey: model.dataset }}>
               {model.dataset}
             </Link>
           ) : null,
           Recipe: model.recipe,
-          "Scored again from": source ? (
+          "Rescored from": source ? (
             <Link to="/evaluations/$evaluationId" params={{ evaluationId: source }}>
               {shortId(source)}
             </Link>
@@ -50,12 +50,12 @@ function Model({ evaluation: { model, rescored_from: source } }: { evaluation: E
   );
 }
 
-function Asked({ evaluation: { protocol, fingerprint } }: { evaluation: Evaluation }): ReactElement {
+function Protocol({ evaluation: { protocol, fingerprint } }: { evaluation: Evaluation }): ReactElement {
   const { decoding, extraction } = protocol;
   const temperature = decoding?.temperature ?? 0;
   return (
     <Card title="Protocol">
-      <p className={styles.muted}>Scores are comparable where the whole protocol is the same.</p>
+      <p className={styles.muted}>Scores are comparable only with an identical protocol.</p>
       <Facts
         facts={{
           Fingerprint: hash(fingerprint),
@@ -64,9 +64,9 @@ function Asked({ evaluation: { protocol, fingerprint } }: { evaluation: Evaluati
           Markup: protocol.markup,
           Decoding: temperature === 0 ? "greedy" : `temperature ${temperature}, top-p ${decoding?.top_p ?? 1}`,
           "Samples per item": formatNumber(decoding?.num_samples ?? 1),
-          "Most new tokens": formatNumber(decoding?.max_new_tokens),
-          "Rules that find the answer": extraction.rules.join(", "),
-          "Lenient rules": named(extraction.lenient_rules),
+          "Max new tokens": formatNumber(decoding?.max_new_tokens),
+          "Extraction rules": extraction.rules.join(", "),
+          "Lenient rules": rulesText(extraction.lenient_rules),
           Versions: Object.entries(protocol.versions)
             .map((pair) => pair.join(" "))
             .join(", "),
@@ -76,10 +76,10 @@ function Asked({ evaluation: { protocol, fingerprint } }: { evaluation: Evaluati
   );
 }
 
-function Made({ evaluation }: { evaluation: Evaluation }): ReactElement {
+function Generation({ evaluation }: { evaluation: Evaluation }): ReactElement {
   const { generation, created_at, tunix_rt_version, predictions_hash } = evaluation;
   return (
-    <Card title="How the texts were made">
+    <Card title="Generation">
       <Facts
         facts={{
           Evaluated: formatTime(created_at),
@@ -89,7 +89,7 @@ function Made({ evaluation }: { evaluation: Evaluation }): ReactElement {
           Precision: generation?.precision,
           Time: formatDuration(generation?.seconds),
           Speed: generation ? `${formatNumber(generation.tokens_per_s)} tokens/s` : UNKNOWN,
-          "Texts SHA-256": hash(predictions_hash),
+          "Predictions SHA-256": hash(predictions_hash),
         }}
       />
     </Card>
@@ -100,6 +100,6 @@ function hash(value: string | null | undefined): ReactElement | null {
   return value ? <code title={value}>{shortId(value)}</code> : null;
 }
 
-function named(rules: readonly string[] | undefined): string {
+function rulesText(rules: readonly string[] | undefined): string {
   return rules === undefined || rules.length === 0 ? "none" : rules.join(", ");
 }

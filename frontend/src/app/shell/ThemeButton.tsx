@@ -4,8 +4,8 @@ import { THEMES, type Theme, useTheme } from "../../ui/theme";
 
 const SIGNS: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
 
-/** Light, dark, or what the system says: each press takes the next. */
-export function ThemeChoice(): ReactElement {
+/** A button that cycles through the system, light and dark themes. */
+export function ThemeButton(): ReactElement {
   const [theme, setTheme] = useTheme();
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
   return (

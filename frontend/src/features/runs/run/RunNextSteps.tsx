@@ -6,78 +6,83 @@ import { TaskList } from "../shared/TaskList";
 import { Card } from "../../../ui/display/Card";
 import styles from "./run.module.css";
 
-interface RunNextProps {
+interface RunNextStepsProps {
   runId: string;
-  mayWrite: boolean;
+  canWrite: boolean;
 }
 
-/** What a trained model is for: measure it, talk to it, keep it, prove it, hold it against another. */
-export function RunNext({ runId, mayWrite }: RunNextProps): ReactElement {
-  const [isAsking, setAsking] = useState(false);
+/** The next steps for a trained model: evaluate, chat, register, pack evidence, compare. */
+export function RunNextSteps({ runId, canWrite }: RunNextStepsProps): ReactElement {
+  const [isEvaluating, setOpenDialog] = useState(false);
   return (
-    <Card title="What next">
+    <Card title="Next steps">
       <ul className={styles.next}>
-        {mayWrite ? (
+        {canWrite ? (
           <li>
             <Button
               onClick={() => {
-                setAsking(true);
+                setOpenDialog(true);
               }}
             >
-              Evaluate it
+              {" "}
+              Evaluate{" "}
             </Button>
-            <span>how many answers are right, and how sure that is</span>
+            <span>accuracy with a confidence interval</span>
           </li>
         ) : null}
-        <NextLinks runId={runId} mayWrite={mayWrite} />
+        <NextLinks runId={runId} canWrite={canWrite} />
       </ul>
-      <TaskList query={{ model: runId, kind: "evaluation", limit: 5 }} mayWrite={mayWrite} />
+      <TaskList query={{ model: runId, kind: "evaluation", limit: 5 }} canWrite={canWrite} />
       <p>
         <Link to="/evaluations" search={{ model: runId }}>
-          Every evaluation of this run
+          All evaluations of this run
         </Link>
       </p>
       <EvaluateDialog
         model={runId}
-        isOpen={isAsking}
+        isOpen={isEvaluating}
         onClose={() => {
-          setAsking(false);
+          setOpenDialog(false);
         }}
       />
     </Card>
   );
 }
 
-function NextLinks({ runId, mayWrite }: RunNextProps): ReactElement {
+function NextLinks({ runId, canWrite }: RunNextStepsProps): ReactElement {
   return (
     <>
       <li>
         <Link to="/chat" search={{ model: runId }} className={buttonClass()}>
-          Talk to it
+          {" "}
+          Chat{" "}
         </Link>
-        <span>its reasoning stands apart from its answer</span>
+        <span>with its reasoning shown separately</span>
       </li>
-      {mayWrite ? (
+      {canWrite ? (
         <>
           <li>
             <Link to="/models" search={{ registering: true, run: runId }} className={buttonClass()}>
-              Register its model
+              {" "}
+              Register model{" "}
             </Link>
-            <span>keep the weights under a name, as a version</span>
+            <span>store the weights as a named version</span>
           </li>
           <li>
             <Link to="/evidence" search={{ packing: true, run: runId }} className={buttonClass()}>
-              Pack its evidence
+              {" "}
+              Pack evidence{" "}
             </Link>
-            <span>one bundle that proves every number</span>
+            <span>one bundle that backs up every number</span>
           </li>
         </>
       ) : null}
       <li>
         <Link to="/compare" search={{ run: [runId] }} className={buttonClass()}>
-          Compare it
+          {" "}
+          Compare{" "}
         </Link>
-        <span>curves, settings and scores beside other runs</span>
+        <span>curves, settings and scores with other runs</span>
       </li>
     </>
   );

@@ -3,30 +3,30 @@ import { Button } from "../../../ui/forms/Button";
 import { Card } from "../../../ui/display/Card";
 import { formatCount } from "../../../ui/display/format";
 import styles from "./compare.module.css";
-import { NamedRun } from "./RunKey";
-import { RunChooser } from "./RunChooser";
+import { RunLegend } from "./RunLegend";
+import { RunPicker } from "./RunPicker";
 import type { ChangeCompare, CompareSearch } from "./search";
 
-interface ChosenRunsProps {
+interface SelectedRunsProps {
   runIds: readonly string[];
   search: CompareSearch;
   change: ChangeCompare;
 }
 
-/** The runs that are compared, each with its line; the first is the base. More can be chosen from the list of all. */
-export function ChosenRuns({ runIds, search, change }: ChosenRunsProps): ReactElement {
+/** The runs being compared, each with its line style. The first is the base. More can be selected from the list. */
+export function SelectedRuns({ runIds, search, change }: SelectedRunsProps): ReactElement {
   const isChoosing = search.choose === true || runIds.length === 0;
   return (
-    <Card title={runIds.length === 0 ? "Choose runs" : `${formatCount(runIds.length, "run")}, the first is the base`}>
+    <Card title={runIds.length === 0 ? "Select runs" : `${formatCount(runIds.length, "run")}, the first is the base`}>
       {runIds.length === 0 ? null : (
-        <ul className={styles.chosen} aria-label="Chosen runs">
+        <ul className={styles.chosen} aria-label="Selected runs">
           {runIds.map((runId, index) => (
             <li key={runId}>
-              <NamedRun runId={runId} index={index} />
-              {index === 0 ? null : <MakeBase runId={runId} runIds={runIds} change={change} />}
+              <RunLegend runId={runId} index={index} />
+              {index === 0 ? null : <SetAsBase runId={runId} runIds={runIds} change={change} />}
               <Button
                 kind="quiet"
-                aria-label={`Leave out ${runId}`}
+                aria-label={`Remove ${runId}`}
                 onClick={() => {
                   change({ run: runIds.filter((other) => other !== runId) });
                 }}
@@ -45,25 +45,25 @@ export function ChosenRuns({ runIds, search, change }: ChosenRunsProps): ReactEl
               change({ choose: isChoosing ? undefined : true });
             }}
           >
-            {isChoosing ? "Close the list" : "Choose runs…"}
+            {isChoosing ? "Close list" : "Select runs…"}
           </Button>
         </div>
       )}
-      {isChoosing ? <RunChooser runIds={runIds} text={search.text} change={change} /> : null}
+      {isChoosing ? <RunPicker runIds={runIds} text={search.text} change={change} /> : null}
     </Card>
   );
 }
 
-function MakeBase({ runId, runIds, change }: { runId: string } & Omit<ChosenRunsProps, "search">): ReactElement {
+function SetAsBase({ runId, runIds, change }: { runId: string } & Omit<SelectedRunsProps, "search">): ReactElement {
   return (
     <Button
       kind="quiet"
-      aria-label={`Make ${runId} the base`}
+      aria-label={`Use ${runId} as base`}
       onClick={() => {
         change({ run: [runId, ...runIds.filter((other) => other !== runId)] });
       }}
     >
-      Make base
+      Set as base
     </Button>
   );
 }

@@ -4,8 +4,8 @@ import { seriesColour, seriesDash } from "../../../ui/charts/series";
 import { shortRunName } from "../../../ui/display/names";
 import styles from "./compare.module.css";
 
-/** The line that a run is drawn with. */
-export function RunKey({ index }: { index: number }): ReactElement {
+/** The line style of a run. */
+export function LineSample({ index }: { index: number }): ReactElement {
   return (
     <svg aria-hidden="true" viewBox="0 0 28 12" className={styles.key}>
       <line
@@ -21,11 +21,11 @@ export function RunKey({ index }: { index: number }): ReactElement {
   );
 }
 
-/** A run by its line and its id. */
-export function NamedRun({ runId, index }: { runId: string; index: number }): ReactElement {
+/** A run with its line style and a link. */
+export function RunLegend({ runId, index }: { runId: string; index: number }): ReactElement {
   return (
     <span className={styles.named}>
-      <RunKey index={index} />
+      <LineSample index={index} />
       <Link to="/runs/$runId" params={{ runId }} title={runId}>
         {shortRunName(runId)}
       </Link>

@@ -6,12 +6,12 @@ import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
 import { showError } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 
-/** Remove a baseline, once it is confirmed. */
-export function ForgetBaseline({ name }: { name: string }): ReactElement {
-  const [isAsking, setAsking] = useState(false);
+/** Deletes a baseline after confirmation. */
+export function DeleteBaseline({ name }: { name: string }): ReactElement {
+  const [isConfirming, setConfirming] = useState(false);
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const forget = useMutation({
+  const remove = useMutation({
     mutationFn: () => removeBaseline(name),
     onSuccess: async () => {
       await navigate({ to: "/gates" });
@@ -23,26 +23,26 @@ export function ForgetBaseline({ name }: { name: string }): ReactElement {
     <>
       <Button
         kind="danger"
-        isBusy={forget.isPending}
+        isBusy={remove.isPending}
         onClick={() => {
-          setAsking(true);
+          setConfirming(true);
         }}
       >
-        Forget the baseline
+        Delete baseline
       </Button>
       <ConfirmDialog
-        title={`Forget the baseline ${name}?`}
-        isOpen={isAsking}
-        confirmLabel="Forget the baseline"
+        title={`Delete the baseline ${name}?`}
+        isOpen={isConfirming}
+        confirmLabel="Delete baseline"
         isDangerous
         onConfirm={() => {
-          forget.mutate();
+          remove.mutate();
         }}
         onClose={() => {
-          setAsking(false);
+          setConfirming(false);
         }}
       >
-        Its rule is lost. Its evaluation and the verdicts so far stay.
+        This deletes its rule. Its evaluation and past results stay.
       </ConfirmDialog>
     </>
   );

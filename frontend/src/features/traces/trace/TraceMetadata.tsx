@@ -3,23 +3,23 @@ import type { ReactElement, ReactNode } from "react";
 import type { TraceDetail } from "../../../api/schema.gen";
 import { Card } from "../../../ui/display/Card";
 import { formatAgo, formatNumber, formatTime } from "../../../ui/display/format";
-import { Pairs } from "../parts/Pairs";
+import { KeyValueList } from "../parts/KeyValueList";
 
-/** Keys of `meta` that other cards show in a better way. */
+/** Keys of `meta` that other cards already show. */
 const SHOWN_ELSEWHERE = ["revision_of", "revision_root", "step_verdicts"];
 
-/** What is known of a trace, its `meta` included; values link to the traces that share them. */
-export function TraceFacts({ trace }: { trace: TraceDetail }): ReactElement {
+/** The metadata of a trace, including `meta`. Each value links to the traces that share it. */
+export function TraceMetadata({ trace }: { trace: TraceDetail }): ReactElement {
   const own = Object.entries(trace.payload.meta ?? {}).filter(([name]) => !SHOWN_ELSEWHERE.includes(name));
   const facts: Record<string, ReactNode> = {
     Id: <code>{trace.id}</code>,
-    Stored: <time title={formatTime(trace.created_at)}>{formatAgo(trace.created_at)}</time>,
+    Created: <time title={formatTime(trace.created_at)}>{formatAgo(trace.created_at)}</time>,
     Steps: formatNumber(trace.payload.steps.length),
     ...Object.fromEntries(own.map(([name, value]) => [name, <MetaValue key={name} name={name} value={value} />])),
   };
   return (
-    <Card title="Facts">
-      <Pairs pairs={facts} />
+    <Card title="Details">
+      <KeyValueList entries={facts} />
     </Card>
   );
 }

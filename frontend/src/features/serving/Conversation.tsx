@@ -8,27 +8,27 @@ import { QuestionForm } from "./QuestionForm";
 import type { Decoding } from "./settings";
 import { type Turn, useConversation } from "./useConversation";
 
-interface TalkProps {
+interface ConversationProps {
   model: string;
   decoding: Decoding;
 }
 
 /** A conversation with one model. */
-export function Talk({ model, decoding }: TalkProps): ReactElement {
-  const { turns, writing, error, ask, stop, clear } = useConversation(model, decoding);
+export function Conversation({ model, decoding }: ConversationProps): ReactElement {
+  const { turns, pending, error, ask, stop, clear } = useConversation(model, decoding);
   return (
     <>
       <ol className={styles.turns} aria-label={`Conversation with ${model}`} aria-live="polite">
         {turns.map((turn, index) => (
           <TurnView key={index} turn={turn} />
         ))}
-        {writing === null ? null : <TurnView turn={writing} isWriting />}
+        {pending === null ? null : <TurnView turn={pending} isWriting />}
       </ol>
       {error === null ? null : <ErrorNotice error={error} title="The model did not answer" />}
-      <QuestionForm isBusy={writing !== null} onAsk={ask} onStop={stop}>
-        {turns.length > 0 && writing === null ? (
+      <QuestionForm isBusy={pending !== null} onAsk={ask} onStop={stop}>
+        {turns.length > 0 && pending === null ? (
           <Button kind="quiet" onClick={clear}>
-            Begin anew
+            New conversation
           </Button>
         ) : null}
       </QuestionForm>

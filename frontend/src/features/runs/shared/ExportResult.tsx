@@ -6,15 +6,15 @@ import { Badge } from "../../../ui/display/Badge";
 import { formatBytes, formatCount } from "../../../ui/display/format";
 import styles from "./tasks.module.css";
 
-/** Whether an export is the registered model, how that is known, and the files themselves. */
-export function ExportVerdict({ task, report }: { task: Task; report: ExportReport }): ReactElement {
+/** The parity result of an export, its basis and the download link. */
+export function ExportResult({ task, report }: { task: Task; report: ExportReport }): ReactElement {
   const size = report.files.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   return (
     <div className={styles.head}>
       <Badge kind={report.passed ? "good" : "bad"} sign={report.passed ? "✓" : "✕"}>
-        {report.passed ? "The same model" : "Not the same model"}
+        {report.passed ? "Identical model" : "Not identical"}
       </Badge>
-      <span className={styles.what}>{proofOf(report)}</span>
+      <span className={styles.what}>{parityText(report)}</span>
       <a className={buttonClass()} href={exportDownloadPath(task.task_id)} download>
         Download, {formatBytes(size)}
       </a>
@@ -22,15 +22,16 @@ export function ExportVerdict({ task, report }: { task: Task; report: ExportRepo
   );
 }
 
-function proofOf({ tokens, is_same_bytes, passed }: ExportReport): string {
-  if (!tokens) return is_same_bytes ? "Read back: every byte is as registered." : "Read back: bytes differ.";
+function parityText({ tokens, is_same_bytes, passed }: ExportReport): string {
+  if (!tokens)
+    return is_same_bytes ? "All bytes match the registered model." : "Bytes differ from the registered model.";
   const questions = formatCount(tokens.prompts.length, "question");
-  // Behind the device stands in brackets why it was this one.
+  // The device is followed by the reason in parentheses.
   const [device] = tokens.device.split(" (");
   const where = `${tokens.engine} on ${device}, ${tokens.precision}`;
-  if (passed) return `Both wrote the same tokens for ${questions} (${where}).`;
+  if (passed) return `Both models generated the same tokens for ${questions} (${where}).`;
   const numDiffering = tokens.prompts.filter(({ registered, exported }) => !areEqual(registered, exported)).length;
-  return `They wrote different tokens for ${numDiffering} of ${questions} (${where}). Export it as float32: that rounds nothing.`;
+  return `The models generated different tokens for ${numDiffering} of ${questions} (${where}). Export as float32 to avoid rounding.`;
 }
 
 function areEqual(some: readonly number[], others: readonly number[]): boolean {
