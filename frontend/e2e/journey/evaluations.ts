@@ -54,12 +54,12 @@ export async function failTheGate({ page }: Visit): Promise<void> {
   await page.goto("/gates");
   await page.getByRole("button", { name: "New baseline" }).click();
   const good = await page.getByRole("option", { name: /^good on/ }).textContent();
-  await page.getByLabel("Evaluation").selectOption(good);
+  await page.getByRole("combobox", { name: "Evaluation", exact: true }).selectOption(good);
   await page.getByRole("button", { name: "Save baseline" }).click();
   await expect(page.getByRole("heading", { name: "Gate main" })).toBeVisible();
   const worse = await page.getByRole("option", { name: /^worse on/ }).textContent();
   await page.getByLabel("Evaluation of the new model").selectOption(worse);
-  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByRole("button", { name: "Check", exact: true }).click();
   await expect(page.getByText("It fails the gate.")).toBeVisible();
   await page.reload();
   await expect(page.getByRole("row", { name: /worse.*fail/ })).toBeVisible();
@@ -70,7 +70,7 @@ export async function failTheGate({ page }: Visit): Promise<void> {
 /** Evaluates the trained model on a few questions and opens an item. */
 export async function evaluateRun({ page }: Visit, runId: string): Promise<void> {
   await page.goto(`/runs/${runId}`);
-  await page.getByRole("button", { name: "Evaluate" }).click();
+  await page.getByRole("button", { name: "Evaluate", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: /^Evaluate / });
   await dialog.getByLabel("Eval set").selectOption("sums");
   await dialog.getByLabel("Max new tokens").fill("16");

@@ -46,7 +46,7 @@ export async function reviewByKeyboard({ page, request, app }: Visit): Promise<v
   await page.keyboard.press("a");
   await expect(page.getByText("1 of 2 steps reviewed")).toBeVisible();
   await page.keyboard.press("e");
-  await page.getByLabel("What step 1 should say").fill("So 120 / 1.5 = 80 km/h.");
+  await page.getByLabel("Corrected text of step 1").fill("So 120 / 1.5 = 80 km/h.");
   await page.keyboard.press("Control+Enter");
   await page.getByLabel("Corrected answer").fill("80");
   await page.reload();

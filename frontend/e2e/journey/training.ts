@@ -11,7 +11,7 @@ const SETTINGS = ["training.num_steps=600", "training.batch_size=1", "eval.every
 /** Fixes a plan that does not fit with one click. */
 export async function planAndFix({ page }: Visit): Promise<void> {
   await page.goto(`/launch?recipe=lora_gemma_2b&target=t4&hours=9&set=${asSearch(TOO_LARGE)}`);
-  const verdict = page.getByRole("region", { name: "Plan" }).getByRole("status");
+  const verdict = page.getByRole("region", { name: "Plan", exact: true }).getByRole("status");
   await expect(verdict).toContainText("Does not fit");
   await expect(page.getByRole("img", { name: /^Memory per device: .*over Limit 13.8 GiB/ })).toBeVisible();
   await expectAccessible(page);
@@ -29,7 +29,7 @@ export async function launchAndCancel({ page }: Visit): Promise<string> {
   await page.goto(`/launch?name=watched&set=${asSearch(SETTINGS)}`);
   await page.getByLabel("Dataset").selectOption("marbles-v1");
   await page.reload();
-  await expect(page.getByRole("region", { name: "Plan" }).getByRole("status")).toContainText("Fits");
+  await expect(page.getByRole("region", { name: "Plan", exact: true }).getByRole("status")).toContainText("Fits");
   await page.getByRole("button", { name: "Launch run" }).click();
   await expect(page).toHaveURL(/\/runs\/.*watched/);
   await expect(page.getByText(/training, step [1-9]/)).toBeVisible({ timeout: ENGINE_LIMIT_MS });
@@ -45,7 +45,7 @@ export async function resumeAndWatch({ page }: Visit, runId: string): Promise<vo
   await page.goto(`/runs/${runId}`);
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByRole("tab", { name: "Events" }).click();
-  await expect(page.getByRole("row", { name: /engine resumed going on after step/ })).toBeVisible({
+  await expect(page.getByRole("row", { name: /engine resumed/ })).toBeVisible({
     timeout: ENGINE_LIMIT_MS,
   });
   await page.reload();

@@ -2,7 +2,7 @@ import type { TuningJobDetail, TuningJobList, TuningTrial } from "../api/schema.
 
 export const JOB_ID = "20261115-120000-rates-3f2a";
 
-/** A trial that succeeded; give what the test is about. */
+/** A successful trial, with overrides. */
 export function makeTrial(number: number, changes: Partial<TuningTrial> = {}): TuningTrial {
   return {
     id: `${JOB_ID}:${number}`,
@@ -17,7 +17,7 @@ export function makeTrial(number: number, changes: Partial<TuningTrial> = {}): T
   };
 }
 
-/** A sweep that has ended with three trials: one good, one better, one that failed. */
+/** A finished sweep with three trials: one good, one better, one failed. */
 export function makeJob(changes: Partial<TuningJobDetail> = {}): TuningJobDetail {
   return {
     id: JOB_ID,

@@ -70,7 +70,7 @@ function NoSweeps(): ReactElement {
       title="No sweeps yet"
       actions={
         <Link to="/tuning/new" className={buttonClass()}>
-          New sweep
+          Create a sweep
         </Link>
       }
     >

@@ -12,7 +12,7 @@ export function NextStep({ step }: { step: Step }): ReactElement {
       <p className={styles.overline}>Next step</p>
       <h2>{step.title}</h2>
       <p>{step.why}</p>
-      <div className={styles.acts}>
+      <div className={styles.actions}>
         <Link to={step.to} className={buttonClass("primary")}>
           {step.label}
         </Link>

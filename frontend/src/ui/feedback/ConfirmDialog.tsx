@@ -8,6 +8,8 @@ interface ConfirmDialogProps {
   isOpen: boolean;
   /** The label of the confirm button: the action itself, such as "Delete run". */
   confirmLabel: string;
+  /** The label of the safe button. */
+  dismissLabel?: string;
   isDangerous?: boolean;
   onConfirm: () => void;
   onClose: () => void;
@@ -17,7 +19,16 @@ interface ConfirmDialogProps {
 
 /** Confirms an action that cannot be undone. The cancel button has the focus. */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactElement {
-  const { title, isOpen, confirmLabel, isDangerous = false, onConfirm, onClose, children } = props;
+  const {
+    title,
+    isOpen,
+    confirmLabel,
+    dismissLabel = "Cancel",
+    isDangerous = false,
+    onConfirm,
+    onClose,
+    children,
+  } = props;
   return (
     <Dialog title={title} isOpen={isOpen} onClose={onClose}>
       <div>{children}</div>
@@ -25,7 +36,7 @@ export function ConfirmDialog(props: ConfirmDialogProps): ReactElement {
         {/* The user opened the dialog, and cancel is the safe default. */}
         {/* eslint-disable-next-line jsx-a11y/no-autofocus */}
         <Button autoFocus onClick={onClose}>
-          Cancel
+          {dismissLabel}
         </Button>
         <Button
           kind={isDangerous ? "danger" : "primary"}

@@ -7,7 +7,7 @@ import styles from "./Toasts.module.css";
 /** The toast container. The app renders one. */
 export function Toasts(): ReactElement {
   return (
-    <div className={styles.toasts} role="status" aria-label="Messages">
+    <div className={styles.toasts} role="status" aria-label="Notifications">
       {useToasts().map(({ id, kind, text }) => (
         <div key={id} className={classes(styles.toast, kind === "error" && styles.error)}>
           <span>{text}</span>

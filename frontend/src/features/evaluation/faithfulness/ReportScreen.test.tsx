@@ -38,7 +38,7 @@ test("an unmeasured model shows the command to run", async () => {
 test("failed reports show an error", async () => {
   server.use(refuse("/api/faithfulness"), refuse(`/api/faithfulness/${REPORT_ID}`, 404, "There is no report."));
   const listed = renderApp("/evaluations/faithfulness");
-  await screen.findByText("The database is not available.");
+  await screen.findByText("The database does not answer.");
   listed.unmount();
   renderApp(`/evaluations/faithfulness/${REPORT_ID}`);
   await screen.findByText("There is no report.");

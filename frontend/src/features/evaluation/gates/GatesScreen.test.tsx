@@ -73,7 +73,7 @@ test("a baseline is created with its rule", async () => {
   const { user, address } = renderApp("/gates");
   await user.click(await screen.findByRole("button", { name: "New baseline" }));
   await screen.findByRole("option", { name: /^run-b on exam/ });
-  await user.selectOptions(await screen.findByLabelText("Evaluation"), OTHER_ID);
+  await user.selectOptions(await screen.findByRole("combobox", { name: "Evaluation" }), OTHER_ID);
   await user.click(await screen.findByRole("checkbox", { name: "edge" }));
   await user.type(screen.getByLabelText("Max unscored items, in %"), "5");
   await user.type(screen.getByLabelText("ProtectedGroup items"), "item-1{Enter} item-2 {Enter}item-1");

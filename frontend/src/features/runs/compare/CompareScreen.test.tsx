@@ -62,7 +62,7 @@ test("Shift selects a range", async () => {
 test("curves share a chart with a table view", async () => {
   const { user, address } = renderApp(BOTH);
   const chart = await screen.findByRole("figure", { name: "Loss" });
-  await user.click(await within(chart).findByRole("checkbox", { name: "As a table" }));
+  await user.click(await within(chart).findByRole("checkbox", { name: "Show as table" }));
   const second = await within(chart).findByRole("row", { name: "2 2 1.25" });
   expect(second).toBeTruthy();
   await user.selectOptions(screen.getByRole("combobox", { name: "Metric" }), "Validation loss");

@@ -91,6 +91,7 @@ function ActionDialogs({ openDialog, onCancelRun, onRemove, onClose }: ActionDia
         title="Cancel this run?"
         isOpen={openDialog === "cancel"}
         confirmLabel="Cancel run"
+        dismissLabel="Keep running"
         isDangerous
         onConfirm={onCancelRun}
         onClose={onClose}

@@ -45,7 +45,7 @@ test("curves have a table view", async () => {
   show(makeRunDetail());
   const { user } = renderApp("/runs/smoke-1");
   const loss = await screen.findByRole("figure", { name: "Loss" });
-  await user.click(within(loss).getByRole("checkbox", { name: "As a table" }));
+  await user.click(within(loss).getByRole("checkbox", { name: "Show as table" }));
   await within(loss).findByText("2.5");
 });
 

@@ -53,6 +53,7 @@ export function SweepActions({ job, scope }: SweepActionsProps): ReactElement {
         title="Cancel this sweep?"
         isOpen={asking === "cancel"}
         confirmLabel="Cancel sweep"
+        dismissLabel="Keep running"
         isDangerous
         onConfirm={() => {
           act.mutate("cancel");
