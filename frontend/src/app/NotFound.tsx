@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { Empty } from "../ui/feedback/Empty";
 import { buttonClass } from "../ui/forms/Button";
-import { Page } from "../ui/Page";
+import { Page } from "../ui/layout/Page";
 
 export function NotFound(): ReactElement {
   return (

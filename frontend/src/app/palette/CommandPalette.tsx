@@ -4,7 +4,7 @@ import { useModal } from "../../ui/feedback/Dialog";
 import dialogStyles from "../../ui/feedback/Dialog.module.css";
 import { type Action, useScreenActions } from "../../ui/navigation/actions";
 import { fuzzyFilter } from "../../ui/navigation/fuzzy";
-import { THEMES, useTheme } from "../../ui/theme";
+import { THEMES, useTheme } from "../../ui/hooks/useTheme";
 import styles from "./CommandPalette.module.css";
 import { NAV_ITEMS } from "../shell/navItems";
 import { useSearchResults } from "./useSearchResults";

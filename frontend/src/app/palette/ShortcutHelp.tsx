@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 import { Checkbox } from "../../ui/forms/Checkbox";
 import { Dialog } from "../../ui/feedback/Dialog";
 import { activeShortcuts } from "../../ui/navigation/shortcuts";
-import { useStored } from "../../ui/stored";
+import { useStored } from "../../ui/hooks/useStored";
 import styles from "./ShortcutHelp.module.css";
 
 interface HelpProps {

@@ -4,10 +4,10 @@ import { listDatasets } from "../../features/datasets/queries";
 import { listModels } from "../../features/models/queries";
 import { listRuns } from "../../features/runs/queries";
 import { listTraces } from "../../features/traces/queries";
+import { shortRunName } from "../../ui/display/format";
 import type { Action } from "../../ui/navigation/actions";
 import { fuzzyFilter } from "../../ui/navigation/fuzzy";
-import { shortRunName } from "../../ui/display/names";
-import { useDebounced } from "../../ui/useDebounced";
+import { useDebounced } from "../../ui/hooks/useDebounced";
 
 const MIN_CHARS = 2;
 const NUM_EACH = 4;

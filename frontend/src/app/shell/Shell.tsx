@@ -3,11 +3,11 @@ import { type ReactElement, useEffect, useState } from "react";
 import { Toasts } from "../../ui/feedback/Toasts";
 import { onShortcutKey, useShortcuts } from "../../ui/navigation/shortcuts";
 import { CommandPalette } from "../palette/CommandPalette";
+import { ShortcutHelp } from "../palette/ShortcutHelp";
+import { SignInGate } from "../signin/SignIn";
 import { NAV_ITEMS } from "./navItems";
 import styles from "./Shell.module.css";
-import { ShortcutHelp } from "../palette/ShortcutHelp";
 import { Sidebar } from "./Sidebar";
-import { SignInGate } from "../signin/SignInGate";
 import { TopBar } from "./TopBar";
 
 type Overlay = "palette" | "help" | null;

@@ -1,10 +1,11 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { sessionQuery, signOut } from "../../api/session";
 import { classes } from "../../ui/classes";
 import { Button } from "../../ui/forms/Button";
+import { type Theme, THEMES, useTheme } from "../../ui/hooks/useTheme";
 import styles from "./Shell.module.css";
-import { ThemeButton } from "./ThemeButton";
-import { SignOutButton } from "./SignOutButton";
 
 interface TopBarProps {
   isMenuOpen: boolean;
@@ -41,5 +42,42 @@ export function TopBar({ isMenuOpen, onMenu, onPalette, onHelp }: TopBarProps): 
       </Button>
       <SignOutButton />
     </header>
+  );
+}
+
+const SIGNS: Record<Theme, string> = { system: "◐", light: "☀", dark: "☾" };
+
+/** A button that cycles through the system, light and dark themes. */
+function ThemeButton(): ReactElement {
+  const [theme, setTheme] = useTheme();
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
+  return (
+    <Button
+      kind="quiet"
+      aria-label={`Theme: ${theme}. Change to ${next}.`}
+      title={`Theme: ${theme}`}
+      onClick={() => {
+        setTheme(next);
+      }}
+    >
+      <span aria-hidden="true">{SIGNS[theme]}</span>
+    </Button>
+  );
+}
+
+/** A sign-out button, shown when an access token is in use. */
+function SignOutButton(): ReactElement | null {
+  const session = useQuery(sessionQuery);
+  const queryClient = useQueryClient();
+  const name = session.data?.token_name;
+  if (name === undefined || name === null) return null;
+  const onSignOut = async (): Promise<void> => {
+    await signOut();
+    await queryClient.resetQueries();
+  };
+  return (
+    <Button kind="quiet" onClick={() => void onSignOut()} title={`Signed in with the token ${name}`}>
+      Sign out
+    </Button>
   );
 }

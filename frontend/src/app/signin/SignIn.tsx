@@ -1,10 +1,11 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactElement, type SyntheticEvent, useState } from "react";
-import { signIn } from "../../api/session";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactElement, type ReactNode, type SyntheticEvent, useState } from "react";
+import { ApiError } from "../../api/errors";
+import { sessionQuery, signIn } from "../../api/session";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Button } from "../../ui/forms/Button";
 import { TextField } from "../../ui/forms/TextField";
-import { Page } from "../../ui/Page";
+import { Page } from "../../ui/layout/Page";
 import styles from "./SignIn.module.css";
 
 /** Asks for an access token, which the server stores in a cookie. */
@@ -40,4 +41,14 @@ export function SignIn(): ReactElement {
       </Page>
     </main>
   );
+}
+
+/** Shows the app, or the sign-in form if the server requires an access token. */
+export function SignInGate({ children }: { children: ReactNode }): ReactNode {
+  const { error } = useQuery(sessionQuery);
+  return isUnauthorized(error) ? <SignIn /> : children;
+}
+
+function isUnauthorized(error: Error | null): boolean {
+  return error instanceof ApiError && error.status === 401;
 }

@@ -12,7 +12,7 @@ import { Empty } from "../../ui/feedback/Empty";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { Button } from "../../ui/forms/Button";
-import { Page } from "../../ui/Page";
+import { Page } from "../../ui/layout/Page";
 import { formatAgo, formatBytes, formatCount, formatNumber, formatTime } from "../../ui/display/format";
 import { KindBadge } from "./KindBadge";
 import { PackDialog } from "./PackDialog";

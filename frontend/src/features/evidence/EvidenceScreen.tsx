@@ -1,21 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
-import { evidenceDownloadPath, evidenceFilePath, evidenceQuery } from "./queries";
-import type { EvidenceManifest } from "../../api/schema.gen";
+import type { ReactElement, ReactNode } from "react";
+import type { EvidenceFile, EvidenceManifest } from "../../api/schema.gen";
 import { CopyAs } from "../../ui/copy/CopyAs";
 import { snippets } from "../../ui/copy/snippets";
+import { Card } from "../../ui/display/Card";
+import { Facts } from "../../ui/display/Facts";
+import { formatBytes, formatCount, formatTime } from "../../ui/display/format";
+import { StatusBadge } from "../../ui/display/StatusBadge";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { buttonClass } from "../../ui/forms/Button";
-import { Page } from "../../ui/Page";
-import { Card } from "../../ui/display/Card";
-import { Facts } from "../../ui/display/Facts";
-import { formatTime } from "../../ui/display/format";
-import { StatusBadge } from "../../ui/display/StatusBadge";
+import { Page } from "../../ui/layout/Page";
+import { PlainTable, Sentence } from "../../ui/tables/PlainTable";
 import styles from "./evidence.module.css";
-import { FilesCard } from "./FilesCard";
 import { KindBadge } from "./KindBadge";
+import { evidenceDownloadPath, evidenceFilePath, evidenceQuery } from "./queries";
 import { VerifyCard } from "./VerifyCard";
 
 const route = getRouteApi("/evidence/$runId");
@@ -80,4 +80,50 @@ function BundleView({ bundle }: { bundle: EvidenceManifest }): ReactElement {
       <FilesCard bundle={bundle} />
     </Page>
   );
+}
+
+const HASH_CHARS = 12;
+
+/** The files with their purpose, and the omitted files with the reason. */
+function FilesCard({ bundle }: { bundle: EvidenceManifest }): ReactElement {
+  const leftOut = bundle.left_out ?? [];
+  const size = bundle.files.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+  return (
+    <Card title="Files">
+      <p>
+        {formatCount(bundle.files.length, "file")}, {formatBytes(size)}
+      </p>
+      <PlainTable
+        name="Files"
+        columns={[{ header: "File" }, { header: "Purpose" }, { header: "Size", align: "end" }, { header: "SHA-256" }]}
+        rows={bundle.files.map((file) => ({ key: file.path, cells: cellsOf(bundle.evidence_id, file) }))}
+      />
+      {leftOut.length === 0 ? null : (
+        <details>
+          <summary>{formatCount(leftOut.length, "file")} of the run omitted, recorded by hash</summary>
+          <PlainTable
+            name="Omitted files"
+            columns={[{ header: "File" }, { header: "Reason" }]}
+            rows={leftOut.map(({ path, reason }) => ({
+              key: path,
+              cells: [path, <Sentence key="reason">{reason}</Sentence>],
+            }))}
+          />
+        </details>
+      )}
+    </Card>
+  );
+}
+
+function cellsOf(evidenceId: string, file: EvidenceFile): ReactNode[] {
+  return [
+    <a key="path" href={evidenceFilePath(evidenceId, file.path)} target="_blank" rel="noreferrer">
+      {file.path}
+    </a>,
+    <Sentence key="proves">{file.proves}</Sentence>,
+    formatBytes(file.size_bytes),
+    <code key="hash" title={file.sha256}>
+      {file.sha256.slice(0, HASH_CHARS)}…
+    </code>,
+  ];
 }

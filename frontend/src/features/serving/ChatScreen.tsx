@@ -10,7 +10,7 @@ import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { buttonClass } from "../../ui/forms/Button";
 import { withChanges } from "../../ui/navigation/search";
-import { Page } from "../../ui/Page";
+import { Page } from "../../ui/layout/Page";
 import { BlindComparison } from "./blind/BlindComparison";
 import { ChatSettings } from "./ChatSettings";
 import type { ChatSearch } from "./search";

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "../../api/client";
 import { type ApiError, toApiError } from "../../api/errors";
-import type { ChatRequest, ServedModel } from "../../api/schema.gen";
+import type { ChatRequest, NewPreference, Preference, PreferenceList, ServedModel } from "../../api/schema.gen";
 
 /** Every model name that can be served: versions, aliases and finished runs. */
 export const servedModelsQuery = queryOptions({
@@ -21,4 +21,25 @@ export async function openCompletion(request: ChatRequest, signal: AbortSignal):
 export function completionError(body: unknown, status: number): ApiError {
   const inner = typeof body === "object" && body !== null && "error" in body ? body.error : body;
   return toApiError(status, inner);
+}
+
+const NUM_SHOWN = 20;
+
+/** The download path of all votes as preference pairs. */
+export const PREFERENCES_FILE = "/api/preferences/export.jsonl";
+
+/** The latest votes, and the tallies of all votes per pair of models. */
+export const preferencesQuery = queryOptions({
+  queryKey: ["preferences"],
+  queryFn: (): Promise<PreferenceList> =>
+    unwrap(api.GET("/api/preferences", { params: { query: { limit: NUM_SHOWN } } })),
+});
+
+/** Save which of two answers was preferred. */
+export function savePreference(body: NewPreference): Promise<Preference> {
+  return unwrap(api.POST("/api/preferences", { body }));
+}
+
+export async function removePreference(voteId: string): Promise<void> {
+  await unwrap(api.DELETE("/api/preferences/{vote_id}", { params: { path: { vote_id: voteId } } }));
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import type { ChatMessage } from "../../api/schema.gen";
-import { readStored, writeStored } from "../../ui/stored";
+import { readStored, writeStored } from "../../ui/hooks/useStored";
 import { type Answer, askModel, EMPTY_ANSWER } from "./answer";
 import { type Decoding, requestOf } from "./settings";
 

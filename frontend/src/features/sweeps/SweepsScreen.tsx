@@ -10,13 +10,13 @@ import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
 import { buttonClass } from "../../ui/forms/Button";
 import { NEW_KEY, useScreenAction } from "../../ui/navigation/useScreenAction";
-import { Page } from "../../ui/Page";
+import { Page } from "../../ui/layout/Page";
 import type { Column } from "../../ui/tables/columns";
 import { usePagedRows } from "../../ui/tables/usePagedRows";
 import { VirtualTable } from "../../ui/tables/VirtualTable";
 import { formatAgo, formatCount, formatNumber, formatTime } from "../../ui/display/format";
 import { StatusBadge } from "../../ui/display/StatusBadge";
-import { metricLabel } from "./words";
+import { metricLabel } from "./format";
 
 const POLL_MS = 2_000;
 

@@ -1,18 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { demoQuery, type Inventory, inventoryQuery } from "./queries";
 import type { DemoState } from "../../api/schema.gen";
+import { Command } from "../../ui/copy/Command";
 import { CopyAs } from "../../ui/copy/CopyAs";
 import { snippets } from "../../ui/copy/snippets";
+import { formatNumber } from "../../ui/display/format";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
-import { Page } from "../../ui/Page";
+import { buttonClass } from "../../ui/forms/Button";
+import { Page } from "../../ui/layout/Page";
 import { DemoCard } from "./DemoCard";
 import styles from "./home.module.css";
-import { InventoryCards } from "./InventoryCards";
 import { MachineCard } from "./MachineCard";
-import { NextStep } from "./NextStep";
-import { nextStep } from "./nextSteps";
+import { nextStep, type Step } from "./nextSteps";
+import { demoQuery, type Inventory, inventoryQuery } from "./queries";
 import { RunningCard } from "./RunningCard";
 
 const DOCTOR = snippets({ cli: "tunix-rt doctor", path: "/api/doctor" });
@@ -58,4 +60,44 @@ function Overview({ inventory, demo }: { inventory: Inventory; demo: DemoState |
 /** An empty home shows the demo first, including its progress. */
 function isDemoFirst({ status }: DemoState, inventory: Inventory | undefined): boolean {
   return status === "running" || (status !== "succeeded" && inventory?.numTraces === 0);
+}
+
+/** Counts of all items, each with a link to its screen. */
+function InventoryCards({ inventory }: { inventory: Inventory }): ReactElement {
+  const counts = [
+    { to: "/traces", label: "Traces", count: inventory.numTraces },
+    { to: "/datasets", label: "Datasets", count: inventory.numDatasets },
+    { to: "/runs", label: "Runs", count: inventory.numRuns },
+    { to: "/evaluations", label: "Evaluations", count: inventory.numEvaluations },
+    { to: "/models", label: "Models", count: inventory.numModels },
+  ] as const;
+  return (
+    <ul className={styles.inventory} aria-label="Inventory">
+      {counts.map(({ to, label, count }) => (
+        <li key={to}>
+          <Link to={to}>
+            <strong>{formatNumber(count)}</strong> {label}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The next step as a button and a command. */
+function NextStep({ step }: { step: Step }): ReactElement {
+  return (
+    <section className={styles.next} aria-label="Next step">
+      <p className={styles.overline}>Next step</p>
+      <h2>{step.title}</h2>
+      <p>{step.why}</p>
+      <div className={styles.actions}>
+        <Link to={step.to} className={buttonClass("primary")}>
+          {step.label}
+        </Link>
+        <span>or run</span>
+        <Command>{step.command}</Command>
+      </div>
+    </section>
+  );
 }

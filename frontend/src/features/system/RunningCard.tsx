@@ -1,15 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { listRuns, sparklinesQuery } from "../runs/queries";
 import type { Run } from "../../api/schema.gen";
 import { Sparkline } from "../../ui/charts/Sparkline";
+import { Card } from "../../ui/display/Card";
+import { formatAgo, formatNumber, shortRunName } from "../../ui/display/format";
+import { StatusBadge } from "../../ui/display/StatusBadge";
 import { ErrorNotice } from "../../ui/feedback/ErrorNotice";
 import { Loading } from "../../ui/feedback/Loading";
-import { Card } from "../../ui/display/Card";
-import { formatAgo, formatNumber } from "../../ui/display/format";
-import { shortRunName } from "../../ui/display/names";
-import { StatusBadge } from "../../ui/display/StatusBadge";
+import { listRuns, sparklinesQuery } from "../runs/queries";
 import styles from "./home.module.css";
 
 const POLL_MS = 2_000;

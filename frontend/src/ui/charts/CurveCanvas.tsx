@@ -1,7 +1,7 @@
 import { type ReactElement, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useIsDark } from "../theme";
+import { useIsDark } from "../hooks/useTheme";
 import { aligned, type Series, seriesColour, seriesDash, smoothed } from "./series";
 
 export interface CurveCanvasProps {

@@ -39,3 +39,8 @@ test("ages are rounded", () => {
     ago("2026-11-01T12:00:00Z"),
   ]).toEqual(["just now", "30 min ago", "10 h ago", "14 d ago"]);
 });
+
+test("a run name omits the timestamp of its id", () => {
+  expect(text.shortRunName("20261115-214717-rate-0-f5af")).toBe("rate-0-f5af");
+  expect(text.shortRunName("smoke-1")).toBe("smoke-1");
+});

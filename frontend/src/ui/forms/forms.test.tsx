@@ -1,7 +1,7 @@
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
-import { Tabs } from "../Tabs";
+import { Tabs } from "../layout/Tabs";
 import { Button } from "./Button";
 import { CheckboxGroup } from "./CheckboxGroup";
 import { Select } from "./Select";

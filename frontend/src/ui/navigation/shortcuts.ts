@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { readStored } from "../stored";
+import { readStored } from "../hooks/useStored";
 
 /** `keys`: one key, or a sequence separated by spaces, such as `g r`. */
 export interface Shortcut {

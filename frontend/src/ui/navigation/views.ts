@@ -1,4 +1,4 @@
-import { useStored } from "../stored";
+import { useStored } from "../hooks/useStored";
 
 /** A named set of filters and order. */
 export interface View<Search> {

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
-import { useIsPhone } from "../useIsPhone";
+import { useIsPhone } from "../hooks/useIsPhone";
 import type { Column, Sort } from "./columns";
 import { TableHead } from "./TableHead";
 import { TableRow } from "./TableRow";

@@ -5,7 +5,7 @@ import { Bars } from "../../../ui/charts/Bars";
 import { Button } from "../../../ui/forms/Button";
 import { Card } from "../../../ui/display/Card";
 import { formatCount, formatNumber } from "../../../ui/display/format";
-import { rowCountBars } from "../taken";
+import { rowCountBars } from "../rowCounts";
 import styles from "./build.module.css";
 import { type BuildChange, nextVersion } from "./form";
 

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { CheckedEvalSet, ContaminationReport, Overlap } from "../../../api/schema.gen";
+import { Badge } from "../../../ui/display/Badge";
 import { Card } from "../../../ui/display/Card";
 import { formatCount, formatNumber, formatShare } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
@@ -65,5 +66,21 @@ export function Contamination({ report }: { report: ContaminationReport }): Reac
         </Card>
       )}
     </div>
+  );
+}
+
+/** The result of the eval set check. */
+export function ContaminationBadge({ verdict }: Pick<ContaminationReport, "verdict">): ReactElement {
+  if (verdict === "allowed") {
+    return (
+      <Badge kind="warn" sign="!">
+        contains eval questions
+      </Badge>
+    );
+  }
+  return (
+    <Badge kind="good" sign="✓">
+      {verdict === "clean" ? "no eval questions" : "eval questions removed"}
+    </Badge>
   );
 }

@@ -5,7 +5,7 @@ import { answer, http, HttpResponse, refuse, server } from "../../../testing/htt
 import { renderApp } from "../../../testing/render";
 import { makeRun, runList } from "../../../testing/runs";
 import { sumTrace } from "../../../testing/traces";
-import { filterText } from "./filterText";
+import { filterText } from "./Origin";
 
 const HISTOGRAMS = {
   dataset_key: "sums-v1",

@@ -5,7 +5,7 @@ import { datasetQuery } from "../queries";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { withChanges } from "../../../ui/navigation/search";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { DatasetView } from "./DatasetView";
 import type { DatasetSearch } from "./search";
 

@@ -1,10 +1,9 @@
 import type { ReactElement } from "react";
 import type { DatasetManifest } from "../../../api/schema.gen";
-import { Page } from "../../../ui/Page";
-import { type Tab, Tabs } from "../../../ui/Tabs";
 import { formatCount } from "../../../ui/display/format";
-import { Contamination } from "./Contamination";
-import { ContaminationBadge } from "./ContaminationBadge";
+import { Page } from "../../../ui/layout/Page";
+import { type Tab, Tabs } from "../../../ui/layout/Tabs";
+import { Contamination, ContaminationBadge } from "./Contamination";
 import { DatasetActions } from "./DatasetActions";
 import { Origin } from "./Origin";
 import { RowTable } from "./RowTable";

@@ -1,14 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { DatasetManifest, Removal } from "../../../api/schema.gen";
+import type { DatasetManifest, Removal, TraceFilter } from "../../../api/schema.gen";
 import { Bars } from "../../../ui/charts/Bars";
 import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
 import { formatNumber, formatShare, UNKNOWN } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
 import { type DataColumn, DataTable } from "../DataTable";
-import { rowCountBars } from "../taken";
-import { filterText } from "./filterText";
+import { rowCountBars } from "../rowCounts";
 import { Lineage } from "./Lineage";
 
 interface RemovedExample {
@@ -77,4 +76,20 @@ function duplicatesText({ dedup, near_threshold }: DatasetManifest["spec"]): str
   return dedup === "near"
     ? `near duplicates removed, threshold ${near_threshold ?? UNKNOWN}`
     : "exact duplicates removed";
+}
+
+/** Describes a trace filter in words. */
+export function filterText(filters: TraceFilter = {}): string {
+  const { source, labels = {}, tags = [], with_codes = [], without_codes = [], min_score, max_score, query } = filters;
+  const parts = [
+    source ? `source ${source}` : "",
+    ...Object.entries(labels).map(([name, value]) => `${name} ${value}`),
+    ...tags.map((tag) => `tag ${tag}`),
+    min_score === null || min_score === undefined ? "" : `score ≥ ${min_score}`,
+    max_score === null || max_score === undefined ? "" : `score ≤ ${max_score}`,
+    ...with_codes.map((code) => `with ${code}`),
+    ...without_codes.map((code) => `without ${code}`),
+    query ? `words “${query}”` : "",
+  ];
+  return parts.filter(Boolean).join(", ") || "all";
 }

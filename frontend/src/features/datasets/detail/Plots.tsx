@@ -1,13 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { histogramsQuery } from "../queries";
-import type { DatasetHistograms, DatasetManifest } from "../../../api/schema.gen";
+import type { Bin, DatasetHistograms, DatasetManifest } from "../../../api/schema.gen";
 import { Bars } from "../../../ui/charts/Bars";
+import { formatCount, formatNumber, formatValue } from "../../../ui/display/format";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
-import { formatCount, formatNumber } from "../../../ui/display/format";
 import styles from "../datasets.module.css";
-import { labelBars, scoreBars, integerBars } from "./bars";
+import { histogramsQuery } from "../queries";
 
 /** Histograms of the rows of a split. */
 export function Plots({ manifest, split }: { manifest: DatasetManifest; split: string }): ReactElement {
@@ -54,4 +53,30 @@ function Histograms({ histograms }: { histograms: DatasetHistograms }): ReactEle
       </div>
     </>
   );
+}
+
+interface Bar {
+  label: string;
+  value: number;
+}
+
+/** Bins of integers: `3`, or `200–399`. */
+function integerBars(bins: readonly Bin[]): Bar[] {
+  return bins.map(({ low, high, count }) => ({
+    label: high - low === 1 ? formatNumber(low) : `${formatNumber(low)}–${formatNumber(high - 1)}`,
+    value: count,
+  }));
+}
+
+/** Bins of a score: `90 to 95`. The maximum score has its own bin. */
+function scoreBars(bins: readonly Bin[]): Bar[] {
+  return bins.map(({ low, high, count }) => ({
+    label: low === 100 ? "100" : `${formatValue(low)} to ${formatValue(high)}`,
+    value: count,
+  }));
+}
+
+/** Names by frequency, in the server's order. */
+function labelBars(counts: Readonly<Record<string, number>>): Bar[] {
+  return Object.entries(counts).map(([label, value]) => ({ label, value }));
 }

@@ -1,16 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { datasetChoicesQuery } from "../queries";
+import type { DatasetDiff } from "../../../api/schema.gen";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
+import { formatNumber } from "../../../ui/display/format";
 import { Empty } from "../../../ui/feedback/Empty";
-import { buttonClass } from "../../../ui/forms/Button";
+import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
+import { Loading } from "../../../ui/feedback/Loading";
+import { Button, buttonClass } from "../../../ui/forms/Button";
 import { Select } from "../../../ui/forms/Select";
 import { withChanges } from "../../../ui/navigation/search";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import styles from "../datasets.module.css";
-import { DiffPanel } from "./DiffPanel";
+import { datasetChoicesQuery, diffQuery } from "../queries";
+import { DiffView } from "./DiffView";
 import type { DiffSearch } from "./search";
 
 const route = getRouteApi("/datasets/$datasetKey/diff");
@@ -90,4 +94,58 @@ function DatasetSelect({ base, other, onChoose }: DatasetSelectProps): ReactElem
       <Select label="Compare with" value={other} choices={choices} onChange={onChoose} error={error?.message} />
     </div>
   );
+}
+
+const PAGE = 20;
+
+interface DiffPanelProps {
+  base: string;
+  other: string;
+  offset: number;
+  onOffset: (offset: number) => void;
+}
+
+/** One page of changes with its navigation. */
+function DiffPanel({ base, other, offset, onOffset }: DiffPanelProps): ReactElement {
+  const diff = useQuery(diffQuery(base, other, { limit: PAGE, offset }));
+
+  if (diff.isPending) return <Loading what="Comparing rows…" />;
+  if (diff.isError) {
+    return (
+      <ErrorNotice error={diff.error} title="Could not compare the datasets" onRetry={() => void diff.refetch()} />
+    );
+  }
+  const numChanges = longestList(diff.data);
+  return (
+    <>
+      <DiffView diff={diff.data} />
+      {numChanges > PAGE ? (
+        <nav aria-label="Pages of changes" className={styles.row}>
+          <Button
+            disabled={offset === 0}
+            onClick={() => {
+              onOffset(Math.max(0, offset - PAGE));
+            }}
+          >
+            Previous
+          </Button>
+          <p>
+            {formatNumber(offset + 1)} to {formatNumber(Math.min(offset + PAGE, numChanges))} of each list
+          </p>
+          <Button
+            disabled={offset + PAGE >= numChanges}
+            onClick={() => {
+              onOffset(offset + PAGE);
+            }}
+          >
+            Next
+          </Button>
+        </nav>
+      ) : null}
+    </>
+  );
+}
+
+function longestList({ num_added, num_removed, num_answers_changed, num_splits_moved }: DatasetDiff): number {
+  return Math.max(num_added, num_removed, num_answers_changed, num_splits_moved);
 }

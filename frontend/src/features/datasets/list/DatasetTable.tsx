@@ -1,13 +1,18 @@
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import type { DatasetSummary } from "../../../api/schema.gen";
+import { Command } from "../../../ui/copy/Command";
+import { Badge } from "../../../ui/display/Badge";
+import { formatAgo, formatCount, formatNumber, formatTime, UNKNOWN } from "../../../ui/display/format";
+import { Empty } from "../../../ui/feedback/Empty";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
-import { usePagedRows } from "../../../ui/tables/usePagedRows";
+import { buttonClass } from "../../../ui/forms/Button";
+import type { Column } from "../../../ui/tables/columns";
+import { type Page, usePagedRows } from "../../../ui/tables/usePagedRows";
 import { VirtualTable } from "../../../ui/tables/VirtualTable";
-import { formatCount } from "../../../ui/display/format";
-import { COLUMNS } from "./columns";
-import { NoDatasets } from "./NoDatasets";
-import { type DatasetListRow, listRows } from "./rows";
+import styles from "../datasets.module.css";
+import { type DatasetQuery, listDatasets } from "../queries";
 
 interface DatasetTableProps {
   /** Part of the dataset key to search for. */
@@ -57,4 +62,100 @@ export function DatasetTable({ text, chosen, onChoose }: DatasetTableProps): Rea
 function toggled(chosen: readonly string[], datasetKey: string): string[] {
   if (chosen.includes(datasetKey)) return chosen.filter((key) => key !== datasetKey);
   return [...chosen, datasetKey].slice(-2);
+}
+
+function NoDatasets(): ReactElement {
+  return (
+    <Empty
+      title="No datasets yet"
+      actions={
+        <Link to="/traces" className={buttonClass()}>
+          View traces
+        </Link>
+      }
+    >
+      <p>
+        A dataset is an immutable selection of traces with splits, statistics and an eval set check. To start with a
+        bundled dataset:
+      </p>
+      <Command>tunix-rt data ingest dev-reasoning-v2</Command>
+    </Empty>
+  );
+}
+
+const COLUMNS: readonly Column<DatasetListRow>[] = [
+  {
+    key: "dataset",
+    header: "Dataset",
+    width: "minmax(11rem, 2fr)",
+    cell: ({ datasetKey }) => (
+      <Link to="/datasets/$datasetKey" params={{ datasetKey }} title={datasetKey}>
+        {datasetKey}
+      </Link>
+    ),
+  },
+  {
+    key: "rows",
+    header: "Rows",
+    width: "6rem",
+    align: "end",
+    cell: ({ summary }) =>
+      summary === null ? (
+        <Badge kind="bad" sign="✕">
+          damaged
+        </Badge>
+      ) : (
+        formatNumber(summary.num_rows)
+      ),
+  },
+  {
+    key: "splits",
+    header: "Rows per split",
+    width: "minmax(12rem, 2fr)",
+    isSecondary: true,
+    cell: ({ summary }) => (summary === null ? UNKNOWN : splitsText(summary.splits)),
+  },
+  {
+    key: "hash",
+    header: "Content hash",
+    width: "8rem",
+    isSecondary: true,
+    cell: ({ summary }) =>
+      summary === null ? (
+        UNKNOWN
+      ) : (
+        <span className={styles.hash} title={summary.content_hash}>
+          {summary.content_hash.slice(0, 10)}
+        </span>
+      ),
+  },
+  {
+    key: "created",
+    header: "Created",
+    width: "7rem",
+    isSecondary: true,
+    cell: ({ summary }) => <time title={formatTime(summary?.created_at)}>{formatAgo(summary?.created_at)}</time>,
+  },
+];
+
+/** `train 900, validation 100`. */
+function splitsText(splits: Readonly<Record<string, number>>): string {
+  return Object.entries(splits)
+    .map(([name, numRows]) => `${name} ${formatNumber(numRows)}`)
+    .join(", ");
+}
+
+/** A row of the list. A dataset with an unreadable manifest has no summary. */
+interface DatasetListRow {
+  datasetKey: string;
+  summary: DatasetSummary | null;
+}
+
+/** A page of rows sorted by key, including damaged datasets. */
+async function listRows(page: DatasetQuery): Promise<Page<DatasetListRow>> {
+  const { data, damaged, pagination } = await listDatasets(page);
+  const whole = data.map((summary) => ({ datasetKey: summary.dataset_key, summary }));
+  const broken = damaged.map((datasetKey) => ({ datasetKey, summary: null }));
+  const lines = [...whole, ...broken].sort((a, b) => (a.datasetKey < b.datasetKey ? -1 : 1));
+  return { data: lines, pagination };
 }

@@ -6,7 +6,7 @@ import { buttonClass } from "../../../ui/forms/Button";
 import { TextField } from "../../../ui/forms/TextField";
 import { withChanges } from "../../../ui/navigation/search";
 import { NEW_KEY, useScreenAction } from "../../../ui/navigation/useScreenAction";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import styles from "../datasets.module.css";
 import { DatasetTable } from "./DatasetTable";
 

@@ -4,7 +4,7 @@ import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
 import { buttonClass } from "../../../ui/forms/Button";
 import { withChanges } from "../../../ui/navigation/search";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { xrayCommand, xrayPath, type XraySearch } from "./search";
 import { XrayOptions } from "./XrayOptions";
 import { XrayPanel } from "./XrayPanel";

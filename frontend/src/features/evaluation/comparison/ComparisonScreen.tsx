@@ -13,7 +13,7 @@ import { Loading } from "../../../ui/feedback/Loading";
 import { Button } from "../../../ui/forms/Button";
 import { EvaluationPicker } from "../shared/EvaluationPicker";
 import { withChanges } from "../../../ui/navigation/search";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { ComparisonSummary } from "./ComparisonSummary";
 import styles from "../evaluations.module.css";
 import { compareCommand, comparePath, type ComparisonSearch } from "../filters";

@@ -3,7 +3,7 @@ import type { Comparison, PairedDifference } from "../../../api/schema.gen";
 import { Interval } from "../../../ui/charts/Interval";
 import { StackedBar } from "../../../ui/charts/StackedBar";
 import { PlainTable } from "../../../ui/tables/PlainTable";
-import { formatBarePoints, formatP, significanceText } from "../shared/words";
+import { formatBarePoints, formatP, significanceText } from "../shared/format";
 import { Badge } from "../../../ui/display/Badge";
 import { Card } from "../../../ui/display/Card";
 import { formatNumber, formatShare } from "../../../ui/display/format";

@@ -1,17 +1,20 @@
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { listItems } from "../queries";
 import type { Evaluation, Prediction } from "../../../api/schema.gen";
-import type { Changes } from "../shared/changes";
+import { formatCount, UNKNOWN } from "../../../ui/display/format";
 import { Empty } from "../../../ui/feedback/Empty";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
+import type { Column } from "../../../ui/tables/columns";
 import { usePagedRows } from "../../../ui/tables/usePagedRows";
 import { VirtualTable } from "../../../ui/tables/VirtualTable";
-import { formatCount } from "../../../ui/display/format";
+import styles from "../evaluations.module.css";
 import type { ItemFilters } from "../filters";
+import { listItems } from "../queries";
+import type { Changes } from "../shared/changes";
+import { VerdictBadge } from "../shared/VerdictBadge";
+import { tokensText } from "../shared/format";
 import { ItemFilterBar } from "./ItemFilterBar";
-import { itemColumns } from "./itemColumns";
 
 interface ItemBrowserProps {
   evaluation: Evaluation;
@@ -70,5 +73,74 @@ function ItemTable({ evaluationId, filters }: { evaluationId: string; filters: I
         }
       />
     </>
+  );
+}
+
+/** The columns of the items. Links keep the filters, so that the item screen can navigate the list. */
+function itemColumns(evaluationId: string, filters: ItemFilters): Column<Row>[] {
+  return [
+    {
+      key: "verdict",
+      header: "Verdict",
+      width: "7.5rem",
+      cell: ({ judgement }) => <VerdictBadge verdict={judgement.verdict} />,
+    },
+    {
+      key: "item",
+      header: "Item",
+      width: "minmax(8rem, 1fr)",
+      cell: ({ item_id: itemId, at, sample }) => (
+        <Link
+          to="/evaluations/$evaluationId/items/$itemId"
+          params={{ evaluationId, itemId }}
+          search={{ ...filters, at }}
+        >
+          {itemId}
+          {sample ? ` · sample ${sample + 1}` : null}
+        </Link>
+      ),
+    },
+    {
+      key: "prompt",
+      header: "Question",
+      width: "minmax(10rem, 3fr)",
+      cell: ({ prompt }) => <TruncatedText text={prompt} />,
+    },
+    {
+      key: "answer",
+      header: "Answer",
+      width: "7rem",
+      cell: ({ judgement }) => <TruncatedText text={judgement.answer ?? UNKNOWN} />,
+    },
+    {
+      key: "expected",
+      header: "Expected",
+      width: "7rem",
+      isSecondary: true,
+      cell: ({ expected_answer }) => <TruncatedText text={expected_answer} />,
+    },
+    {
+      key: "rule",
+      header: "Extracted by",
+      width: "7rem",
+      isSecondary: true,
+      cell: ({ judgement }) => judgement.rule ?? UNKNOWN,
+    },
+    {
+      key: "tokens",
+      header: "Tokens",
+      width: "5rem",
+      align: "end",
+      isSecondary: true,
+      cell: ({ generation }) => tokensText(generation.num_new_tokens),
+    },
+  ];
+}
+
+function TruncatedText({ text }: { text: string }) {
+  return (
+    <span className={styles.cut} title={text}>
+      {text}
+    </span>
   );
 }

@@ -4,7 +4,7 @@ import type { Evaluation } from "../../../api/schema.gen";
 import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
 import { formatDuration, formatNumber, formatTime, UNKNOWN } from "../../../ui/display/format";
-import { shortId } from "../shared/words";
+import { shortId } from "../shared/format";
 import styles from "../evaluations.module.css";
 
 /** The model, the decoding and extraction settings, and the generation details. */

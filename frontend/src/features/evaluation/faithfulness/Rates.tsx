@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from "react";
 import type { ArmScores, Estimate, GroupFaithfulness } from "../../../api/schema.gen";
 import { PlainTable, Sentence } from "../../../ui/tables/PlainTable";
-import { formatP } from "../shared/words";
+import { formatP } from "../shared/format";
 import { Card } from "../../../ui/display/Card";
 import { formatNumber, UNKNOWN } from "../../../ui/display/format";
 import { estimate } from "../detail/ScoresTab";

@@ -1,13 +1,17 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { FaithfulnessSummary } from "../../../api/schema.gen";
+import type { Evaluation, FaithfulnessSummary } from "../../../api/schema.gen";
 import { Command } from "../../../ui/copy/Command";
 import { shellQuoted } from "../../../ui/copy/snippets";
-import { PlainTable } from "../../../ui/tables/PlainTable";
-import { modelName } from "../shared/words";
-import { Empty } from "../../../ui/feedback/Empty";
 import { formatAgo, formatNumber, formatTime } from "../../../ui/display/format";
+import { Empty } from "../../../ui/feedback/Empty";
+import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
+import { Loading } from "../../../ui/feedback/Loading";
+import { PlainTable } from "../../../ui/tables/PlainTable";
 import { estimate } from "../detail/ScoresTab";
+import { modelName } from "../shared/format";
+import { faithfulnessListQuery } from "./queries";
 
 /** The reports, one row each. */
 export function ReportTable({ reports }: { reports: readonly FaithfulnessSummary[] }): ReactElement {
@@ -52,4 +56,13 @@ export function NoReports({ model, evalset }: { model: string; evalset: string }
       <Command>{`tunix-rt eval faithfulness ${shellQuoted(model)} --eval-set ${shellQuoted(evalset)}`}</Command>
     </Empty>
   );
+}
+
+/** The reports about an evaluation's model. */
+export function ModelReports({ evaluation }: { evaluation: Evaluation }): ReactElement {
+  const reports = useQuery(faithfulnessListQuery(evaluation.evaluation_id));
+  if (reports.isPending) return <Loading what="Loading reports…" />;
+  if (reports.isError) return <ErrorNotice error={reports.error} onRetry={() => void reports.refetch()} />;
+  if (reports.data.data.length === 0) return <NoReports model={evaluation.model.name} evalset={evaluation.evalset} />;
+  return <ReportTable reports={reports.data.data} />;
 }

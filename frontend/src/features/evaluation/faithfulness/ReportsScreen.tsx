@@ -5,7 +5,7 @@ import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { NoReports, ReportTable } from "./ReportTable";
 
 const CLI = "tunix-rt eval faithfulness MODEL --eval-set demo_arithmetic_heldout";

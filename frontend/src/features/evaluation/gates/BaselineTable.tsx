@@ -1,12 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { GateCheck, StoredBaseline } from "../../../api/schema.gen";
-import { PlainTable } from "../../../ui/tables/PlainTable";
 import { Card } from "../../../ui/display/Card";
-import { formatAgo, formatShare, formatTime } from "../../../ui/display/format";
-import { shortRunName } from "../../../ui/display/names";
+import { formatAgo, formatShare, formatTime, shortRunName } from "../../../ui/display/format";
+import { PlainTable } from "../../../ui/tables/PlainTable";
 import styles from "./gates.module.css";
-import { PassBadge } from "./PassBadge";
+import { PassBadge } from "./HistoryTable";
 
 const NUM_SHOWN = 12;
 

@@ -1,15 +1,15 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { checkRegression } from "./queries";
 import type { RegressionCheck, StoredBaseline } from "../../../api/schema.gen";
-import { EvaluationPicker } from "../shared/EvaluationPicker";
-import { formatPoints } from "../shared/words";
+import { Card } from "../../../ui/display/Card";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Button } from "../../../ui/forms/Button";
-import { Card } from "../../../ui/display/Card";
+import { EvaluationPicker } from "../shared/EvaluationPicker";
+import { formatPoints } from "../shared/format";
 import styles from "./gates.module.css";
-import { PassBadge } from "./PassBadge";
+import { PassBadge } from "./HistoryTable";
+import { checkRegression } from "./queries";
 
 const route = getRouteApi("/gates/$name");
 

@@ -1,24 +1,24 @@
-import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
-import { baselineQuery, checksQuery } from "./queries";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { type ReactElement, useState } from "react";
 import type { StoredBaseline } from "../../../api/schema.gen";
 import { sessionQuery } from "../../../api/session";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { shellQuoted, snippets } from "../../../ui/copy/snippets";
-import { ruleSentences } from "../shared/words";
-import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
-import { Loading } from "../../../ui/feedback/Loading";
-import { Page } from "../../../ui/Page";
 import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
-import { formatShare, formatTime } from "../../../ui/display/format";
-import { shortRunName } from "../../../ui/display/names";
+import { formatShare, formatTime, shortRunName } from "../../../ui/display/format";
+import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
+import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
+import { Loading } from "../../../ui/feedback/Loading";
+import { showError } from "../../../ui/feedback/toasts";
+import { Button } from "../../../ui/forms/Button";
+import { Page } from "../../../ui/layout/Page";
+import { ruleSentences } from "../shared/format";
 import { CheckForm } from "./CheckForm";
-import { DeleteBaseline } from "./DeleteBaseline";
 import styles from "./gates.module.css";
-import { HistoryTable } from "./HistoryTable";
-import { PassBadge } from "./PassBadge";
+import { HistoryTable, PassBadge } from "./HistoryTable";
+import { baselineQuery, checksQuery, removeBaseline } from "./queries";
 
 const route = getRouteApi("/gates/$name");
 
@@ -90,6 +90,48 @@ function Baseline({ baseline, canCheck }: { baseline: StoredBaseline; canCheck: 
         />
       </Card>
       {canCheck ? <CheckForm baseline={baseline} /> : null}
+    </>
+  );
+}
+
+/** Deletes a baseline after confirmation. */
+function DeleteBaseline({ name }: { name: string }): ReactElement {
+  const [isConfirming, setConfirming] = useState(false);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => removeBaseline(name),
+    onSuccess: async () => {
+      await navigate({ to: "/gates" });
+      await queries.invalidateQueries({ queryKey: ["gates"] });
+    },
+    onError: showError,
+  });
+  return (
+    <>
+      <Button
+        kind="danger"
+        isBusy={remove.isPending}
+        onClick={() => {
+          setConfirming(true);
+        }}
+      >
+        Delete baseline
+      </Button>
+      <ConfirmDialog
+        title={`Delete the baseline ${name}?`}
+        isOpen={isConfirming}
+        confirmLabel="Delete baseline"
+        isDangerous
+        onConfirm={() => {
+          remove.mutate();
+        }}
+        onClose={() => {
+          setConfirming(false);
+        }}
+      >
+        This deletes its rule. Its evaluation and past results stay.
+      </ConfirmDialog>
     </>
   );
 }

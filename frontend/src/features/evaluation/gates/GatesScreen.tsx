@@ -11,7 +11,7 @@ import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { Button } from "../../../ui/forms/Button";
 import { NEW_KEY, useScreenAction } from "../../../ui/navigation/useScreenAction";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { Card } from "../../../ui/display/Card";
 import { BaselineTable } from "./BaselineTable";
 import { HistoryTable } from "./HistoryTable";

@@ -2,11 +2,10 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { GateCheck } from "../../../api/schema.gen";
 import { Interval } from "../../../ui/charts/Interval";
+import { Badge } from "../../../ui/display/Badge";
+import { formatAgo, formatNumber, formatTime, shortRunName, UNKNOWN } from "../../../ui/display/format";
 import { PlainTable, Sentence } from "../../../ui/tables/PlainTable";
-import { formatBarePoints, formatP } from "../shared/words";
-import { formatAgo, formatNumber, formatTime, UNKNOWN } from "../../../ui/display/format";
-import { shortRunName } from "../../../ui/display/names";
-import { PassBadge } from "./PassBadge";
+import { formatBarePoints, formatP } from "../shared/format";
 
 interface HistoryTableProps {
   checks: readonly GateCheck[];
@@ -73,4 +72,13 @@ function cellsOf(check: GateCheck, showsBaseline: boolean): ReactNode[] {
       {formatAgo(check.checked_at)}
     </time>,
   ];
+}
+
+/** The result of a gate check. */
+export function PassBadge({ passed }: { passed: boolean }): ReactElement {
+  return (
+    <Badge kind={passed ? "good" : "bad"} sign={passed ? "✓" : "✗"}>
+      {passed ? "pass" : "fail"}
+    </Badge>
+  );
 }

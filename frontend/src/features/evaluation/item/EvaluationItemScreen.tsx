@@ -7,7 +7,7 @@ import { CopyAs } from "../../../ui/copy/CopyAs";
 import { shellQuoted, snippets } from "../../../ui/copy/snippets";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
 import { MathText } from "../../../ui/markdown/MathText";

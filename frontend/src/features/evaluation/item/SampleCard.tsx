@@ -1,13 +1,13 @@
 import type { ReactElement } from "react";
 import type { CheckedStep, Prediction } from "../../../api/schema.gen";
-import { VerdictBadge } from "../shared/VerdictBadge";
 import { Badge, type BadgeKind } from "../../../ui/display/Badge";
 import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
 import { UNKNOWN } from "../../../ui/display/format";
 import { MathText } from "../../../ui/markdown/MathText";
 import styles from "../evaluations.module.css";
-import { tokensText } from "../tokens";
+import { VerdictBadge } from "../shared/VerdictBadge";
+import { tokensText } from "../shared/format";
 
 const STEP_LOOKS: Record<CheckedStep["verdict"], { kind: BadgeKind; sign: string; label: string }> = {
   confirmed: { kind: "good", sign: "✓", label: "arithmetic correct" },

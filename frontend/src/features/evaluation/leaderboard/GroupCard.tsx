@@ -1,6 +1,5 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
-import { newestReportOf } from "../faithfulness/queries";
 import type {
   EvaluationSummary,
   FaithfulnessSummary,
@@ -8,12 +7,12 @@ import type {
   LeaderboardGroup,
 } from "../../../api/schema.gen";
 import { Interval } from "../../../ui/charts/Interval";
-import { PlainTable } from "../../../ui/tables/PlainTable";
-import { formatPoints, modelName, shortId } from "../shared/words";
 import { Badge } from "../../../ui/display/Badge";
 import { Card } from "../../../ui/display/Card";
-import { formatAgo, formatShare, formatTime, UNKNOWN } from "../../../ui/display/format";
-import { shortRunName } from "../../../ui/display/names";
+import { formatAgo, formatShare, formatTime, shortRunName, UNKNOWN } from "../../../ui/display/format";
+import { PlainTable } from "../../../ui/tables/PlainTable";
+import { newestReportOf } from "../faithfulness/queries";
+import { formatPoints, modelName, shortId } from "../shared/format";
 import styles from "./leaderboard.module.css";
 
 const COLUMNS = [

@@ -13,7 +13,7 @@ import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { buttonClass } from "../../../ui/forms/Button";
 import { withChanges } from "../../../ui/navigation/search";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { formatCount } from "../../../ui/display/format";
 import { boardCommand, type BoardFilters, boardPath, boardQuery } from "./filters";
 import { GroupCard } from "./GroupCard";

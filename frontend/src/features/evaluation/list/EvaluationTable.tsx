@@ -1,15 +1,20 @@
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { listEvaluations } from "../queries";
-import type { EvaluationSummary } from "../../../api/schema.gen";
+import type { EvaluatedModel, EvaluationSummary } from "../../../api/schema.gen";
+import { Interval } from "../../../ui/charts/Interval";
+import { Command } from "../../../ui/copy/Command";
+import { Badge } from "../../../ui/display/Badge";
+import { formatAgo, formatCount, formatShare, formatTime, shortRunName, UNKNOWN } from "../../../ui/display/format";
+import { Empty } from "../../../ui/feedback/Empty";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
+import { buttonClass } from "../../../ui/forms/Button";
+import type { Column } from "../../../ui/tables/columns";
 import { usePagedRows } from "../../../ui/tables/usePagedRows";
 import { VirtualTable } from "../../../ui/tables/VirtualTable";
-import { formatCount } from "../../../ui/display/format";
-import { evaluationColumns } from "./columns";
 import type { EvaluationFilters } from "../filters";
-import { NoEvaluations } from "./NoEvaluations";
+import { listEvaluations } from "../queries";
+import { modelKind, modelName } from "../shared/format";
 
 interface EvaluationTableProps {
   search: EvaluationFilters;
@@ -56,5 +61,84 @@ export function EvaluationTable({ search, onPick }: EvaluationTableProps): React
         }
       />
     </>
+  );
+}
+
+function NoEvaluations({ isFiltered }: { isFiltered: boolean }): ReactElement {
+  if (isFiltered) {
+    return (
+      <Empty title="No evaluations match these filters">
+        <p>Clear the filters or broaden the search.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      title="No evaluations yet"
+      actions={
+        <Link to="/evaluations" search={{ evaluating: true }} className={buttonClass()}>
+          Evaluate a model
+        </Link>
+      }
+    >
+      <p>
+        An evaluation asks a model every question of an eval set and checks each answer. Evaluate the base model too, to
+        measure what training gained.
+      </p>
+      <Command>tunix-rt eval RUN --eval-set eval_v2</Command>
+    </Empty>
+  );
+}
+
+const evaluationColumns: Column<EvaluationSummary>[] = [
+  {
+    key: "model",
+    header: "Model",
+    width: "minmax(10rem, 2fr)",
+    cell: ({ model, evaluation_id: evaluationId }) => (
+      <>
+        <Link to="/evaluations/$evaluationId" params={{ evaluationId }} title={modelName(model)}>
+          {shortRunName(modelName(model))}
+        </Link>{" "}
+        <Kind model={model} />
+      </>
+    ),
+  },
+  { key: "evalset", header: "Eval set", width: "minmax(7rem, 1.5fr)", cell: ({ evalset }) => evalset },
+  { key: "accuracy", header: "Accuracy", width: "15rem", cell: (row) => <Accuracy row={row} /> },
+  {
+    key: "format",
+    header: "Format",
+    width: "6.5rem",
+    align: "end",
+    isSecondary: true,
+    cell: ({ format_adherence }) => formatShare(format_adherence),
+  },
+  {
+    key: "when",
+    header: "Evaluated",
+    width: "6.5rem",
+    isSecondary: true,
+    cell: ({ created_at }) => (
+      <time dateTime={created_at} title={formatTime(created_at)}>
+        {formatAgo(created_at)}
+      </time>
+    ),
+  },
+];
+
+function Kind({ model }: { model: EvaluatedModel }) {
+  const kind = modelKind(model);
+  return <Badge kind={kind === "trained" ? "info" : "neutral"}>{kind}</Badge>;
+}
+
+function Accuracy({ row }: { row: EvaluationSummary }) {
+  const { primary_score: value, low, high, num_scored, num_unscored } = row;
+  if (value == null || low == null || high == null) return <span>{UNKNOWN} nothing scored</span>;
+  return (
+    <span title={num_unscored > 0 ? `${num_unscored} unscored` : undefined}>
+      <Interval value={value} low={low} high={high} n={num_scored} />
+      {num_unscored > 0 ? " ?" : null}
+    </span>
   );
 }

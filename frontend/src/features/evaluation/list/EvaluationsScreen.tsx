@@ -7,7 +7,7 @@ import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
 import { Button, buttonClass } from "../../../ui/forms/Button";
 import { withChanges } from "../../../ui/navigation/search";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { EvaluateDialog } from "../shared/EvaluateDialog";
 import { TaskList } from "../../runs/shared/TaskList";
 import { EvaluationFilterBar } from "./EvaluationFilterBar";

@@ -1,11 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { servedModelsQuery } from "../../serving/queries";
-import { evalSetNamesQuery } from "../../runs/launch/plans";
-import type { EvalSetSummary } from "../../../api/schema.gen";
-import { submitTask } from "../../runs/shared/tasks";
+import type { EvalSetSummary, EvaluateModel } from "../../../api/schema.gen";
 import { Command } from "../../../ui/copy/Command";
 import { shellQuoted } from "../../../ui/copy/snippets";
+import { formatCount } from "../../../ui/display/format";
 import { Dialog } from "../../../ui/feedback/Dialog";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { showToast } from "../../../ui/feedback/toasts";
@@ -13,9 +11,10 @@ import { Button } from "../../../ui/forms/Button";
 import { Checkbox } from "../../../ui/forms/Checkbox";
 import { Select } from "../../../ui/forms/Select";
 import { TextField } from "../../../ui/forms/TextField";
-import { formatCount } from "../../../ui/display/format";
-import { evaluateCommand, type EvaluationForm, DEFAULT_FORM, requestOf } from "./evaluateForm";
+import { evalSetNamesQuery } from "../../runs/shared/plans";
+import { submitTask } from "../../runs/shared/tasks";
 import styles from "../../runs/shared/tasks.module.css";
+import { servedModelsQuery } from "../../serving/queries";
 
 interface EvaluateDialogProps {
   /** `name:version` or a run id. If omitted, the dialog asks for it. */
@@ -155,4 +154,36 @@ function useQueueEvaluation(onDone: () => void) {
       onDone();
     },
   });
+}
+
+/** The form state. Numbers are kept as text until submitted. */
+interface EvaluationForm {
+  model: string;
+  evalSet: string;
+  maxNewTokens: string;
+  limit: string;
+  isLenient: boolean;
+}
+
+/** The defaults of `tunix-rt eval`. */
+const DEFAULT_FORM = { evalSet: "eval_v2", maxNewTokens: "512", limit: "", isLenient: false };
+
+function requestOf({ model, evalSet, maxNewTokens, limit, isLenient }: EvaluationForm): EvaluateModel {
+  return {
+    kind: "evaluation",
+    model,
+    eval_set: evalSet,
+    decoding: { max_new_tokens: Number(maxNewTokens) },
+    is_lenient: isLenient,
+    ...(limit === "" ? {} : { limit: Number(limit) }),
+  };
+}
+
+/** The equivalent command. */
+function evaluateCommand(form: EvaluationForm, quoted: (text: string) => string): string {
+  const words = [`tunix-rt eval ${quoted(form.model || "MODEL")} --eval-set ${quoted(form.evalSet)}`];
+  if (form.maxNewTokens !== DEFAULT_FORM.maxNewTokens) words.push(`--max-new-tokens ${form.maxNewTokens}`);
+  if (form.limit !== "") words.push(`--limit ${form.limit}`);
+  if (form.isLenient) words.push("--lenient");
+  return words.join(" ");
 }

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { evaluationQuery, newestEvaluationsQuery } from "../queries";
 import type { EvaluationSummary } from "../../../api/schema.gen";
 import { Select } from "../../../ui/forms/Select";
-import { evaluationLabel, modelName, shortId } from "./words";
+import { evaluationLabel, modelName, shortId } from "./format";
 
 interface EvaluationPickerProps {
   label: string;

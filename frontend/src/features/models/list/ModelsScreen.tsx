@@ -5,7 +5,7 @@ import { sessionQuery } from "../../../api/session";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
 import { Button } from "../../../ui/forms/Button";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { ModelTable } from "./ModelTable";
 import { RegisterDialog } from "./RegisterDialog";
 

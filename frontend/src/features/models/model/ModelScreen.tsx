@@ -9,7 +9,7 @@ import { snippets } from "../../../ui/copy/snippets";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { buttonClass } from "../../../ui/forms/Button";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { Card } from "../../../ui/display/Card";
 import { AliasesCard } from "./AliasesCard";
 import { VersionTable } from "./VersionTable";

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import { versionQuery } from "../queries";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { VersionView } from "./VersionView";
 
 const route = getRouteApi("/models/versions/$versionId");

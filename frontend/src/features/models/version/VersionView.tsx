@@ -1,17 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
-import { referenceOf } from "../queries";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { type ReactElement, useState } from "react";
 import type { VersionDetail } from "../../../api/schema.gen";
 import { sessionQuery } from "../../../api/session";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
-import { buttonClass } from "../../../ui/forms/Button";
-import { Page } from "../../../ui/Page";
-import { Tabs } from "../../../ui/Tabs";
+import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
+import { showError, showToast } from "../../../ui/feedback/toasts";
+import { Button, buttonClass } from "../../../ui/forms/Button";
+import { Page } from "../../../ui/layout/Page";
+import { Tabs } from "../../../ui/layout/Tabs";
 import { AliasBadges } from "../model/VersionTable";
+import { referenceOf, removeVersion } from "../queries";
 import { CardTab } from "./CardTab";
-import { DeleteVersion } from "./DeleteVersion";
 import { ExportTab } from "./ExportTab";
 import { FilesTab } from "./FilesTab";
 import { Overview } from "./Overview";
@@ -70,5 +71,51 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
         {tab === "export" ? <ExportTab version={version} canWrite={canWrite} /> : null}
       </Tabs>
     </Page>
+  );
+}
+
+/** Deletes a version after confirmation. */
+function DeleteVersion({ version }: { version: VersionDetail }): ReactElement {
+  const [isConfirming, setConfirming] = useState(false);
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const reference = referenceOf(version);
+  const remove = useMutation({
+    mutationFn: () => removeVersion(version.id),
+    onSuccess: async () => {
+      await navigate({ to: "/models/$model", params: { model: version.model } });
+      queryClient.removeQueries({ queryKey: ["models", "versions", version.id] });
+      await queryClient.invalidateQueries({ queryKey: ["models"] });
+      showToast(`Deleted ${reference}.`);
+    },
+    onError: showError,
+  });
+  return (
+    <>
+      <Button
+        kind="quiet"
+        onClick={() => {
+          setConfirming(true);
+        }}
+      >
+        {" "}
+        Delete…{" "}
+      </Button>
+      <ConfirmDialog
+        title={`Delete ${reference}?`}
+        isOpen={isConfirming}
+        confirmLabel="Delete version"
+        isDangerous
+        onConfirm={() => {
+          remove.mutate();
+        }}
+        onClose={() => {
+          setConfirming(false);
+        }}
+      >
+        Its registered weights are deleted when <code>tunix-rt models gc</code> runs. The source run and its evaluations
+        stay. A version used by an alias, a baseline or a training run cannot be deleted.
+      </ConfirmDialog>
+    </>
   );
 }

@@ -5,7 +5,7 @@ import { answer, http, HttpResponse, refuse, server } from "../../../testing/htt
 import { makeRunDetail, stepLine } from "../../../testing/plans";
 import { renderApp } from "../../../testing/render";
 import { makeRun, runList } from "../../../testing/runs";
-import { compareSnippets } from "./commands";
+import { compareSnippets } from "./CompareScreen";
 
 const BOTH = "/compare?run=[%22run-a%22,%22run-b%22]";
 

@@ -1,13 +1,13 @@
 import { useQueries } from "@tanstack/react-query";
 import { type ReactElement, useMemo } from "react";
-import { type MetricColumns, metricsQuery } from "./metrics";
 import { Curve } from "../../../ui/charts/Curve";
+import type { Series } from "../../../ui/charts/series";
+import { shortRunName } from "../../../ui/display/format";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Select } from "../../../ui/forms/Select";
-import { shortRunName } from "../../../ui/display/names";
 import styles from "./compare.module.css";
-import type { ComparedRun } from "./comparedRun";
-import { type Axis, AXIS_LABELS, type Metric, METRIC_LABELS, overlaid } from "./curves";
+import { type MetricColumns, metricsQuery } from "./metrics";
+import type { ComparedRun } from "./RunLegend";
 import { AXES, type ChangeCompare, type CompareSearch, METRICS } from "./search";
 
 interface CurvesTabProps {
@@ -102,4 +102,48 @@ function combined(answers: readonly Answer[]): Metrics {
     numPending: answers.filter(({ isPending }) => isPending).length,
     error: answers.find(({ error }) => error !== null)?.error ?? null,
   };
+}
+
+type Metric = (typeof METRICS)[number];
+type Axis = (typeof AXES)[number];
+
+/** Runs log at different times, so times are rounded to this many shared positions. */
+const NUM_TIME_BINS = 2_000;
+
+const METRIC_LABELS: Record<Metric, { title: string; unit: string }> = {
+  loss: { title: "Loss", unit: "loss (nats per token)" },
+  validation_loss: { title: "Validation loss", unit: "validation loss (nats per token)" },
+  lr: { title: "Learning rate", unit: "learning rate" },
+  grad_norm: { title: "Gradient norm", unit: "norm before clipping" },
+  tokens_per_s: { title: "Speed", unit: "tokens/s" },
+};
+
+const AXIS_LABELS: Record<Axis, string> = { step: "step", minutes: "minutes since the first step" };
+
+/** One curve per run, in order. A run without metrics has an empty curve, so that colours are stable. */
+function overlaid(
+  names: readonly string[],
+  logged: readonly (MetricColumns | undefined)[],
+  metric: Metric,
+  axis: Axis,
+): Series[] {
+  const curves = names.map((name, index) => curveOf(name, logged[index], metric, axis));
+  return axis === "minutes" ? onSharedBins(curves) : curves;
+}
+
+function curveOf(name: string, columns: MetricColumns | undefined, metric: Metric, axis: Axis): Series {
+  if (columns === undefined) return { name, xs: [], ys: [] };
+  const [xs, ys] = [columns[axis], columns[metric]];
+  const known = ys.flatMap((y, index) => (y === null ? [] : [index]));
+  return { name, xs: known.map((index) => xs[index] ?? 0), ys: known.map((index) => ys[index] ?? null) };
+}
+
+/** The curves on shared time bins. The last value in a bin wins. */
+function onSharedBins(curves: readonly Series[]): Series[] {
+  const end = Math.max(...curves.map(({ xs }) => xs.at(-1) ?? 0), 0);
+  const width = end / NUM_TIME_BINS || 1;
+  return curves.map(({ name, xs, ys }) => {
+    const binned = new Map(xs.map((x, index) => [Math.round(x / width) * width, ys[index] ?? null]));
+    return { name, xs: [...binned.keys()], ys: [...binned.values()] };
+  });
 }

@@ -1,7 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import type { RunDetail } from "../../../api/schema.gen";
 import { seriesColour, seriesDash } from "../../../ui/charts/series";
-import { shortRunName } from "../../../ui/display/names";
+import { shortRunName } from "../../../ui/display/format";
 import styles from "./compare.module.css";
 
 /** The line style of a run. */
@@ -31,4 +32,10 @@ export function RunLegend({ runId, index }: { runId: string; index: number }): R
       </Link>
     </span>
   );
+}
+
+/** A run and its position in the selection, which determines its colour. */
+export interface ComparedRun {
+  run: RunDetail;
+  index: number;
 }

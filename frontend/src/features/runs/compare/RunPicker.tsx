@@ -1,7 +1,8 @@
 import { type ReactElement, useRef } from "react";
-import { listRuns } from "../queries";
 import type { Run } from "../../../api/schema.gen";
 import { Command } from "../../../ui/copy/Command";
+import { formatAgo, formatTime, formatValue, shortRunName } from "../../../ui/display/format";
+import { StatusBadge } from "../../../ui/display/StatusBadge";
 import { Empty } from "../../../ui/feedback/Empty";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
@@ -9,9 +10,7 @@ import { TextField } from "../../../ui/forms/TextField";
 import type { Column } from "../../../ui/tables/columns";
 import { type PagedRows, usePagedRows } from "../../../ui/tables/usePagedRows";
 import { VirtualTable } from "../../../ui/tables/VirtualTable";
-import { formatAgo, formatTime, formatValue } from "../../../ui/display/format";
-import { shortRunName } from "../../../ui/display/names";
-import { StatusBadge } from "../../../ui/display/StatusBadge";
+import { listRuns } from "../queries";
 import type { ChangeCompare } from "./search";
 
 interface RunPickerProps {

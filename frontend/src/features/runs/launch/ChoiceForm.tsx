@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { datasetKeysQuery, evalSetNamesQuery } from "./plans";
+import { datasetKeysQuery, evalSetNamesQuery } from "../shared/plans";
 import type { PlanTarget, RunPreview } from "../../../api/schema.gen";
 import { type Choice, Select } from "../../../ui/forms/Select";
 import { TextField } from "../../../ui/forms/TextField";

@@ -1,14 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useMemo, useState } from "react";
-import { planQuery, submitRun } from "./plans";
+import { planQuery, submitRun } from "../shared/plans";
 import type { PlanRequest, RunPreview } from "../../../api/schema.gen";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
 import { showError } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 import { useActions } from "../../../ui/navigation/actions";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { ChoiceForm } from "./ChoiceForm";
 import styles from "./launch.module.css";
 import { PlanPanel } from "./PlanPanel";

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { recipesQuery, targetsQuery } from "./plans";
+import { recipesQuery, targetsQuery } from "../shared/plans";
 import { runQuery } from "../queries";
 import type { NamedRecipe, PlanTarget } from "../../../api/schema.gen";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { withChanges } from "../../../ui/navigation/search";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { LaunchPlan } from "./LaunchPlan";
 import type { RecipeValues } from "./request";
 import type { ChangeSearch, LaunchSearch } from "./search";

@@ -1,17 +1,17 @@
 import type { ReactElement } from "react";
-import type { Plan, RunPreview } from "../../../api/schema.gen";
+import type { Plan, PlanFix, RunPreview } from "../../../api/schema.gen";
 import { StackedBar } from "../../../ui/charts/StackedBar";
 import { classes } from "../../../ui/classes";
+import { Badge } from "../../../ui/display/Badge";
+import { Card } from "../../../ui/display/Card";
+import { formatBytes, formatCount, formatDuration, formatNumber } from "../../../ui/display/format";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { Button } from "../../../ui/forms/Button";
 import { Checkbox } from "../../../ui/forms/Checkbox";
-import { Badge } from "../../../ui/display/Badge";
-import { Card } from "../../../ui/display/Card";
-import { formatBytes, formatCount, formatDuration, formatNumber } from "../../../ui/display/format";
-import { FixList } from "./FixList";
 import styles from "./launch.module.css";
 import type { PlanState } from "./LaunchPlan";
+import { changesOf, shorterTraining, withSettings } from "./request";
 import type { ChangeSearch, LaunchSearch } from "./search";
 
 interface PlanPanelProps {
@@ -132,4 +132,69 @@ function Time({ plan }: { plan: Plan }): ReactElement {
       </p>
     </section>
   );
+}
+
+interface FixListProps {
+  plan: Plan;
+  recipe: Record<string, unknown>;
+  search: LaunchSearch;
+  change: ChangeSearch;
+}
+
+interface Fix {
+  changes: string[];
+  cost: string;
+  figures: string;
+}
+
+/** The changes that make the plan fit, cheapest first, each with an apply button. */
+function FixList({ plan, recipe, search, change }: FixListProps): ReactElement | null {
+  const fixes = [...(plan.fixes ?? []).map(memoryFix), ...sessionFixes(plan, recipe)];
+  if (fixes.length === 0 && plan.fits && plan.fits_session !== false) return null;
+  return (
+    <section className={styles.part}>
+      <h3>Changes to make it fit, cheapest first</h3>
+      {fixes.length === 0 ? (
+        <p>No change of these settings is sufficient. Choose a smaller model or a larger target.</p>
+      ) : null}
+      <ol className={styles.fixes}>
+        {fixes.map(({ changes, cost, figures }) => (
+          <li key={changes.join(" ")}>
+            <div>
+              <p>
+                {changes.map((one) => (
+                  <code key={one}>{one} </code>
+                ))}
+              </p>
+              <p className={styles.muted}>
+                {figures}; {cost}
+              </p>
+            </div>
+            <Button
+              aria-label={`Apply ${changes.join(" ")}`}
+              onClick={() => {
+                change({ set: withSettings(search.set ?? [], changes) });
+              }}
+            >
+              Apply
+            </Button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function memoryFix({ change, cost, per_device_bytes, step_seconds, source }: PlanFix): Fix {
+  const figures = `${formatBytes(per_device_bytes)}, ${formatDuration(step_seconds)} per step (${source})`;
+  return { changes: changesOf(change), cost, figures };
+}
+
+function sessionFixes(plan: Plan, recipe: Record<string, unknown>): Fix[] {
+  // Fix memory first, because it changes the step time.
+  if (!plan.fits || plan.fits_session !== false || plan.session_seconds == null) return [];
+  const training = recipe.training as { num_epochs?: number | null } | undefined;
+  const changes = shorterTraining(plan.step_seconds, plan.session_seconds, training?.num_epochs != null);
+  const figures = `ends after 90 % of the ${formatDuration(plan.session_seconds)} session`;
+  return [{ changes, cost: "trains fewer steps", figures }];
 }

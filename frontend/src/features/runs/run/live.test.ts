@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { makeRunDetail, stepLine } from "../../../testing/plans";
 import { lastOf, numStepsOf, phaseOf, secondsLeft, secondsTaken, stepOf, stepSeconds } from "./figures";
-import { eventsInOrder, type LiveRun, logLines, EMPTY_RUN, withMessages } from "./live";
-import { toYaml } from "./yaml";
+import { EMPTY_RUN, eventsInOrder, type LiveRun, logLines, withMessages } from "./live";
+import { toYaml } from "./RunRecipe";
 
 function receive(...messages: [event: string, data: unknown][]): LiveRun {
   return withMessages(

@@ -1,17 +1,20 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { savePreference } from "../preferences";
-import type { NewPreference } from "../../../api/schema.gen";
+import type { NewPreference, Preference } from "../../../api/schema.gen";
 import { sessionQuery } from "../../../api/session";
+import { Badge } from "../../../ui/display/Badge";
+import { Card } from "../../../ui/display/Card";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { showError } from "../../../ui/feedback/toasts";
+import { Button } from "../../../ui/forms/Button";
 import { MathText } from "../../../ui/markdown/MathText";
+import { useShortcuts } from "../../../ui/navigation/shortcuts";
+import { AnswerView } from "../AnswerView";
 import styles from "../chat.module.css";
+import { savePreference } from "../queries";
 import { QuestionForm } from "../QuestionForm";
 import type { Decoding } from "../settings";
-import { Sides } from "./Sides";
-import { type Models, useBlindRound, voteOn } from "./useBlindRound";
-import { VoteButtons } from "./VoteButtons";
+import { type Models, type Round, useBlindRound, voteOn } from "./useBlindRound";
 import { VotesCard } from "./VotesCard";
 
 interface BlindComparisonProps {
@@ -69,4 +72,83 @@ function useVote() {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["preferences"] }),
     onError: showError,
   });
+}
+
+type Choice = Preference["choice"];
+
+interface VoteButtonsProps {
+  isBusy: boolean;
+  onVote: (choice: Choice) => void;
+}
+
+const CHOICES: readonly { choice: Choice; keys: string; label: string }[] = [
+  { choice: "a", keys: "a", label: "A is better" },
+  { choice: "b", keys: "b", label: "B is better" },
+  { choice: "tie", keys: "t", label: "Both are good" },
+  { choice: "neither", keys: "n", label: "Both are bad" },
+];
+
+/** Voting buttons with keyboard shortcuts. */
+function VoteButtons({ isBusy, onVote }: VoteButtonsProps): ReactElement {
+  useShortcuts(
+    CHOICES.map(({ choice, keys, label }) => ({
+      keys,
+      label,
+      run: () => {
+        onVote(choice);
+      },
+    })),
+  );
+  return (
+    <div className={styles.buttons} role="group" aria-label="Which answer is better?">
+      {CHOICES.map(({ choice, keys, label }) => (
+        <Button
+          key={choice}
+          disabled={isBusy}
+          onClick={() => {
+            onVote(choice);
+          }}
+        >
+          {label} <kbd>{keys}</kbd>
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+interface SidesProps {
+  round: Round;
+  /** Whether the model names are shown, after the vote. */
+  isRevealed: boolean;
+  choice: Preference["choice"] | null;
+}
+
+const SIDES = [
+  { index: 0, key: "a", title: "Answer A" },
+  { index: 1, key: "b", title: "Answer B" },
+] as const;
+
+/** Both answers side by side. */
+function Sides({ round, isRevealed, choice }: SidesProps): ReactElement {
+  const isLeftDone = round.answers[0].numTokens !== null;
+  return (
+    <div className={styles.sides}>
+      {SIDES.map(({ index, key, title }) => (
+        <Card key={key} title={isRevealed ? `${title}: ${round.models[index]}` : title}>
+          {choice === key ? (
+            <div>
+              <Badge kind="good" sign="✓">
+                preferred
+              </Badge>
+            </div>
+          ) : null}
+          {index === 1 && round.state === "pending" && !isLeftDone ? (
+            <p>Waiting for answer A to finish.</p>
+          ) : (
+            <AnswerView answer={round.answers[index]} isWriting={round.state === "pending"} />
+          )}
+        </Card>
+      ))}
+    </div>
+  );
 }

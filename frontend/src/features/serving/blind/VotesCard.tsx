@@ -1,15 +1,15 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { PREFERENCES_FILE, preferencesQuery, removePreference } from "../preferences";
 import type { PairTally, Preference, PreferenceList } from "../../../api/schema.gen";
 import { Interval } from "../../../ui/charts/Interval";
-import { PlainTable, Sentence } from "../../../ui/tables/PlainTable";
+import { Card } from "../../../ui/display/Card";
+import { formatAgo, formatCount, formatNumber, formatTime } from "../../../ui/display/format";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { showError } from "../../../ui/feedback/toasts";
 import { Button, buttonClass } from "../../../ui/forms/Button";
-import { Card } from "../../../ui/display/Card";
-import { formatAgo, formatCount, formatNumber, formatTime } from "../../../ui/display/format";
+import { PlainTable, Sentence } from "../../../ui/tables/PlainTable";
+import { PREFERENCES_FILE, preferencesQuery, removePreference } from "../queries";
 
 const TALLY_COLUMNS = [
   { header: "Model" },

@@ -1,14 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { datasetKeysQuery, evalSetNamesQuery, recipesQuery } from "../../runs/launch/plans";
+import { Card } from "../../../ui/display/Card";
+import { formatNumber, shortRunName } from "../../../ui/display/format";
 import { Select } from "../../../ui/forms/Select";
 import { TextArea } from "../../../ui/forms/TextArea";
 import { TextField } from "../../../ui/forms/TextField";
-import { Card } from "../../../ui/display/Card";
-import { formatNumber } from "../../../ui/display/format";
-import { shortRunName } from "../../../ui/display/names";
+import { datasetKeysQuery, evalSetNamesQuery, recipesQuery } from "../../runs/shared/plans";
 import { type Change, METRICS, type NewSweepSearch } from "../search";
-import { metricName } from "../words";
+import { metricName } from "../format";
 import { DEFAULT_RECIPE } from "./sweepText";
 
 interface GoalCardProps {

@@ -10,7 +10,7 @@ import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { showError } from "../../../ui/feedback/toasts";
 import { Button } from "../../../ui/forms/Button";
 import { withChanges } from "../../../ui/navigation/search";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { BudgetCard } from "./BudgetCard";
 import { GoalCard } from "./GoalCard";
 import { SpaceEditor } from "./SpaceEditor";

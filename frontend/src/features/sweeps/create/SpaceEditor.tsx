@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useId } from "react";
-import { recipeSettingsQuery } from "../../runs/launch/plans";
+import { recipeSettingsQuery } from "../../runs/shared/plans";
 import type { RecipeSetting } from "../../../api/schema.gen";
 import { Button } from "../../../ui/forms/Button";
 import { Select } from "../../../ui/forms/Select";

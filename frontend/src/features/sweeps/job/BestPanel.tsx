@@ -1,19 +1,19 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import type { BestRecipe, TuningJobDetail } from "../../../api/schema.gen";
-import { bestQuery } from "../queries";
 import { Command } from "../../../ui/copy/Command";
 import { copyText } from "../../../ui/copy/CopyAs";
+import { Card } from "../../../ui/display/Card";
+import { Facts } from "../../../ui/display/Facts";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
 import { Button, buttonClass } from "../../../ui/forms/Button";
-import { Card } from "../../../ui/display/Card";
-import { Facts } from "../../../ui/display/Facts";
+import { TextField } from "../../../ui/forms/TextField";
+import { bestQuery, promoteBest } from "../queries";
 import styles from "../sweeps.module.css";
-import { formatMetric, formatParam, metricName } from "../words";
+import { formatMetric, formatParam, metricName } from "../format";
 import { bestTrial } from "./axes";
-import { PromoteForm } from "./PromoteForm";
 
 interface BestPanelProps {
   job: TuningJobDetail;
@@ -67,6 +67,48 @@ function BestRecipeCard({ job, best }: { job: TuningJobDetail; best: BestRecipe 
       <pre className={styles.recipe} tabIndex={0} aria-label="Best recipe as YAML">
         {best.recipe_yaml}
       </pre>
+    </Card>
+  );
+}
+
+/** Registers the model of the best trial. */
+function PromoteForm({ jobId }: { jobId: string }): ReactElement {
+  const queryClient = useQueryClient();
+  const [model, setModel] = useState("");
+  const [alias, setAlias] = useState("");
+  const promote = useMutation({
+    mutationFn: () => promoteBest(jobId, { model: model.trim(), ...(alias.trim() !== "" && { alias: alias.trim() }) }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["models"] }),
+  });
+  return (
+    <Card title="Register model">
+      <form
+        className={styles.row}
+        onSubmit={(event) => {
+          event.preventDefault();
+          promote.mutate();
+        }}
+      >
+        <TextField
+          label="Model name"
+          autoComplete="off"
+          value={model}
+          onChange={setModel}
+          error={promote.isError ? promote.error.message : null}
+        />
+        <TextField label="Alias" placeholder="champion" autoComplete="off" value={alias} onChange={setAlias} />
+        <Button type="submit" isBusy={promote.isPending} disabled={model.trim() === ""}>
+          Register
+        </Button>
+      </form>
+      {promote.isSuccess ? (
+        <p role="status">
+          Registered:{" "}
+          <Link to="/models/versions/$versionId" params={{ versionId: promote.data.id }}>
+            {promote.data.model}, version {promote.data.version}
+          </Link>
+        </p>
+      ) : null}
     </Card>
   );
 }

@@ -7,7 +7,7 @@ import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
 import { formatNumber, formatTime, UNKNOWN } from "../../../ui/display/format";
 import { searchOf } from "../create/sweepText";
-import { formatParam } from "../words";
+import { formatParam } from "../format";
 
 /** The spec of the sweep. */
 export function SpecPanel({ job }: { job: TuningJobDetail }): ReactElement {

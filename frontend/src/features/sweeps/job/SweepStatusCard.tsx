@@ -6,7 +6,7 @@ import { Card } from "../../../ui/display/Card";
 import { Facts } from "../../../ui/display/Facts";
 import { formatCount, formatNumber, UNKNOWN } from "../../../ui/display/format";
 import styles from "../sweeps.module.css";
-import { formatMetric, formatParam, metricLabel } from "../words";
+import { formatMetric, formatParam, metricLabel } from "../format";
 import { bestTrial } from "./axes";
 
 /** The progress of the sweep and its best result. */

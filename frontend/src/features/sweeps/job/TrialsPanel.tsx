@@ -5,7 +5,7 @@ import type { Series } from "../../../ui/charts/series";
 import type { Sort } from "../../../ui/tables/columns";
 import { VirtualTable } from "../../../ui/tables/VirtualTable";
 import type { Change, JobSearch } from "../search";
-import { metricName } from "../words";
+import { metricName } from "../format";
 import { drawnTrials, numberOf } from "./axes";
 import { ParallelCoordinates } from "./ParallelCoordinates";
 import { sortedTrials, trialColumns } from "./trialColumns";

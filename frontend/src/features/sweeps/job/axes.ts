@@ -1,5 +1,5 @@
 import type { SweepSpec, TuningJobDetail, TuningTrial } from "../../../api/schema.gen";
-import { formatMetric, formatParam, metricName } from "../words";
+import { formatMetric, formatParam, metricName } from "../format";
 
 type Parameter = SweepSpec["search_space"][string];
 

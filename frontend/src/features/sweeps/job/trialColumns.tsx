@@ -5,7 +5,7 @@ import type { Column, Sort } from "../../../ui/tables/columns";
 import { Badge } from "../../../ui/display/Badge";
 import { formatDuration, UNKNOWN } from "../../../ui/display/format";
 import { StatusBadge } from "../../../ui/display/StatusBadge";
-import { formatMetric, formatParam, metricName } from "../words";
+import { formatMetric, formatParam, metricName } from "../format";
 import { bestTrial, numberOf } from "./axes";
 
 const REASON: Column<TuningTrial> = {

@@ -7,7 +7,7 @@ import { Facts } from "../../../ui/display/Facts";
 import { formatCount, formatShare } from "../../../ui/display/format";
 import styles from "./compare.module.css";
 import { ScoreBadge } from "../parts/ScoreBadge";
-import { shortId } from "../parts/shortId";
+import { shortId } from "../parts/labels";
 import { SideBySide } from "./SideBySide";
 
 const KINDS: Record<AlignedStep["kind"], { kind: BadgeKind; sign: string; label: string }> = {

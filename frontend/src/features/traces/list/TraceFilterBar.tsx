@@ -1,12 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
-import { lintCodesQuery } from "../queries";
+import { type ReactElement, useState } from "react";
 import { Button } from "../../../ui/forms/Button";
 import { Select } from "../../../ui/forms/Select";
 import { TextField } from "../../../ui/forms/TextField";
 import { asNumber } from "../../../ui/navigation/search";
+import { lintCodesQuery } from "../queries";
 import { filtersOf, isFiltered, type TraceSearch, type TraceSearchChange } from "./filters";
-import { WordsField } from "./WordsField";
 import styles from "./list.module.css";
 
 interface TraceFilterBarProps {
@@ -148,4 +147,34 @@ function ScoreField({ label, value, onChange }: ScoreFieldProps): ReactElement {
       }}
     />
   );
+}
+
+interface WordsFieldProps {
+  label: string;
+  help: string;
+  values: readonly string[] | undefined;
+  onChange: (values: string[]) => void;
+}
+
+/** A comma-separated list of words. The text stays as typed while the parsed words are passed on. */
+function WordsField({ label, help, values = [], onChange }: WordsFieldProps): ReactElement {
+  const [typed, setTyped] = useState(values.join(", "));
+  const shown = wordsOf(typed).join() === values.join() ? typed : values.join(", ");
+  return (
+    <TextField
+      label={label}
+      help={help}
+      type="search"
+      value={shown}
+      onChange={(text) => {
+        setTyped(text);
+        onChange(wordsOf(text));
+      }}
+    />
+  );
+}
+
+function wordsOf(text: string): string[] {
+  const words = text.split(",").map((word) => word.trim());
+  return [...new Set(words.filter((word) => word !== ""))];
 }

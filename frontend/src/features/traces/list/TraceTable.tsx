@@ -1,16 +1,18 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import type { TraceSummary } from "../../../api/schema.gen";
-import { listTraces } from "../queries";
+import { Command } from "../../../ui/copy/Command";
+import { formatAgo, formatCount, formatNumber, formatTime, UNKNOWN } from "../../../ui/display/format";
+import { Empty } from "../../../ui/feedback/Empty";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
-import { buttonClass } from "../../../ui/forms/Button";
+import { Button, buttonClass } from "../../../ui/forms/Button";
+import type { Column } from "../../../ui/tables/columns";
 import { usePagedRows } from "../../../ui/tables/usePagedRows";
 import { VirtualTable } from "../../../ui/tables/VirtualTable";
-import { formatCount } from "../../../ui/display/format";
-import { TRACE_COLUMNS } from "./columns";
+import { ScoreBadge } from "../parts/ScoreBadge";
+import { listTraces } from "../queries";
 import { isFiltered, orderOf, sortOf, type TraceSearch, type TraceSearchChange } from "./filters";
-import { NoTraces } from "./NoTraces";
 import styles from "./list.module.css";
 
 interface TraceTableProps {
@@ -75,3 +77,71 @@ function withToggled(selected: readonly string[], id: string): string[] {
   if (selected.includes(id)) return selected.filter((one) => one !== id);
   return [...selected, id].slice(-2);
 }
+
+interface NoTracesProps {
+  isFiltered: boolean;
+  onImport: () => void;
+}
+
+function NoTraces({ isFiltered, onImport }: NoTracesProps): ReactElement {
+  if (isFiltered) {
+    return (
+      <Empty title="No traces match these filters">
+        <p>Clear the filters or broaden the search. Traces that have not been linted have no score and no findings.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No traces yet" actions={<Button onClick={onImport}>Import a file</Button>}>
+      <p>
+        A trace is one worked solution: a prompt, the steps that solve it, and the answer. Models are trained on traces.
+        Import your own (JSONL, CSV or Parquet; chat messages, GSM8K and other formats are supported), or start with a
+        bundled dataset:
+      </p>
+      <Command>tunix-rt data ingest dev-reasoning-v2</Command>
+    </Empty>
+  );
+}
+
+const TRACE_COLUMNS: readonly Column<TraceSummary>[] = [
+  {
+    key: "prompt",
+    header: "Prompt",
+    width: "minmax(11rem, 4fr)",
+    cell: (trace) => (
+      <Link to="/traces/$traceId" params={{ traceId: trace.id }} title={trace.prompt_start}>
+        {trace.prompt_start}
+      </Link>
+    ),
+  },
+  {
+    key: "score",
+    header: "Score",
+    width: "6rem",
+    isSortable: true,
+    cell: (trace) => <ScoreBadge score={trace.score} />,
+  },
+  {
+    key: "steps",
+    header: "Steps",
+    width: "5rem",
+    align: "end",
+    isSecondary: true,
+    cell: (trace) => formatNumber(trace.num_steps),
+  },
+  {
+    key: "source",
+    header: "Source",
+    width: "minmax(6rem, 1fr)",
+    isSecondary: true,
+    cell: (trace) => <span title={trace.source ?? undefined}>{trace.source ?? UNKNOWN}</span>,
+  },
+  {
+    key: "created",
+    header: "Created",
+    width: "7rem",
+    isSortable: true,
+    isSecondary: true,
+    cell: (trace) => <time title={formatTime(trace.created_at)}>{formatAgo(trace.created_at)}</time>,
+  },
+];

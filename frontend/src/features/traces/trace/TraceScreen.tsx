@@ -1,21 +1,26 @@
-import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { type ReactElement, useMemo, useState } from "react";
 import type { TraceDetail } from "../../../api/schema.gen";
-import { traceQuery } from "../queries";
+import { sessionQuery } from "../../../api/session";
 import { CopyAs } from "../../../ui/copy/CopyAs";
 import { snippets } from "../../../ui/copy/snippets";
+import { Card } from "../../../ui/display/Card";
+import { ConfirmDialog } from "../../../ui/feedback/ConfirmDialog";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
-import { buttonClass } from "../../../ui/forms/Button";
-import { Page } from "../../../ui/Page";
-import { DeleteTrace } from "./DeleteTrace";
-import { LintCard } from "./LintCard";
+import { showError, showToast } from "../../../ui/feedback/toasts";
+import { Button, buttonClass } from "../../../ui/forms/Button";
+import { Page } from "../../../ui/layout/Page";
+import { FindingList } from "../parts/FindingList";
+import { MarkedText } from "../parts/MarkedText";
+import { groupFindings } from "../parts/marks";
 import { ScoreBadge } from "../parts/ScoreBadge";
-import { shortId } from "../parts/shortId";
+import { shortId, stepTitle } from "../parts/labels";
+import { deleteTrace, reportQuery, traceQuery } from "../queries";
+import { LintCard } from "./LintCard";
 import styles from "./trace.module.css";
 import { TraceMetadata } from "./TraceMetadata";
-import { TraceText } from "./TraceText";
 import { VersionsCard } from "./VersionsCard";
 
 const route = getRouteApi("/traces/$traceId");
@@ -58,5 +63,81 @@ function TraceView({ trace }: { trace: TraceDetail }): ReactElement {
         <VersionsCard traceId={trace.id} />
       </div>
     </div>
+  );
+}
+
+/** Prompt, steps and answer, each with what the linter found in it. */
+function TraceText({ trace: { id, payload } }: { trace: TraceDetail }): ReactElement {
+  const report = useQuery(reportQuery(id)).data;
+  const grouped = useMemo(() => groupFindings(payload, report?.findings ?? []), [payload, report]);
+  return (
+    <div className={styles.column}>
+      <Card title="Prompt">
+        <MarkedText text={payload.prompt} findings={grouped.prompt} />
+        <FindingList findings={grouped.prompt} />
+      </Card>
+      <ol className={styles.steps} aria-label="Steps">
+        {payload.steps.map((step) => {
+          const findings = grouped.steps.get(step.i) ?? [];
+          return (
+            <li key={step.i}>
+              <Card title={stepTitle(step)}>
+                <MarkedText text={step.content} findings={findings} />
+                <FindingList findings={findings} />
+              </Card>
+            </li>
+          );
+        })}
+      </ol>
+      <Card title="Final answer">
+        <MarkedText text={payload.final_answer} findings={grouped.answer} />
+        <FindingList findings={grouped.answer} />
+      </Card>
+    </div>
+  );
+}
+
+/** Deletes a trace after confirmation. Only shown to administrators. */
+function DeleteTrace({ traceId }: { traceId: string }): ReactElement | null {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const [isConfirming, setConfirming] = useState(false);
+  const scope = useQuery(sessionQuery).data?.scope;
+  const removal = useMutation({
+    mutationFn: () => deleteTrace(traceId),
+    onSuccess: async () => {
+      showToast("Trace deleted.");
+      await navigate({ to: "/traces" });
+      await queryClient.invalidateQueries({ queryKey: ["traces", "list"] });
+    },
+    onError: showError,
+  });
+  if (scope !== "admin") return null;
+  return (
+    <>
+      <Button
+        kind="quiet"
+        isBusy={removal.isPending}
+        onClick={() => {
+          setConfirming(true);
+        }}
+      >
+        Delete…
+      </Button>
+      <ConfirmDialog
+        title="Delete this trace?"
+        isOpen={isConfirming}
+        confirmLabel="Delete trace"
+        isDangerous
+        onConfirm={() => {
+          removal.mutate();
+        }}
+        onClose={() => {
+          setConfirming(false);
+        }}
+      >
+        This cannot be undone. Datasets built from it keep their copy, but its reviews can no longer be exported.
+      </ConfirmDialog>
+    </>
   );
 }

@@ -8,7 +8,7 @@ import { Loading } from "../../../ui/feedback/Loading";
 import { Card } from "../../../ui/display/Card";
 import { formatAgo, formatTime } from "../../../ui/display/format";
 import { ScoreBadge } from "../parts/ScoreBadge";
-import { shortId } from "../parts/shortId";
+import { shortId } from "../parts/labels";
 import styles from "./trace.module.css";
 
 /** The versions of a trace: the original and the result of each review. */

@@ -1,13 +1,13 @@
-import { type ReactElement, useEffect, useId, useRef } from "react";
+import { type KeyboardEvent, type ReactElement, useEffect, useId, useRef, useState } from "react";
 import type { Finding, TraceStep } from "../../../api/schema.gen";
-import { Button } from "../../../ui/forms/Button";
 import { Badge, type BadgeKind } from "../../../ui/display/Badge";
 import { Diff } from "../../../ui/display/Diff";
-import type { Verdict } from "./draft";
+import { Button } from "../../../ui/forms/Button";
+import { TextArea } from "../../../ui/forms/TextArea";
 import { FindingList } from "../parts/FindingList";
 import { MarkedText } from "../parts/MarkedText";
-import { StepEditor } from "./StepEditor";
-import { stepTitle } from "../parts/stepTitle";
+import { stepTitle } from "../parts/labels";
+import type { Verdict } from "./draft";
 import type { Review } from "./useReview";
 import styles from "./workbench.module.css";
 
@@ -97,5 +97,49 @@ function VerdictButtons({ step, review }: { step: TraceStep; review: Review }): 
         Reject
       </Button>
     </div>
+  );
+}
+
+interface StepEditorProps {
+  step: TraceStep;
+  content: string;
+  review: Review;
+}
+
+/** Editor for the text of a step. Ctrl+Enter saves the edit, Escape cancels. */
+function StepEditor({ step, content, review }: StepEditorProps): ReactElement {
+  const [text, setText] = useState(content);
+  const save = (): void => {
+    review.setVerdict(step.i, "edited", text);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") review.edit(null);
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
+  };
+  return (
+    <>
+      <TextArea
+        label={`Corrected text of step ${step.i}`}
+        help="Ctrl+Enter saves the edit, Escape cancels."
+        // The editor opens because the user asked to type here.
+        // eslint-disable-next-line jsx-a11y/no-autofocus
+        autoFocus
+        rows={Math.min(12, text.split("\n").length + 2)}
+        value={text}
+        onChange={setText}
+        onKeyDown={onKey}
+      />
+      <div className={styles.buttons}>
+        <Button onClick={save}>Save edit</Button>
+        <Button
+          kind="quiet"
+          onClick={() => {
+            review.edit(null);
+          }}
+        >
+          Cancel
+        </Button>
+      </div>
+    </>
   );
 }

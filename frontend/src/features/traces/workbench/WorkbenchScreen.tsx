@@ -4,7 +4,7 @@ import { type ReactElement, useState } from "react";
 import { traceQuery } from "../queries";
 import { ErrorNotice } from "../../../ui/feedback/ErrorNotice";
 import { Loading } from "../../../ui/feedback/Loading";
-import { Page } from "../../../ui/Page";
+import { Page } from "../../../ui/layout/Page";
 import { Workbench } from "./Workbench";
 
 const route = getRouteApi("/traces/$traceId/workbench");

@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { TraceDetail } from "../../../api/schema.gen";
 import { reviewTrace } from "../queries";
 import { showError, showToast } from "../../../ui/feedback/toasts";
-import { useStored } from "../../../ui/stored";
+import { useStored } from "../../../ui/hooks/useStored";
 import { useCanWrite } from "../parts/useCanWrite";
 import {
   type Draft,

@@ -1,5 +1,5 @@
 import { useEffect, useSyncExternalStore } from "react";
-import { useStored } from "./stored";
+import { useStored } from "./useStored";
 
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];

@@ -1,6 +1,6 @@
 import type { ErrorComponentProps } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { ErrorNotice } from "./feedback/ErrorNotice";
+import { ErrorNotice } from "../feedback/ErrorNotice";
 import { Page } from "./Page";
 
 /** The error boundary of a screen. The rest of the app keeps working. */

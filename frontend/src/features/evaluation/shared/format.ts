@@ -1,6 +1,5 @@
 import type { EvaluatedModel, EvaluationSummary, GateRule, PairedDifference } from "../../../api/schema.gen";
-import { formatShare, formatTime, UNKNOWN } from "../../../ui/display/format";
-import { shortRunName } from "../../../ui/display/names";
+import { formatNumber, formatShare, formatTime, shortRunName, UNKNOWN } from "../../../ui/display/format";
 
 const ID_CHARS = 8;
 const SIGNIFICANT = 0.05;
@@ -70,4 +69,9 @@ export function ruleSentences(rule: GateRule): string[] {
       (names ?? []).map((name) => `Every item correct in ${what} ${name} must stay correct.`),
     ),
   ];
+}
+
+/** The number of tokens. External predictions are not counted. */
+export function tokensText(numTokens: number | undefined): string {
+  return numTokens ? formatNumber(numTokens) : UNKNOWN;
 }
