@@ -23,8 +23,8 @@ export default class TableReporter implements Reporter {
       print(`${what.padEnd(width)} ${figure}   bar: ${bar} ${unit}   ${value <= bar ? "met" : "MISSED"}`);
     }
     const machine = { num_cpus: cpus().length, cpu: cpus()[0]?.model ?? "" };
-    const kept = { measured_at: new Date().toISOString(), machine, measures: this.measures };
-    writeFileSync(RESULTS, `${JSON.stringify(kept, null, 2)}\n`);
+    const results = { measured_at: new Date().toISOString(), machine, measures: this.measures };
+    writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
   }
 
   printsToStdio(): boolean {

@@ -32,6 +32,8 @@ async function expectNoneSerious(page: Page, options: RunOptions): Promise<void>
     options,
   );
   const serious = results.violations.filter(({ impact }) => SERIOUS.includes(impact ?? ""));
-  const told = serious.map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.map(({ html }) => html).join("\n  ")}`);
-  expect(told, `axe on ${page.url()}`).toEqual([]);
+  const messages = serious.map(
+    ({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.map(({ html }) => html).join("\n  ")}`,
+  );
+  expect(messages, `axe on ${page.url()}`).toEqual([]);
 }

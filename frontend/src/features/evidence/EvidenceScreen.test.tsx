@@ -27,8 +27,8 @@ function bundles(data: EvidenceRow[], damaged: string[] = []): void {
 }
 
 function verdict(passed: boolean, checks: Check[]) {
-  const told = { passed, checked_at: created_at, tunix_rt_version: "0.1.0", bundle: "run-b", checks };
-  return http.post("/api/evidence/run-b/verify/live", () => HttpResponse.text(`${JSON.stringify(told)}\n`));
+  const body = { passed, checked_at: created_at, tunix_rt_version: "0.1.0", bundle: "run-b", checks };
+  return http.post("/api/evidence/run-b/verify/live", () => HttpResponse.text(`${JSON.stringify(body)}\n`));
 }
 
 test("an empty list explains evidence bundles", async () => {

@@ -103,10 +103,10 @@ test("a blind vote reveals and stores the models", async () => {
     http.post("/v1/chat/completions", () => streamed(CHUNKS)),
     http.post("/api/preferences", async ({ request }) => {
       sent = (await request.json()) as NewPreference;
-      const kept = { ...sent, id: "v-1", created_at: "2026-11-15T12:00:00Z" };
+      const stored = { ...sent, id: "v-1", created_at: "2026-11-15T12:00:00Z" };
       const wins = { count: 1, n: 1, low: 0.2, high: 1 };
-      votes({ data: [kept], tallies: [{ model: "sums:1", other: "sums:2", wins, num_ties: 0, num_neither: 0 }] });
-      return HttpResponse.json(kept, { status: 201 });
+      votes({ data: [stored], tallies: [{ model: "sums:1", other: "sums:2", wins, num_ties: 0, num_neither: 0 }] });
+      return HttpResponse.json(stored, { status: 201 });
     }),
   );
   const { user } = renderApp("/chat");

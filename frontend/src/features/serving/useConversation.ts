@@ -28,9 +28,9 @@ export function useConversation(model: string, decoding: Decoding): Conversation
   const [error, setError] = useState<Error | null>(null);
   const abortRef = useRef<AbortController | null>(null);
   useEffect(() => () => abortRef.current?.abort(), []);
-  const keep = (kept: Turn[]): void => {
-    setTurns(kept);
-    writeStored(key, kept.length === 0 ? null : JSON.stringify(kept));
+  const saveTurns = (next: Turn[]): void => {
+    setTurns(next);
+    writeStored(key, next.length === 0 ? null : JSON.stringify(next));
   };
   const ask = async (question: string): Promise<void> => {
     const controller = new AbortController();
@@ -48,7 +48,7 @@ export function useConversation(model: string, decoding: Decoding): Conversation
       // A stopped answer is kept as far as it got.
       if (!controller.signal.aborted) setError(failure as Error);
     }
-    if (answer !== EMPTY_ANSWER) keep([...turns, { question, answer }]);
+    if (answer !== EMPTY_ANSWER) saveTurns([...turns, { question, answer }]);
     setWriting(null);
   };
   return {
@@ -58,7 +58,7 @@ export function useConversation(model: string, decoding: Decoding): Conversation
     ask: (question) => void ask(question),
     stop: () => abortRef.current?.abort(),
     clear: () => {
-      keep([]);
+      saveTurns([]);
     },
   };
 }

@@ -48,9 +48,9 @@ export function createJob(job: NewTuningJob): Promise<TuningJobDetail> {
 
 export type SweepAction = "start" | "cancel" | "resume";
 
-export function performSweepAction(jobId: string, act: SweepAction): Promise<JobStanding> {
-  if (act === "start") return unwrap(api.POST("/api/tuning/jobs/{job_id}/start", pathOf(jobId)));
-  if (act === "cancel") return unwrap(api.POST("/api/tuning/jobs/{job_id}/cancel", pathOf(jobId)));
+export function performSweepAction(jobId: string, action: SweepAction): Promise<JobStanding> {
+  if (action === "start") return unwrap(api.POST("/api/tuning/jobs/{job_id}/start", pathOf(jobId)));
+  if (action === "cancel") return unwrap(api.POST("/api/tuning/jobs/{job_id}/cancel", pathOf(jobId)));
   return unwrap(api.POST("/api/tuning/jobs/{job_id}/resume", pathOf(jobId)));
 }
 

@@ -128,16 +128,16 @@ test("a copied sweep keeps its inline recipe", async () => {
 });
 
 test("a sweep is cancelled and deleted after confirmation", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.use(
     answer(API, makeJob({ status: "running", trials: [makeTrial(0, { status: "pruned" })] })),
     http.post(`${API}/cancel`, () => {
-      asked.push("cancel");
+      requests.push("cancel");
       server.use(answer(API, makeJob({ status: "cancelled" })));
       return HttpResponse.json({ job_id: JOB_ID, status: "cancelling", message: "Its trials are stopping." });
     }),
     http.delete(API, () => {
-      asked.push("delete");
+      requests.push("delete");
       return new HttpResponse(null, { status: 204 });
     }),
   );
@@ -148,7 +148,7 @@ test("a sweep is cancelled and deleted after confirmation", async () => {
   await user.click(screen.getByRole("button", { name: "Delete…" }));
   await user.click(screen.getByRole("button", { name: "Delete sweep" }));
   await screen.findByRole("heading", { level: 1, name: "Tuning" });
-  expect(asked).toEqual(["cancel", "delete"]);
+  expect(requests).toEqual(["cancel", "delete"]);
 });
 
 test("a sweep form is kept in the URL and submitted", async () => {

@@ -64,8 +64,8 @@ function Making({ stage }: { stage: string }): ReactElement {
 
 /** Formats `7/10 planning the training` as "Planning the training (step 7 of 10)". */
 function stageText(stage: string): string {
-  const [, part, act = stage] = /^(\d+)\/10 (.*)$/.exec(stage) ?? [];
-  const sentence = act.charAt(0).toUpperCase() + act.slice(1);
+  const [, part, stageName = stage] = /^(\d+)\/10 (.*)$/.exec(stage) ?? [];
+  const sentence = stageName.charAt(0).toUpperCase() + stageName.slice(1);
   return part === undefined ? sentence : `${sentence} (step ${part} of 10)`;
 }
 

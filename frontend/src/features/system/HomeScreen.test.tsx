@@ -115,10 +115,10 @@ test("the latest runs are shown with status", async () => {
 });
 
 test("the machine card shows devices and problems", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.use(
     http.get("/api/doctor", ({ request }) => {
-      asked.push(new URL(request.url).search);
+      requests.push(new URL(request.url).search);
       return HttpResponse.json(MACHINE);
     }),
   );
@@ -129,7 +129,7 @@ test("the machine card shows devices and problems", async () => {
   within(card).getByText(/The disk is full. Remove something./);
   await user.click(within(card).getByRole("button", { name: "Check again" }));
   await waitFor(() => {
-    expect(asked).toEqual(["?fresh=false", "?fresh=true"]);
+    expect(requests).toEqual(["?fresh=false", "?fresh=true"]);
   });
 });
 

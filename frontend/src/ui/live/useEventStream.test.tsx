@@ -24,18 +24,18 @@ function sent(...messages: string[]): Response {
 }
 
 test("a broken stream resumes after the last message", async () => {
-  const asked: (string | null)[] = [];
+  const requests: (string | null)[] = [];
   server.use(
     http.get(STREAM, ({ request }) => {
-      asked.push(request.headers.get("last-event-id"));
-      return asked.length === 1
+      requests.push(request.headers.get("last-event-id"));
+      return requests.length === 1
         ? sent("event: log\nid: 7\ndata: one\n\n")
         : sent("event: log\nid: 9\ndata: two\n\n", "event: status\nid: 9\ndata: done\n\n");
     }),
   );
   render(<Viewer path={STREAM} />);
   await screen.findByText("ended log=one log=two status=done");
-  expect(asked).toEqual([null, "7"]);
+  expect(requests).toEqual([null, "7"]);
 });
 
 test("a refused stream ends with the error", async () => {

@@ -7,10 +7,10 @@ import { renderApp } from "../../../testing/render";
 import { nextVersion } from "./form";
 import { buildCommand, errorsOf, specOf } from "./spec";
 
-let asked: DatasetSpec[] = [];
+let requests: DatasetSpec[] = [];
 
 beforeEach(() => {
-  asked = [];
+  requests = [];
   server.use(answer("/api/datasets", datasetList([makeSummary()])));
   previewWith(() => makePreview());
 });
@@ -19,7 +19,7 @@ function previewWith(preview: (spec: DatasetSpec) => DatasetPreview): void {
   server.use(
     http.post("/api/datasets/preview", async ({ request }) => {
       const spec = (await request.json()) as DatasetSpec;
-      asked.push(spec);
+      requests.push(spec);
       return HttpResponse.json(preview(spec));
     }),
   );
@@ -93,7 +93,7 @@ test("build problems can be fixed with one click", async () => {
   await user.click(await screen.findByRole("button", { name: "Remove them" }));
   await user.click(await screen.findByRole("button", { name: "Use v2" }));
   await waitFor(() => {
-    expect(asked.at(-1)).toMatchObject({ remove_contaminated: true, dataset_version: "v2" });
+    expect(requests.at(-1)).toMatchObject({ remove_contaminated: true, dataset_version: "v2" });
   });
   expect(address()).toContain("parent=sums-v1");
   screen.getByText(/Based on the first 12/);
@@ -110,7 +110,7 @@ test("an invalid field shows an error and is not sent", async () => {
   renderApp("/datasets/new?splits=train%3D0.5");
   await screen.findByText("The fractions must sum to 1, not 0.5.");
   screen.getByText("Correct the invalid fields above.");
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
 test("a form maps to a spec, a command and errors", () => {

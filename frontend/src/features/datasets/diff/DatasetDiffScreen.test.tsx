@@ -38,10 +38,10 @@ test("differing rows, answers, splits and statistics are shown", async () => {
 });
 
 test("the other dataset is chosen and changes are paged", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.use(
     http.get("/api/datasets/sums-v1/diff", ({ request }) => {
-      asked.push(new URL(request.url).search);
+      requests.push(new URL(request.url).search);
       return HttpResponse.json(DIFF);
     }),
   );
@@ -51,7 +51,7 @@ test("the other dataset is chosen and changes are paged", async () => {
   await user.selectOptions(screen.getByLabelText("Compare with"), "sums-v2");
   await user.click(await screen.findByRole("button", { name: "Next" }));
   await waitFor(() => {
-    expect(asked.at(-1)).toBe("?other=sums-v2&limit=20&offset=20");
+    expect(requests.at(-1)).toBe("?other=sums-v2&limit=20&offset=20");
   });
   await user.click(screen.getByRole("button", { name: "Previous" }));
   await waitFor(() => {

@@ -6,14 +6,14 @@ import { renderApp } from "../../../testing/render";
 import { visibleText } from "./parts";
 import { xrayCommand } from "./search";
 
-let asked: string[] = [];
+let requests: string[] = [];
 
 beforeEach(() => {
-  asked = [];
+  requests = [];
   server.use(
     answer("/api/datasets/sums-v1", makeManifest()),
     http.get("/api/datasets/sums-v1/xray", ({ request }) => {
-      asked.push(new URL(request.url).search);
+      requests.push(new URL(request.url).search);
       return HttpResponse.json(makeXray());
     }),
   );
@@ -42,7 +42,7 @@ test("findings link to examples and keys move between them", async () => {
   });
   await user.keyboard("j");
   await waitFor(() => {
-    expect(asked.at(-1)).toContain("index=1");
+    expect(requests.at(-1)).toContain("index=1");
   });
 });
 
@@ -56,7 +56,7 @@ test("X-ray options are in the URL and the request", async () => {
   await user.click(screen.getByLabelText("Packed: several examples per row"));
   await user.type(screen.getByLabelText("Model"), "tiny-llama{Enter}");
   await waitFor(() => {
-    const search = new URLSearchParams(asked.at(-1));
+    const search = new URLSearchParams(requests.at(-1));
     expect(Object.fromEntries(search)).toEqual({
       index: "0",
       row_length: "64",

@@ -36,11 +36,11 @@ test("the protocol tab shows model and decoding", async () => {
 });
 
 test("items are filtered on the server and keep the filters", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.use(
     answer(PATH, makeEvaluation()),
     http.get(`${PATH}/items`, ({ request }) => {
-      asked.push(new URL(request.url).search);
+      requests.push(new URL(request.url).search);
       return HttpResponse.json(predictionList([makePrediction(), makePrediction({ item_id: "item-2" })]));
     }),
   );
@@ -49,7 +49,7 @@ test("items are filtered on the server and keep the filters", async () => {
   await user.selectOptions(screen.getByLabelText("Section"), "edge");
   await user.selectOptions(screen.getByLabelText("Extracted by"), "answer-tag");
   await waitFor(() => {
-    expect(asked.at(-1)).toContain("verdict=correct&section=edge&rule=answer-tag");
+    expect(requests.at(-1)).toContain("verdict=correct&section=edge&rule=answer-tag");
   });
   server.use(answer(`${PATH}/items/item-2`, { evaluation_id: OTHER_ID, item_id: "item-2", samples: [] }));
   (await screen.findByRole("row", { name: /item-2/ })).focus();

@@ -63,10 +63,10 @@ test("models are ranked with intervals, ties and base models", async () => {
 });
 
 test("filters are applied on the server", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.use(
     http.get(PATH, ({ request }) => {
-      asked.push(new URL(request.url).search);
+      requests.push(new URL(request.url).search);
       return HttpResponse.json({ groups: [], num_evaluations: 0, num_superseded: 0 });
     }),
   );
@@ -74,7 +74,7 @@ test("filters are applied on the server", async () => {
   await screen.findByRole("heading", { name: "No evaluations match these filters" });
   await user.click(screen.getByRole("checkbox", { name: /older evaluations/ }));
   await waitFor(() => {
-    expect(asked.at(-1)).toBe("?eval_set=exam&shows_all=true");
+    expect(requests.at(-1)).toBe("?eval_set=exam&shows_all=true");
   });
   await user.type(screen.getByLabelText("Model"), "b");
   await user.click(screen.getByRole("button", { name: "Clear filters" }));

@@ -35,10 +35,10 @@ test("two selected evaluations are compared", async () => {
 });
 
 test("filters and order update the URL and the request", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.use(
     http.get(LIST, ({ request }) => {
-      asked.push(new URL(request.url).search);
+      requests.push(new URL(request.url).search);
       return HttpResponse.json(evaluationList([makeSummary()]));
     }),
   );
@@ -46,7 +46,7 @@ test("filters and order update the URL and the request", async () => {
   await user.selectOptions(await screen.findByLabelText("Order"), "best first");
   await user.type(screen.getByLabelText("Model"), "run");
   await waitFor(() => {
-    expect(asked.at(-1)).toContain("eval_set=exam&order=best&model=run");
+    expect(requests.at(-1)).toContain("eval_set=exam&order=best&model=run");
   });
   await user.click(screen.getByRole("button", { name: "Clear filters" }));
   await waitFor(() => {

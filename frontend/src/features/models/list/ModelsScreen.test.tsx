@@ -160,15 +160,15 @@ test("the card is shown rendered and as source", async () => {
 });
 
 test("tags are added and removed", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.use(
     answer(VERSION, makeVersionDetail({ tags: { stage: "tried" } })),
     http.put(`${VERSION}/tags/team`, async ({ request }) => {
-      asked.push(JSON.stringify(await request.json()));
+      requests.push(JSON.stringify(await request.json()));
       return HttpResponse.json(makeVersion());
     }),
     http.delete(`${VERSION}/tags/stage`, () => {
-      asked.push("removed");
+      requests.push("removed");
       return new HttpResponse(null, { status: 204 });
     }),
   );
@@ -179,7 +179,7 @@ test("tags are added and removed", async () => {
   await user.click(screen.getByRole("button", { name: "Add tag" }));
   await user.click(await screen.findByRole("button", { name: "Remove stage" }));
   await waitFor(() => {
-    expect(asked).toEqual(['{"value":"a"}', "removed"]);
+    expect(requests).toEqual(['{"value":"a"}', "removed"]);
   });
 });
 

@@ -94,13 +94,13 @@ function DeleteAlias({ model, alias }: { model: string; alias: string }): ReactE
   );
 }
 
-function useChange(act: () => Promise<unknown>, told: string) {
+function useChange(change: () => Promise<unknown>, message: string) {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: act,
+    mutationFn: change,
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ["models"] });
-      showToast(told);
+      showToast(message);
     },
     onError: showError,
   });

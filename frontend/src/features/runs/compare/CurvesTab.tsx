@@ -16,6 +16,16 @@ interface CurvesTabProps {
   change: ChangeCompare;
 }
 
+const METRIC_LABELS: Record<Metric, { title: string; unit: string }> = {
+  loss: { title: "Loss", unit: "loss (nats per token)" },
+  validation_loss: { title: "Validation loss", unit: "validation loss (nats per token)" },
+  lr: { title: "Learning rate", unit: "learning rate" },
+  grad_norm: { title: "Gradient norm", unit: "norm before clipping" },
+  tokens_per_s: { title: "Speed", unit: "tokens/s" },
+};
+
+const AXIS_LABELS: Record<Axis, string> = { step: "step", minutes: "minutes since the first step" };
+
 const METRIC_CHOICES = METRICS.map((metric) => ({ value: metric, label: METRIC_LABELS[metric].title }));
 const AXIS_CHOICES = AXES.map((axis) => ({ value: axis, label: AXIS_LABELS[axis] }));
 
@@ -109,16 +119,6 @@ type Axis = (typeof AXES)[number];
 
 /** Runs log at different times, so times are rounded to this many shared positions. */
 const NUM_TIME_BINS = 2_000;
-
-const METRIC_LABELS: Record<Metric, { title: string; unit: string }> = {
-  loss: { title: "Loss", unit: "loss (nats per token)" },
-  validation_loss: { title: "Validation loss", unit: "validation loss (nats per token)" },
-  lr: { title: "Learning rate", unit: "learning rate" },
-  grad_norm: { title: "Gradient norm", unit: "norm before clipping" },
-  tokens_per_s: { title: "Speed", unit: "tokens/s" },
-};
-
-const AXIS_LABELS: Record<Axis, string> = { step: "step", minutes: "minutes since the first step" };
 
 /** One curve per run, in order. A run without metrics has an empty curve, so that colours are stable. */
 function overlaid(

@@ -16,21 +16,21 @@ const SETTINGS = [
 ];
 const DATASET = { dataset_key: "gsm8k-v1", content_hash: "x", created_at: "2026-11-15T12:00:00Z", num_rows: 7_000 };
 
-let asked: PlanRequest[];
+let requests: PlanRequest[];
 
 /** Answers plan requests. */
 function plan(of: (request: PlanRequest) => RunPreview): void {
   server.use(
     http.post("/api/tunix/plans", async ({ request }) => {
       const body = (await request.json()) as PlanRequest;
-      asked.push(body);
+      requests.push(body);
       return HttpResponse.json(of(body));
     }),
   );
 }
 
 beforeEach(() => {
-  asked = [];
+  requests = [];
   server.use(
     answer("/api/tunix/targets", { data: TARGETS }),
     answer("/api/tunix/recipes", {
@@ -69,7 +69,7 @@ test("the form updates the URL and the plan", async () => {
   await user.selectOptions(screen.getByLabelText("Dataset"), "gsm8k-v1");
   await user.type(screen.getByLabelText("Session limit (hours)"), "9");
   await waitFor(() => {
-    expect(asked.at(-1)).toEqual({
+    expect(requests.at(-1)).toEqual({
       recipe: "lora_gemma_2b",
       target: "v5e-8",
       device: "tpu",
@@ -166,7 +166,7 @@ test("advanced options are sent with the plan", async () => {
   await user.selectOptions(screen.getByLabelText("Evaluate on"), "eval_v2");
   await user.type(screen.getByLabelText("Smoke test steps"), "5");
   await waitFor(() => {
-    expect(asked.at(-1)).toEqual({
+    expect(requests.at(-1)).toEqual({
       recipe: "smoke_tiny",
       target: "local",
       engine: "torch",
@@ -181,7 +181,7 @@ test("a compiled plan is requested on demand", async () => {
   const { user } = renderApp("/launch");
   await user.click(await screen.findByRole("button", { name: "Compile for exact memory" }));
   await screen.findByText(/Measured by compiling this step/);
-  expect(asked.at(-1)?.is_compiled).toBe(true);
+  expect(requests.at(-1)?.is_compiled).toBe(true);
 });
 
 test("launching queues the run and opens its page", async () => {
@@ -209,7 +209,7 @@ test("a run can be relaunched with its resolved recipe", async () => {
   renderApp("/launch?from=old-1");
   await screen.findByRole("link", { name: "old-1" });
   await waitFor(() => {
-    expect(asked.at(-1)?.recipe).toEqual(makeRunDetail().recipe);
+    expect(requests.at(-1)?.recipe).toEqual(makeRunDetail().recipe);
   });
 });
 

@@ -39,10 +39,10 @@ test("a status change on the server is shown", async () => {
 });
 
 test("filters update the URL and the request", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.use(
     http.get("/api/tunix/runs", ({ request }) => {
-      asked.push(new URL(request.url).search);
+      requests.push(new URL(request.url).search);
       return HttpResponse.json(runList([makeRun()]));
     }),
   );
@@ -51,8 +51,8 @@ test("filters update the URL and the request", async () => {
   await user.click(screen.getByRole("checkbox", { name: "running" }));
   await user.type(screen.getByLabelText("Search"), "tiny");
   await waitFor(() => {
-    expect(asked.at(-1)).toContain("status=running&status=failed");
-    expect(asked.at(-1)).toContain("text=tiny");
+    expect(requests.at(-1)).toContain("status=running&status=failed");
+    expect(requests.at(-1)).toContain("text=tiny");
   });
   expect(decodeURIComponent(address())).toContain("text=tiny");
   await user.click(screen.getByRole("button", { name: "Clear filters" }));

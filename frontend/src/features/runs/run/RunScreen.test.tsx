@@ -85,10 +85,10 @@ test("files are grouped and downloadable", async () => {
 
 test("a running run is cancelled after confirmation and resumed", async () => {
   let status: RunDetail["status"] = "running";
-  const asked: string[] = [];
+  const requests: string[] = [];
   const action = (name: string, then: RunDetail["status"]) =>
     http.post(`${RUN}/${name}`, () => {
-      asked.push(name);
+      requests.push(name);
       status = then;
       return HttpResponse.json(makeRunDetail({ status }));
     });
@@ -105,7 +105,7 @@ test("a running run is cancelled after confirmation and resumed", async () => {
   await user.click(await screen.findByRole("button", { name: "Resume" }));
   await user.click(await screen.findByRole("button", { name: "Pause" }));
   await waitFor(() => {
-    expect(asked).toEqual(["cancel", "resume", "pause"]);
+    expect(requests).toEqual(["cancel", "resume", "pause"]);
   });
 });
 

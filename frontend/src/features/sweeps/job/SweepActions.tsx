@@ -19,24 +19,24 @@ const LABELS: Record<SweepAction, string> = { start: "Start", cancel: "Cancel…
 /** The available actions of a sweep. */
 export function SweepActions({ job, scope }: SweepActionsProps): ReactElement {
   const [asking, setConfirming] = useState<"cancel" | "remove" | null>(null);
-  const act = useSweepAction(job.id);
+  const action = useSweepAction(job.id);
   const remove = useRemoval(job.id);
   const close = (): void => {
     setConfirming(null);
   };
   return (
     <>
-      {(scope === "read" ? [] : availableActions(job)).map((offered) => (
+      {(scope === "read" ? [] : availableActions(job)).map((option) => (
         <Button
-          key={offered}
-          kind={offered === "cancel" ? "plain" : "primary"}
-          isBusy={act.isPending && act.variables === offered}
+          key={option}
+          kind={option === "cancel" ? "plain" : "primary"}
+          isBusy={action.isPending && action.variables === option}
           onClick={() => {
-            if (offered === "cancel") setConfirming("cancel");
-            else act.mutate(offered);
+            if (option === "cancel") setConfirming("cancel");
+            else action.mutate(option);
           }}
         >
-          {LABELS[offered]}
+          {LABELS[option]}
         </Button>
       ))}
       {scope === "admin" && !(isActive(job.status) && job.status !== "queued") ? (
@@ -56,7 +56,7 @@ export function SweepActions({ job, scope }: SweepActionsProps): ReactElement {
         dismissLabel="Keep running"
         isDangerous
         onConfirm={() => {
-          act.mutate("cancel");
+          action.mutate("cancel");
         }}
         onClose={close}
       >
@@ -81,7 +81,7 @@ export function SweepActions({ job, scope }: SweepActionsProps): ReactElement {
 function useSweepAction(jobId: string) {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: (act: SweepAction) => performSweepAction(jobId, act),
+    mutationFn: (action: SweepAction) => performSweepAction(jobId, action),
     onSuccess: async ({ message }) => {
       showToast(message);
       await queryClient.invalidateQueries({ queryKey: ["tuning"] });

@@ -54,8 +54,8 @@ function statusText({ trials, num_samples, status }: TuningJobDetail, done: numb
 function outcomes(trials: TuningJobDetail["trials"]): string {
   const kinds = ["succeeded", "pruned", "failed", "cancelled"] as const;
   const counted = kinds.map((kind) => [kind, trials.filter(({ status }) => status === kind).length] as const);
-  const told = counted.filter(([, count]) => count > 0).map(([kind, count]) => `${formatNumber(count)} ${kind}`);
-  return told.length > 0 ? told.join(", ") : formatCount(0, "result");
+  const parts = counted.filter(([, count]) => count > 0).map(([kind, count]) => `${formatNumber(count)} ${kind}`);
+  return parts.length > 0 ? parts.join(", ") : formatCount(0, "result");
 }
 
 function bestValues({ best_params }: TuningJobDetail): string {

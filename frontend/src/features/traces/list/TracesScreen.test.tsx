@@ -13,15 +13,15 @@ beforeEach(() => {
 
 /** Records the list queries and answers each with `body`. */
 function recordQueries(body = LIST): URLSearchParams[] {
-  const asked: URLSearchParams[] = [];
+  const requests: URLSearchParams[] = [];
   server.use(
     http.get("/api/traces", ({ request }) => {
       const query = new URL(request.url).searchParams;
-      if (query.get("limit") !== "1") asked.push(query);
+      if (query.get("limit") !== "1") requests.push(query);
       return HttpResponse.json(body);
     }),
   );
-  return asked;
+  return requests;
 }
 
 test("traces are listed with score, steps and source", async () => {
@@ -34,14 +34,14 @@ test("traces are listed with score, steps and source", async () => {
 });
 
 test("filters update the URL and the request", async () => {
-  const asked = recordQueries();
+  const requests = recordQueries();
   const { user, address } = renderApp("/traces?tag=easy");
   await user.type(await screen.findByLabelText("Search"), "train");
   await user.selectOptions(await screen.findByLabelText("Finding"), "arithmetic-wrong");
   await user.type(screen.getByLabelText("Max score"), "90");
   await user.type(screen.getByLabelText("Meta"), "level=2, kind=a");
   await waitFor(() => {
-    const query = asked.at(-1);
+    const query = requests.at(-1);
     expect(query?.get("query")).toBe("train");
     expect(query?.getAll("code")).toEqual(["arithmetic-wrong"]);
     expect(query?.get("max_score")).toBe("90");
@@ -55,12 +55,12 @@ test("filters update the URL and the request", async () => {
 });
 
 test("clicking the score header sorts on the server", async () => {
-  const asked = recordQueries();
+  const requests = recordQueries();
   const { user, address } = renderApp("/traces");
   const header = await screen.findByRole("columnheader", { name: /Score/ });
   await user.click(within(header).getByRole("button"));
   await waitFor(() => {
-    expect(asked.at(-1)?.get("order")).toBe("worst");
+    expect(requests.at(-1)?.get("order")).toBe("worst");
   });
   expect(address()).toBe("/traces?order=worst");
   expect(["newest", "oldest", "best", "worst"].map((order) => orderOf(sortOf(order as "best")))).toEqual([

@@ -27,7 +27,7 @@ const VERDICTS: Record<Verdict, { kind: BadgeKind; sign: string }> = {
 
 /** One step with its verdict and the buttons to set it. */
 export function ReviewedStep({ step, findings, review, isCurrent, onPick }: ReviewedStepProps): ReactElement {
-  const judged = review.draft.steps[step.i];
+  const reviewed = review.draft.steps[step.i];
   const titleId = useId();
   const card = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -39,24 +39,24 @@ export function ReviewedStep({ step, findings, review, isCurrent, onPick }: Revi
       className={styles.step}
       aria-labelledby={titleId}
       aria-current={isCurrent ? "step" : undefined}
-      data-verdict={judged?.verdict}
+      data-verdict={reviewed?.verdict}
       onFocus={isCurrent ? undefined : onPick}
     >
       <header className={styles.head}>
         <h2 id={titleId}>{stepTitle(step)}</h2>
-        {judged ? <Badge {...VERDICTS[judged.verdict]}>{judged.verdict}</Badge> : <Badge>not reviewed</Badge>}
+        {reviewed ? <Badge {...VERDICTS[reviewed.verdict]}>{reviewed.verdict}</Badge> : <Badge>not reviewed</Badge>}
       </header>
       {review.editing === step.i ? (
-        <StepEditor step={step} content={judged?.content ?? step.content} review={review} />
+        <StepEditor step={step} content={reviewed?.content ?? step.content} review={review} />
       ) : (
         <>
-          {judged?.content === undefined ? (
+          {reviewed?.content === undefined ? (
             <>
               <MarkedText text={step.content} findings={findings} />
               <FindingList findings={findings} />
             </>
           ) : (
-            <Diff before={step.content} after={judged.content} />
+            <Diff before={step.content} after={reviewed.content} />
           )}
           <VerdictButtons step={step} review={review} />
         </>

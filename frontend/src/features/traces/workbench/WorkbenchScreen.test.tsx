@@ -118,7 +118,7 @@ test("an edit can be cancelled; an empty edit accepts the step", async () => {
   within(step).getByText("accepted");
 });
 
-test("a refused review shows why and is kept", async () => {
+test("a refused review shows why and is results", async () => {
   const body = { detail: "The disk is full.", next_step: "Make room.", code: "storage" };
   server.use(http.post(`/api/traces/${TRACE_ID}/revisions`, () => HttpResponse.json(body, { status: 503 })));
   const { user } = renderApp(ADDRESS);
@@ -143,8 +143,8 @@ test("an unknown trace shows an error", async () => {
 
 test("a review can be copied as a command", () => {
   const draft = withVerdict({ ...EMPTY_DRAFT, answer: "it's 5" }, WRONG_TRACE, 0, "edited", "2 + 3 = 5");
-  const judged = withVerdict(withVerdict(draft, WRONG_TRACE, 1, "rejected"), WRONG_TRACE, 7, "accepted");
-  expect(reviewCommand("ID", judged)).toBe(
+  const reviewed = withVerdict(withVerdict(draft, WRONG_TRACE, 1, "rejected"), WRONG_TRACE, 7, "accepted");
+  expect(reviewCommand("ID", reviewed)).toBe(
     "tunix-rt traces review ID --edit '0=2 + 3 = 5' --reject 1 --accept 7 --answer 'it'\\''s 5'",
   );
   expect([readDraft("{"), readDraft("[]"), readDraft(null)]).toEqual([EMPTY_DRAFT, EMPTY_DRAFT, EMPTY_DRAFT]);

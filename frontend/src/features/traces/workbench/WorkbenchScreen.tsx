@@ -9,7 +9,7 @@ import { Workbench } from "./Workbench";
 
 const route = getRouteApi("/traces/$traceId/workbench");
 
-/** Review a trace step by step. The current step is in the URL; unsaved edits are kept in the browser. */
+/** Review a trace step by step. The current step is in the URL; unsaved edits are results in the browser. */
 export function WorkbenchScreen(): ReactElement {
   const { traceId } = route.useParams();
   const { step = 0 } = route.useSearch();

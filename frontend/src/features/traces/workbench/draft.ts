@@ -20,8 +20,8 @@ export function withVerdict(draft: Draft, trace: Trace, i: number, verdict: Verd
   const original = trace.steps.find((step) => step.i === i)?.content;
   if (verdict !== "edited" || content === undefined) return { ...draft, steps: { ...steps, [i]: { verdict } } };
   const isChanged = content.trim() !== "" && content !== original;
-  const judged = isChanged ? { verdict, content } : { verdict: "accepted" as const };
-  return { ...draft, steps: { ...steps, [i]: judged } };
+  const reviewed = isChanged ? { verdict, content } : { verdict: "accepted" as const };
+  return { ...draft, steps: { ...steps, [i]: reviewed } };
 }
 
 export function withAnswer(draft: Draft, trace: Trace, answer: string): Draft {
@@ -36,14 +36,14 @@ export function withRestAccepted(draft: Draft, trace: Trace): Draft {
 
 /** The review as a request body. */
 export function reviewOf(draft: Draft): TraceReview {
-  const steps = Object.entries(draft.steps).map(([i, judged]) => ({ i: Number(i), ...judged }));
+  const steps = Object.entries(draft.steps).map(([i, reviewed]) => ({ i: Number(i), ...reviewed }));
   return draft.answer === null ? { steps } : { steps, final_answer: draft.answer };
 }
 
 /** The trace that results from the review, or null when no step would remain. */
 export function repairedTrace(trace: Trace, draft: Draft): Trace | null {
-  const kept = trace.steps.filter(({ i }) => draft.steps[i]?.verdict !== "rejected");
-  const steps = kept.map((step) => ({ ...step, content: draft.steps[step.i]?.content ?? step.content }));
+  const results = trace.steps.filter(({ i }) => draft.steps[i]?.verdict !== "rejected");
+  const steps = results.map((step) => ({ ...step, content: draft.steps[step.i]?.content ?? step.content }));
   return steps.length === 0 ? null : { ...trace, steps, final_answer: draft.answer ?? trace.final_answer };
 }
 

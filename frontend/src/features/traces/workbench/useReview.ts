@@ -31,7 +31,7 @@ export interface Review {
   save: () => void;
 }
 
-/** The review of a trace in progress, kept in the browser until it is saved. */
+/** The review of a trace in progress, results in the browser until it is saved. */
 export function useReview({ id, payload }: TraceDetail): Review {
   const [stored, setStored] = useStored(`review.${id}`);
   const [editing, setEditing] = useState<number | null>(null);
