@@ -110,7 +110,7 @@ test("a blind vote reveals and stores the models", async () => {
     }),
   );
   const { user } = renderApp("/chat");
-  await user.click(await screen.findByRole("checkbox", { name: "BlindComparison comparison" }));
+  await user.click(await screen.findByRole("checkbox", { name: "Blind comparison" }));
   await screen.findByText(/No votes yet/);
   await user.type(screen.getByLabelText("Message"), "What is 2 + 3?{Enter}");
   const group = await screen.findByRole("group", { name: "Which answer is better?" });

@@ -63,7 +63,7 @@ export function ChatSettings({ served, settings, onChange }: ChatSettingsProps):
         }}
       />
       <Checkbox
-        label="BlindComparison comparison"
+        label="Blind comparison"
         isChecked={blind}
         onChange={(isBlind) => {
           onChange(isBlind ? { blind: true, other } : { blind: undefined });

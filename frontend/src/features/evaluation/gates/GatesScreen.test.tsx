@@ -76,7 +76,7 @@ test("a baseline is created with its rule", async () => {
   await user.selectOptions(await screen.findByRole("combobox", { name: "Evaluation" }), OTHER_ID);
   await user.click(await screen.findByRole("checkbox", { name: "edge" }));
   await user.type(screen.getByLabelText("Max unscored items, in %"), "5");
-  await user.type(screen.getByLabelText("ProtectedGroup items"), "item-1{Enter} item-2 {Enter}item-1");
+  await user.type(screen.getByLabelText("Protected items"), "item-1{Enter} item-2 {Enter}item-1");
   await user.click(screen.getByRole("button", { name: "Save baseline" }));
   await waitFor(() => {
     expect(address()).toBe("/gates/main");

@@ -127,7 +127,7 @@ function ProtectedParts({ draft, change }: FormSectionProps): ReactElement {
   return (
     <>
       <ProtectedGroup
-        label="ProtectedGroup sections"
+        label="Protected sections"
         names={Object.keys(data?.scores.by_section ?? {})}
         values={draft.sections}
         onChange={(sections) => {
@@ -135,7 +135,7 @@ function ProtectedParts({ draft, change }: FormSectionProps): ReactElement {
         }}
       />
       <ProtectedGroup
-        label="ProtectedGroup categories"
+        label="Protected categories"
         names={Object.keys(data?.scores.by_category ?? {})}
         values={draft.categories}
         onChange={(categories) => {
@@ -143,7 +143,7 @@ function ProtectedParts({ draft, change }: FormSectionProps): ReactElement {
         }}
       />
       <TextArea
-        label="ProtectedGroup items"
+        label="Protected items"
         help="One item id per line. Losing any of them fails the gate, regardless of gains elsewhere."
         rows={3}
         value={draft.items}

@@ -66,7 +66,7 @@ function TraceView({ trace }: { trace: TraceDetail }): ReactElement {
   );
 }
 
-/** Prompt, steps and answer, each with what the linter found in it. */
+/** Prompt, steps and answer, each with its lint findings. */
 function TraceText({ trace: { id, payload } }: { trace: TraceDetail }): ReactElement {
   const report = useQuery(reportQuery(id)).data;
   const grouped = useMemo(() => groupFindings(payload, report?.findings ?? []), [payload, report]);
