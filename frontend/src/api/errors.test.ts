@@ -1,10 +1,8 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { freePort } from "../testing/server";
 import { sumTrace } from "../testing/traces";
-import { api } from "./client";
-import { getDataset } from "../features/datasets/queries";
+import { api, unwrap } from "./client";
 import { ApiError, toApiError } from "./errors";
-import { createTrace } from "../features/traces/queries";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -12,7 +10,9 @@ afterEach(() => {
 });
 
 test("an error has a message and a next step", async () => {
-  const error = await getDataset("no-such-v1").catch((reason: unknown) => reason);
+  const error = await unwrap(
+    api.GET("/api/datasets/{dataset_key}", { params: { path: { dataset_key: "no-such-v1" } } }),
+  ).catch((reason: unknown) => reason);
 
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({
@@ -24,7 +24,7 @@ test("an error has a message and a next step", async () => {
 });
 
 test("a validation error names the field", async () => {
-  const refused = createTrace({ ...sumTrace(1, 2, "refused"), final_answer: "" });
+  const refused = unwrap(api.POST("/api/traces", { body: { ...sumTrace(1, 2, "refused"), final_answer: "" } }));
 
   await expect(refused).rejects.toThrow("final_answer");
   await expect(refused).rejects.toMatchObject({ status: 422, code: "invalid-input" });
@@ -40,9 +40,9 @@ test("a foreign error body becomes an ApiError", () => {
 test("a missing server is reported as unreachable", async () => {
   vi.stubEnv("VITE_API_URL", `http://127.0.0.1:${await freePort()}`);
   vi.resetModules();
-  const { listTraces } = await import("../features/traces/queries");
+  const client = await import("./client");
 
-  await expect(listTraces()).rejects.toMatchObject({ status: 0, code: "unreachable" });
+  await expect(client.unwrap(client.api.GET("/api/traces"))).rejects.toMatchObject({ status: 0, code: "unreachable" });
 });
 
 test("a cancelled request throws AbortError", async () => {
