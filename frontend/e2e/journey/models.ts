@@ -39,13 +39,13 @@ export async function chatAndVote({ page }: Visit): Promise<void> {
 export async function packAndVerify({ page }: Visit, runId: string): Promise<void> {
   await page.goto(`/evidence?packing=true&run=${runId}`);
   await expect(page.getByLabel("Run", { exact: true })).toContainText(`${runId} (succeeded)`);
-  await page.getByRole("button", { name: "Pack run" }).click();
+  await page.getByRole("button", { name: "Pack run", exact: true }).click();
   const refusal = page.getByRole("alert");
-  const verify = page.getByRole("button", { name: "Verify" });
+  const verify = page.getByRole("button", { name: "Verify", exact: true });
   await expect(verify.or(refusal)).toBeVisible({ timeout: ENGINE_LIMIT_MS });
   expect(await refusal.allInnerTexts(), "why it was not packed").toEqual([]);
   await page.reload();
-  await page.getByRole("button", { name: "Verify" }).click();
-  await expect(page.getByText("Verified")).toBeVisible({ timeout: ENGINE_LIMIT_MS });
+  await page.getByRole("button", { name: "Verify", exact: true }).click();
+  await expect(page.getByText(/Verified$/)).toBeVisible({ timeout: ENGINE_LIMIT_MS });
   await expectAccessible(page);
 }
