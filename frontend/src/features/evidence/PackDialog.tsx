@@ -59,8 +59,7 @@ function PackForm({ runId }: { runId: string }): ReactElement {
       {pack.isError ? <ErrorNotice error={pack.error} title="Could not pack the run" /> : null}
       <div>
         <Button type="submit" kind="primary" isBusy={pack.isPending} disabled={run === ""}>
-          {" "}
-          Pack run{" "}
+          Pack run
         </Button>
       </div>
     </form>

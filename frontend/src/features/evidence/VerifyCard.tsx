@@ -77,8 +77,7 @@ function Verdict({ verdict }: { verdict: EvidenceVerdict }): ReactElement {
       <p role="status">
         {verdict.passed ? (
           <Badge kind="good" sign="✓">
-            {" "}
-            Verified{" "}
+            Verified
           </Badge>
         ) : (
           <Badge kind="bad" sign="✕">

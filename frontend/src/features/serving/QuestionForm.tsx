@@ -44,8 +44,7 @@ export function QuestionForm({ isBusy, onAsk, onStop, children }: QuestionFormPr
           <Button onClick={onStop}>Stop</Button>
         ) : (
           <Button type="submit" kind="primary" disabled={text.trim() === ""}>
-            {" "}
-            Send{" "}
+            Send
           </Button>
         )}
         {children}

@@ -74,15 +74,13 @@ function Made(): ReactElement {
   return (
     <p className={styles.made}>
       <Link to="/datasets/$datasetKey" params={{ datasetKey: DATASET }}>
-        {" "}
-        Dataset{" "}
+        Dataset
       </Link>
       <Link to="/datasets/$datasetKey/xray" params={{ datasetKey: DATASET }}>
         Training tokens (X-ray)
       </Link>
       <Link to="/runs" search={{ dataset: DATASET }}>
-        {" "}
-        Run{" "}
+        Run
       </Link>
       <Link to="/leaderboard">Leaderboard</Link>
     </p>

@@ -39,8 +39,7 @@ export function MachineCard(): ReactElement {
                 examining.mutate();
               }}
             >
-              {" "}
-              Check again{" "}
+              Check again
             </Button>
           </div>
         </>

@@ -34,7 +34,6 @@ export function XrayScreen(): ReactElement {
             Save as HTML
           </a>
           <Link to="/datasets/$datasetKey" params={{ datasetKey }} className={buttonClass()}>
-            {" "}
             Back to dataset
           </Link>
         </>

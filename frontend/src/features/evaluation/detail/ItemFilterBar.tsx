@@ -76,8 +76,7 @@ export function ItemFilterBar({ scores, filters, onChange }: ItemFilterBarProps)
             onChange(NO_FILTERS);
           }}
         >
-          {" "}
-          Clear filters{" "}
+          Clear filters
         </Button>
       ) : null}
     </search>

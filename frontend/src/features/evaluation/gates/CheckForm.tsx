@@ -46,8 +46,7 @@ export function CheckForm({ baseline }: { baseline: StoredBaseline }): ReactElem
               check.mutate();
             }}
           >
-            {" "}
-            Check{" "}
+            Check
           </Button>
         </div>
       </div>

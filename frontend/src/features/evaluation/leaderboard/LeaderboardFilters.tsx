@@ -50,8 +50,7 @@ export function LeaderboardFilters({ filters, onChange }: LeaderboardFiltersProp
             onChange(NO_FILTERS);
           }}
         >
-          {" "}
-          Clear filters{" "}
+          Clear filters
         </Button>
       ) : null}
     </search>

@@ -38,8 +38,7 @@ export function LeaderboardScreen(): ReactElement {
         <>
           <CopyAs snippets={snippets({ cli: boardCommand(filters), path: boardPath(filters) })} />
           <Link to="/evaluations/compare" search={{}} className={buttonClass("primary")}>
-            {" "}
-            Compare evaluations{" "}
+            Compare evaluations
           </Link>
         </>
       }

@@ -53,8 +53,7 @@ export function EvaluationFilterBar({ search, onChange }: EvaluationFilterBarPro
             onChange(NO_FILTERS);
           }}
         >
-          {" "}
-          Clear filters{" "}
+          Clear filters
         </Button>
       ) : null}
     </search>

@@ -77,8 +77,7 @@ function RegisterForm({ runId }: { runId: string }): ReactElement {
           isBusy={register.isPending}
           disabled={form.run === "" || form.name.trim() === ""}
         >
-          {" "}
-          Register run{" "}
+          Register run
         </Button>
       </div>
     </form>

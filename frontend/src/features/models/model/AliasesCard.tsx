@@ -88,8 +88,7 @@ function DeleteAlias({ model, alias }: { model: string; alias: string }): ReactE
         remove.mutate();
       }}
     >
-      {" "}
-      Delete{" "}
+      Delete
     </Button>
   );
 }

@@ -87,8 +87,7 @@ function ExportForm({ version }: { version: VersionDetail }): ReactElement {
       <Command>{commandOf(version, form, dtype)}</Command>
       <div>
         <Button type="submit" kind="primary" isBusy={ask.isPending}>
-          {" "}
-          Export{" "}
+          Export
         </Button>
       </div>
     </form>

@@ -38,8 +38,7 @@ export function NotesCard({ version, canWrite }: NotesCardProps): ReactElement {
         <TextArea label="Notes" isLabelHidden rows={3} value={text} onChange={setText} />
         <div>
           <Button type="submit" isBusy={save.isPending} disabled={text === (version.notes ?? "")}>
-            {" "}
-            Save notes{" "}
+            Save notes
           </Button>
         </div>
       </form>

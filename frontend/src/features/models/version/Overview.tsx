@@ -51,8 +51,7 @@ function EvaluateButton({ model }: { model: string }): ReactElement {
           setConfirming(true);
         }}
       >
-        {" "}
-        Evaluate{" "}
+        Evaluate
       </Button>
       <EvaluateDialog
         model={model}

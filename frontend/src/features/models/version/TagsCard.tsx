@@ -83,8 +83,7 @@ function NewTag({ versionId }: { versionId: string }): ReactElement {
         }}
       />
       <Button type="submit" isBusy={add.isPending} disabled={tag.name.trim() === "" || tag.value.trim() === ""}>
-        {" "}
-        Add tag{" "}
+        Add tag
       </Button>
     </form>
   );

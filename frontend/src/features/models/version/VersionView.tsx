@@ -49,8 +49,7 @@ export function VersionView({ version, tab, onTab }: VersionViewProps): ReactEle
             search={{ model: reference }}
             className={buttonClass(tab === "export" ? "plain" : "primary")}
           >
-            {" "}
-            Chat{" "}
+            Chat
           </Link>
         </>
       }
@@ -98,8 +97,7 @@ function DeleteVersion({ version }: { version: VersionDetail }): ReactElement {
           setConfirming(true);
         }}
       >
-        {" "}
-        Delete…{" "}
+        Delete…
       </Button>
       <ConfirmDialog
         title={`Delete ${reference}?`}

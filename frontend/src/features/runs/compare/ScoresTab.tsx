@@ -191,8 +191,7 @@ function changeCells(base: EvaluationSummary, other: EvaluationSummary): ReactNo
     <OverrideRow key="difference" {...pair} />,
     <Chance key="chance" {...pair} />,
     <Link key="flips" to="/evaluations/compare" search={pair}>
-      {" "}
-      Compare items{" "}
+      Compare items
     </Link>,
   ];
 }

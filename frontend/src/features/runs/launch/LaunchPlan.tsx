@@ -52,8 +52,7 @@ export function LaunchPlan({ search, change, choices, values }: LaunchPlanProps)
         <>
           <CopyAs snippets={copied} />
           <Button kind="primary" disabled={!canRun} isBusy={submit.isPending} onClick={run}>
-            {" "}
-            Launch run{" "}
+            Launch run
           </Button>
         </>
       }

@@ -184,8 +184,7 @@ function SettingForm({ recipe, onSet }: SettingFormProps): ReactElement {
         onChange={setValue}
       />
       <Button type="submit" disabled={key.trim() === "" || value.trim() === ""}>
-        {" "}
-        Override{" "}
+        Override
       </Button>
       {chosen === undefined ? null : <SettingHelp setting={chosen} />}
     </form>

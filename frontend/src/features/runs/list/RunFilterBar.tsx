@@ -58,8 +58,7 @@ export function RunFilterBar({ filters, onChange }: RunFilterBarProps): ReactEle
             onChange({ text: "", model: "", dataset: "", status: [] });
           }}
         >
-          {" "}
-          Clear filters{" "}
+          Clear filters
         </Button>
       ) : null}
     </search>

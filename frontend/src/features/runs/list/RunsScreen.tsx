@@ -41,8 +41,7 @@ export function RunsScreen(): ReactElement {
             </Link>
           ) : null}
           <Link to="/launch" className={buttonClass("primary")}>
-            {" "}
-            Launch a run{" "}
+            Launch a run
           </Link>
         </>
       }

@@ -24,8 +24,7 @@ export function RunNextSteps({ runId, canWrite }: RunNextStepsProps): ReactEleme
                 setOpenDialog(true);
               }}
             >
-              {" "}
-              Evaluate{" "}
+              Evaluate
             </Button>
             <span>accuracy with a confidence interval</span>
           </li>
@@ -54,8 +53,7 @@ function NextLinks({ runId, canWrite }: RunNextStepsProps): ReactElement {
     <>
       <li>
         <Link to="/chat" search={{ model: runId }} className={buttonClass()}>
-          {" "}
-          Chat{" "}
+          Chat
         </Link>
         <span>with its reasoning shown separately</span>
       </li>
@@ -63,15 +61,13 @@ function NextLinks({ runId, canWrite }: RunNextStepsProps): ReactElement {
         <>
           <li>
             <Link to="/models" search={{ registering: true, run: runId }} className={buttonClass()}>
-              {" "}
-              Register model{" "}
+              Register model
             </Link>
             <span>store the weights as a named version</span>
           </li>
           <li>
             <Link to="/evidence" search={{ packing: true, run: runId }} className={buttonClass()}>
-              {" "}
-              Pack evidence{" "}
+              Pack evidence
             </Link>
             <span>one bundle that backs up every number</span>
           </li>
@@ -79,8 +75,7 @@ function NextLinks({ runId, canWrite }: RunNextStepsProps): ReactElement {
       ) : null}
       <li>
         <Link to="/compare" search={{ run: [runId] }} className={buttonClass()}>
-          {" "}
-          Compare{" "}
+          Compare
         </Link>
         <span>curves, settings and scores with other runs</span>
       </li>

@@ -63,8 +63,7 @@ export function TraceFilterBar({ search, onChange }: TraceFilterBarProps): React
             onChange(Object.fromEntries(Object.keys(filtersOf(search)).map((name) => [name, undefined])));
           }}
         >
-          {" "}
-          Clear filters{" "}
+          Clear filters
         </Button>
       ) : null}
     </search>

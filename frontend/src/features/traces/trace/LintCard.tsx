@@ -31,7 +31,6 @@ export function LintCard({ traceId }: { traceId: string }): ReactElement {
       ) : null}
       {report.isSuccess && canWrite ? (
         <div>
-          {" "}
           <Button
             isBusy={scoring.isPending}
             onClick={() => {
