@@ -1,7 +1,7 @@
 import { defineConfig } from "@playwright/test";
 import tests from "./playwright.config";
 
-/** What the web app is measured with: `npm run bench`, on a quiet machine. */
+/** The web benchmarks: `npm run bench`, on an idle machine. */
 export default defineConfig({
   ...tests,
   testDir: "bench",

@@ -1,15 +1,15 @@
 import { defineConfig } from "@playwright/test";
 import { installedBrowser } from "./e2e/support/browser";
 
-// One worker: the machine's cores belong to the server and to what it trains.
+// One worker, to leave the cores to the server and its training.
 export default defineConfig({
   testDir: "e2e",
   testMatch: "*.spec.ts",
   outputDir: "test-results",
   workers: 1,
-  // What passes only the second time is called flaky in the report.
+  // A test that passes on retry is reported as flaky.
   retries: process.env.CI === undefined ? 0 : 1,
-  // Waits are for conditions: these limits only end what will never happen.
+  // Tests wait for conditions. These limits only stop waits that will never finish.
   timeout: 900_000,
   expect: { timeout: 60_000 },
   reporter: [["line"]],

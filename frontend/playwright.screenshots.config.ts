@@ -1,5 +1,5 @@
 import { defineConfig } from "@playwright/test";
 import tests from "./playwright.config";
 
-/** The pictures of the documentation: `npm run screenshots`. */
+/** The screenshots of the documentation: `npm run screenshots`. */
 export default defineConfig({ ...tests, testDir: "screenshots", testMatch: "*.shots.ts", reporter: [["list"]] });

@@ -5,7 +5,7 @@ const API = process.env.TUNIX_RT_URL ?? "http://127.0.0.1:8000";
 const proxied = {
   target: API,
   changeOrigin: true,
-  // The server answers its own pages only; while developing, this one stands in for them.
+  // The server only accepts requests from its own origin, so the dev server drops the Origin header.
   configure: (proxy: { on: (event: "proxyReq", listener: (request: ProxyRequest) => void) => unknown }): void => {
     proxy.on("proxyReq", (request) => {
       request.removeHeader("origin");

@@ -5,7 +5,7 @@ export default defineConfig({
   plugins: [react()],
   test: {
     testTimeout: 60_000,
-    // On two cores Vitest would take one of them.
+    // By default Vitest would leave one of two cores unused.
     maxWorkers: "100%",
     coverage: {
       include: ["src/**/*.{ts,tsx}"],
@@ -18,7 +18,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: "client against a real server",
-          include: ["src/api/**/*.test.ts", "scripts/**/*.test.ts", "e2e/support/*.test.ts"],
+          include: [
+            "src/api/**/*.test.ts",
+            "src/features/*/queries.test.ts",
+            "scripts/**/*.test.ts",
+            "e2e/support/*.test.ts",
+          ],
           globalSetup: "src/testing/server.ts",
           setupFiles: "src/testing/realServer.ts",
         },
@@ -27,9 +32,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: "components",
-          include: ["src/{ui,screens,app}/**/*.test.{ts,tsx}"],
+          include: ["src/{ui,features,app}/**/*.test.{ts,tsx}"],
+          exclude: ["src/features/*/queries.test.ts"],
           environment: "happy-dom",
-          // Screens are loaded once, not once a file: the tests leave nothing behind (see setup.ts).
+          // Modules are loaded once for all files, because tests clean up after themselves (see setup.ts).
           isolate: false,
           setupFiles: "src/testing/setup.ts",
         },

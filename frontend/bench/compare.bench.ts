@@ -6,7 +6,7 @@ import { report } from "./measure";
 const [NUM_RUNS, NUM_POINTS] = [100, 5_000];
 const BAR_MS = 500;
 
-test("100 runs of 5,000 points over each other", async ({ page }) => {
+test("100 runs of 5,000 points overlaid", async ({ page }) => {
   test.setTimeout(300_000);
   await page.route(/\/api\/tunix\/runs\/run-\d+$/, (route) => {
     const run_id = new URL(route.request().url()).pathname.split("/").at(-1) ?? "";
@@ -19,17 +19,17 @@ test("100 runs of 5,000 points over each other", async ({ page }) => {
   });
   const runs = Array.from({ length: NUM_RUNS }, (_, index) => `run-${index}`);
   await page.goto(`/compare?run=${encodeURIComponent(JSON.stringify(runs))}`);
-  await expect(page.getByText(/Reading the metrics/)).toBeHidden({ timeout: 240_000 });
+  await expect(page.getByText(/Loading metrics/)).toBeHidden({ timeout: 240_000 });
   await expect(page.locator("canvas")).toBeVisible();
   for (const curve of ["grad_norm", "loss"]) {
-    const value = await drawMs(page, "Curve", curve);
+    const value = await drawMs(page, "Metric", curve);
     report({ what: `100 runs of 5,000 points drawn, ${curve} over steps`, value, bar: BAR_MS, unit: "ms" });
   }
-  const value = await drawMs(page, "Over", "minutes");
+  const value = await drawMs(page, "X axis", "minutes");
   report({ what: "100 runs of 5,000 points drawn, loss over minutes", value, bar: BAR_MS, unit: "ms" });
 });
 
-/** From a choice to the third frame after it was taken up: the curves are computed, drawn and shown. */
+/** The time from a selection to the third frame after it applied, when the curves are drawn. */
 function drawMs(page: Page, label: string, value: string): Promise<number> {
   return page.getByLabel(label, { exact: true }).evaluate(async (element, chosen) => {
     const select = element as HTMLSelectElement;

@@ -1,6 +1,6 @@
 import type { Locator } from "@playwright/test";
 
-/** How long the longest frame of a scroll from the top to the end took, in milliseconds. */
+/** The longest frame of a scroll from top to bottom, in milliseconds. */
 export function longestFrame(scroller: Locator, numSteps = 300): Promise<number> {
   return scroller.evaluate(async (element, steps) => {
     let longest = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from "@playwright/test";
 
-/** A figure and the most that it may be. */
+/** A measurement and its upper limit. */
 export interface Measure {
   what: string;
   value: number;
@@ -10,7 +10,7 @@ export interface Measure {
 
 export const MEASURE = "measure";
 
-/** Hand a figure to the table; the command fails when its bar is missed, after everything was measured. */
+/** Adds a measurement to the table. The command fails if it exceeds its limit, after everything was measured. */
 export function report(measure: Measure): void {
   test.info().annotations.push({ type: MEASURE, description: JSON.stringify(measure) });
   expect.soft(measure.value, measure.what).toBeLessThanOrEqual(measure.bar);

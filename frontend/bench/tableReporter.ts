@@ -6,14 +6,14 @@ import { MEASURE, type Measure } from "./measure";
 
 const RESULTS = fileURLToPath(new URL("../../benchmarks/results/web.json", import.meta.url));
 
-/** Prints what was measured as one table, and keeps it beside the other results. */
+/** Prints the measurements as one table and writes them to the benchmark results. */
 export default class TableReporter implements Reporter {
   private readonly measures: Measure[] = [];
 
   onTestEnd(test: TestCase, { annotations, errors }: TestResult): void {
     const found = annotations.filter(({ type }) => type === MEASURE);
     this.measures.push(...found.map(({ description = "" }) => JSON.parse(description) as Measure));
-    if (found.length === 0) print(`${test.title}: not measured\n${errors.map(told).join("\n")}`);
+    if (found.length === 0) print(`${test.title}: not measured\n${errors.map(messageOf).join("\n")}`);
   }
 
   onEnd(): void {
@@ -23,8 +23,8 @@ export default class TableReporter implements Reporter {
       print(`${what.padEnd(width)} ${figure}   bar: ${bar} ${unit}   ${value <= bar ? "met" : "MISSED"}`);
     }
     const machine = { num_cpus: cpus().length, cpu: cpus()[0]?.model ?? "" };
-    const kept = { measured_at: new Date().toISOString(), machine, measures: this.measures };
-    writeFileSync(RESULTS, `${JSON.stringify(kept, null, 2)}\n`);
+    const results = { measured_at: new Date().toISOString(), machine, measures: this.measures };
+    writeFileSync(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
   }
 
   printsToStdio(): boolean {
@@ -32,7 +32,7 @@ export default class TableReporter implements Reporter {
   }
 }
 
-function told({ message = "" }: TestError): string {
+function messageOf({ message = "" }: TestError): string {
   return message;
 }
 

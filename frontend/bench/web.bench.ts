@@ -10,7 +10,7 @@ const [NUM_ROWS, NUM_LOADS, FRAME_BAR_MS] = [100_000, 5, 100];
 test("first load", async ({ browser, app }) => {
   const [seen, sizes]: [number[], number[]] = [[], []];
   for (let load = 0; load < NUM_LOADS; load += 1) {
-    // A browser that was never here: nothing is in its cache.
+    // A new context has an empty cache.
     const context = await browser.newContext({ baseURL: app.url });
     const page = await context.newPage();
     const scripts: Promise<Buffer>[] = [];
@@ -18,9 +18,9 @@ test("first load", async ({ browser, app }) => {
       if (response.request().resourceType() === "script") scripts.push(response.body());
     });
     await page.goto("/", { waitUntil: "commit" });
-    // Looked at between frames, in the page: what is there can be used.
+    // Polled in the page between frames: once the link is rendered it can be used.
     const interactive = await page.waitForFunction(
-      () => document.querySelector("[aria-label='What is here'] a") !== null && performance.now(),
+      () => document.querySelector("[aria-label='Inventory'] a") !== null && performance.now(),
     );
     seen.push((await interactive.jsonValue()) || Number.NaN);
     const bodies = await Promise.all(scripts);

@@ -1,7 +1,7 @@
-// Runs before the first paint, so that a chosen theme does not flash the other one.
+// Runs before the first paint, to avoid a flash of the wrong theme.
 try {
   const theme = localStorage.getItem("tunix-rt.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage may be forbidden: then the system decides.
+  // Storage may be disabled; then the system theme is used.
 }

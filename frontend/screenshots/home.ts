@@ -3,9 +3,9 @@ import type { APIRequestContext } from "@playwright/test";
 import { tunixRt } from "../e2e/support/cli";
 import { DATASET, RUNS, SHOP_TRACES, SOURCE, SWEEP } from "./material";
 
-/** What the pictures show, by the ids that this home gave it. */
+/** The ids of the records shown in the screenshots. */
 export interface Subjects {
-  /** Where the home lies on this machine: no business of a picture. */
+  /** The path of the home, hidden in screenshots. */
   path: string;
   trace: string;
   otherTrace: string;
@@ -31,27 +31,27 @@ interface Version {
 const POLL_MS = 2_000;
 const ENDED = ["succeeded", "failed", "cancelled"];
 
-/** Make what is missing in a home: the demo and a little of everything else. What is there already stays. */
+/** Fills a home with the demo and a few other records. Existing records are kept. */
 export async function fillHome(request: APIRequestContext): Promise<Subjects> {
   const server = new Server(request);
   await makeDemo(server);
-  await bringTraces(server);
+  await addTraces(server);
   const [before = "", after = ""] = await demoEvaluations(server);
   const run = await demoRun(server);
-  const runs = await Promise.all(RUNS.map((asked) => trained(server, asked)));
+  const runs = await Promise.all(RUNS.map((spec) => ensureRun(server, spec)));
   const { diagnosis } = await server.get<{ diagnosis: { home: string } }>("/api/doctor");
   return {
     path: diagnosis.home,
     ...(await wrongTraces(server)),
     ...{ run, runs, before, after },
-    sweep: await searched(server),
+    sweep: await ensureSweep(server),
     item: await firstItem(server, after),
-    version: await registered(server, run, before, after),
-    report: await reported(server, diagnosis.home, run),
+    version: await registerModel(server, run, before, after),
+    report: await ensureReport(server, diagnosis.home, run),
   };
 }
 
-/** Requests that must succeed; some statuses may be named that mean "there already". */
+/** Requests that must succeed; `allowed` is a status that means "already exists". */
 class Server {
   constructor(private readonly request: APIRequestContext) {}
 
@@ -83,7 +83,7 @@ async function makeDemo(server: Server): Promise<void> {
   if (made.status !== "succeeded") throw new Error(`The demo failed: ${made.failure ?? "see its log"}`);
 }
 
-async function bringTraces(server: Server): Promise<void> {
+async function addTraces(server: Server): Promise<void> {
   await server.send("POST", "/api/traces/batch", SHOP_TRACES);
   await server.send("POST", "/api/traces/score");
   const source = { source: SOURCE };
@@ -98,7 +98,7 @@ async function wrongTraces(server: Server): Promise<{ trace: string; otherTrace:
   return { trace: data[0]?.id ?? "", otherTrace: data[1]?.id ?? "" };
 }
 
-/** The evaluations of the demo, the random weights first. */
+/** The evaluations of the demo, random weights first. */
 async function demoEvaluations(server: Server): Promise<string[]> {
   const path = "/api/evaluations?eval_set=demo_arithmetic_heldout&limit=100";
   const { data } = await server.get<Page<{ evaluation_id: string; model: { weights: string } }>>(path);
@@ -115,14 +115,14 @@ async function demoRun(server: Server): Promise<string> {
   return run.run_id;
 }
 
-async function trained(server: Server, asked: { name: string }): Promise<string> {
-  const known = await server.get<Page<{ run_id: string }>>(`/api/tunix/runs?text=-${asked.name}-`);
-  const { run_id } = known.data[0] ?? (await server.send<{ run_id: string }>("POST", "/api/tunix/runs", asked));
+async function ensureRun(server: Server, spec: { name: string }): Promise<string> {
+  const known = await server.get<Page<{ run_id: string }>>(`/api/tunix/runs?text=-${spec.name}-`);
+  const { run_id } = known.data[0] ?? (await server.send<{ run_id: string }>("POST", "/api/tunix/runs", spec));
   await server.until(`/api/tunix/runs/${run_id}/status`);
   return run_id;
 }
 
-async function searched(server: Server): Promise<string> {
+async function ensureSweep(server: Server): Promise<string> {
   const known = await server.get<Page<{ id: string }>>("/api/tuning/jobs");
   const { id } = known.data[0] ?? (await server.send<{ id: string }>("POST", "/api/tuning/jobs", SWEEP));
   if (known.data.length === 0) await server.send("POST", `/api/tuning/jobs/${id}/start`);
@@ -135,8 +135,8 @@ async function firstItem(server: Server, evaluation: string): Promise<string> {
   return data[0]?.item_id ?? "";
 }
 
-/** The model of the demo as a version, the gate that it made, and the bundle that proves it. Returns the version. */
-async function registered(server: Server, run: string, before: string, after: string): Promise<string> {
+/** Registers the demo model, creates a gate and packs its evidence. Returns the version id. */
+async function registerModel(server: Server, run: string, before: string, after: string): Promise<string> {
   const there = 409;
   await server.send("POST", "/api/models", { name: "sums", description: "Adds, and shows how." }, there);
   const promoted = { source_run_id: run };
@@ -148,8 +148,8 @@ async function registered(server: Server, run: string, before: string, after: st
   return id;
 }
 
-/** Whether the model of the demo follows its own work. */
-async function reported(server: Server, home: string, run: string): Promise<string> {
+/** The faithfulness report of the demo model. */
+async function ensureReport(server: Server, home: string, run: string): Promise<string> {
   const known = async () => (await server.get<Page<{ report_id: string }>>("/api/faithfulness")).data[0]?.report_id;
   if ((await known()) === undefined)
     await tunixRt(home, "eval", "faithfulness", run, "--eval-set", "demo_arithmetic_heldout");

@@ -1,11 +1,11 @@
-/** What is brought into a home beside the demo: enough of everything that no screen is empty. */
+/** Records added to a home besides the demo, so that no screen is empty. */
 
 export const DATASET = "demo-arithmetic-v2";
 const NUM_TRACES = 60;
 const EVERY_THIRD = 3;
 export const SOURCE = "sales-notes";
 
-/** Sales of a shop; every third has a sum that is not right. */
+/** Sales of a shop. Every third trace has a wrong sum. */
 export const SHOP_TRACES = Array.from({ length: NUM_TRACES }, (_, index) => {
   const [monday, tuesday] = [23 + index * 3, 48 + index];
   const sold = monday + tuesday + (index % EVERY_THIRD === 0 ? 10 : 0);

@@ -1,7 +1,7 @@
 import type { Subjects } from "./home";
 import { DATASET } from "./material";
 
-/** Every screen that is shown in docs/web.md: the name of its picture and its address. */
+/** Every screen shown in docs/web.md: screenshot name and URL. */
 export function screens(subjects: Subjects): Record<string, string> {
   const { trace, otherTrace, run, runs, sweep, before, after, item, version, report } = subjects;
   const tooLarge = asSearch(["training.batch_size=16", "training.remat=none"]);

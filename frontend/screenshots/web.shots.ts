@@ -12,7 +12,7 @@ const QUALITIES = [60, 45, 30];
 const LIMIT_MS = 3_600_000;
 const ANSWER_LIMIT_MS = 300_000;
 
-// A server that runs already, with the home that it has, in place of one that starts with nothing.
+// Uses a running server and its home instead of starting an empty one.
 const running = process.env.TUNIX_RT_URL;
 if (running !== undefined) test.use({ baseURL: running });
 
@@ -23,18 +23,18 @@ test("every screen, light and dark", async ({ page, request }) => {
   await mkdir(FOLDER, { recursive: true });
   for (const [name, address] of Object.entries(screens(subjects))) {
     await page.goto(address);
-    await takePictures(page, name, subjects.path);
+    await takeScreenshots(page, name, subjects.path);
   }
   await page.goto("/chat?model=sums%3A1");
-  await page.getByLabel("Your question").fill("What is 50 + 54?");
-  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByLabel("Message").fill("What is 50 + 54?");
+  await page.getByRole("button", { name: "Send" }).click();
   await expect(page.getByText(/\d+ tokens/).last()).toBeVisible({ timeout: ANSWER_LIMIT_MS });
-  await takePictures(page, "chat", subjects.path);
+  await takeScreenshots(page, "chat", subjects.path);
 });
 
-async function takePictures(page: Page, name: string, path: string): Promise<void> {
+async function takeScreenshots(page: Page, name: string, path: string): Promise<void> {
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-  // What is awaited says so, and ends with an ellipsis.
+  // Loading messages end with an ellipsis.
   await expect(page.getByRole("status").filter({ hasText: /…$/ })).toHaveCount(0, { timeout: ANSWER_LIMIT_MS });
   await page.waitForLoadState("networkidle");
   for (const shown of await page.getByText(path, { exact: true }).all()) {
@@ -44,12 +44,12 @@ async function takePictures(page: Page, name: string, path: string): Promise<voi
   }
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await writeFile(join(FOLDER, `${name}-${colorScheme}.webp`), await picture(page));
+    await writeFile(join(FOLDER, `${name}-${colorScheme}.webp`), await screenshot(page));
   }
 }
 
-/** The page as WebP, as good as fits into the limit. */
-async function picture(page: Page): Promise<Buffer> {
+/** The page as WebP in the best quality within the size limit. */
+async function screenshot(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page);
   let taken = Buffer.alloc(0);
   for (const quality of QUALITIES) {

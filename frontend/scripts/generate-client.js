@@ -1,4 +1,4 @@
-// Writes src/api/schema.gen.ts from the routes of the Python app. With --check it only says whether that is due.
+// Writes src/api/schema.gen.ts from the routes of the Python app. With --check it only reports whether it is stale.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,12 +11,12 @@ const types = await generatedTypes();
 if (!process.argv.includes("--check")) {
   writeFileSync(target, types);
 } else if (readFileSync(target, "utf8") !== types) {
-  fail("frontend/src/api/schema.gen.ts does not describe the API as it is. Run: make client");
+  fail("frontend/src/api/schema.gen.ts is stale. Run: make client");
 }
 
 async function generatedTypes() {
   const nodes = await openapiTS(openapiDocument(), {
-    // A field with a default may be left out of a request.
+    // Fields with a default are optional in requests.
     defaultNonNullable: false,
     rootTypes: true,
     rootTypesNoSchemaPrefix: true,
@@ -30,8 +30,8 @@ function openapiDocument() {
     maxBuffer: 2 ** 26,
     stdio: ["ignore", "pipe", "inherit"],
   });
-  if (error) fail(`${python} does not run (${error.message}). Run: make client`);
-  if (status !== 0) fail("The Python app could not describe its API; see above.");
+  if (error) fail(`${python} could not be started (${error.message}). Run: make client`);
+  if (status !== 0) fail("The Python app failed to print its OpenAPI document; see above.");
   return stdout;
 }
 

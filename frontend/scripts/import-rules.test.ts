@@ -8,9 +8,11 @@ import { importRules } from "./import-rules.js";
 const FILES = [
   "api/client.js",
   "ui/button.js",
-  "screens/runs/page.js",
-  "screens/runs/table.js",
-  "screens/traces/page.js",
+  "features/runs/page.js",
+  "features/runs/table.js",
+  "features/traces/page.js",
+  "features/traces/queries.js",
+  "features/traces/shared/badge.js",
   "app/main.js",
 ];
 let root: string;
@@ -28,9 +30,11 @@ afterAll(() => {
 });
 
 test.each([
-  ["app/main.js", "../screens/runs/page.js"],
-  ["screens/runs/page.js", "../../ui/button.js"],
-  ["screens/runs/page.js", "./table.js"],
+  ["app/main.js", "../features/runs/page.js"],
+  ["features/runs/page.js", "../../ui/button.js"],
+  ["features/runs/page.js", "./table.js"],
+  ["features/runs/page.js", "../traces/queries.js"],
+  ["features/runs/page.js", "../traces/shared/badge.js"],
   ["ui/button.js", "../api/client.js"],
 ])("%s may import %s", async (from, to) => {
   expect(await refusedImports(from, to)).toEqual([]);
@@ -39,9 +43,9 @@ test.each([
 test.each([
   ["api/client.js", "../ui/button.js"],
   ["api/client.js", "../app/main.js"],
-  ["ui/button.js", "../screens/runs/page.js"],
-  ["screens/runs/page.js", "../../app/main.js"],
-  ["screens/runs/page.js", "../traces/page.js"],
+  ["ui/button.js", "../features/runs/page.js"],
+  ["features/runs/page.js", "../../app/main.js"],
+  ["features/runs/page.js", "../traces/page.js"],
 ])("%s may not import %s", async (from, to) => {
   expect(await refusedImports(from, to)).toEqual(["import-x/no-restricted-paths"]);
 });

@@ -15,7 +15,7 @@ const ITEMS = NUMBERS.map((n) => ({
   difficulty: "easy",
 }));
 
-/** An eval set of twelve sums, and how two models do on it: one knows all of them, the other two. */
+/** An eval set of twelve sums with the predictions of two models: one answers all correctly, the other two of them. */
 export async function scoreTwoModels({ home }: App): Promise<void> {
   const exam = join(home, "evalsets", "sums.jsonl");
   await mkdir(join(home, "evalsets"), { recursive: true });
@@ -23,7 +23,7 @@ export async function scoreTwoModels({ home }: App): Promise<void> {
   await Promise.all([score(home, exam, "good", NUMBERS.length), score(home, exam, "worse", 2)]);
 }
 
-/** Have the real checkers judge texts that answer the first `numRight` items right. */
+/** Scores texts that answer the first `numRight` items correctly, with the real checkers. */
 async function score(home: string, exam: string, name: string, numRight: number): Promise<void> {
   const texts = NUMBERS.map((n, index) => {
     const result = index < numRight ? 2 * n : 2 * n + 1;
@@ -35,51 +35,51 @@ async function score(home: string, exam: string, name: string, numRight: number)
   await tunixRt(home, "eval", "score", "--predictions", predictions, "--eval-set", exam, "--name", name);
 }
 
-/** What the worse model lost is seen item by item. */
-export async function seeTheFlips({ page }: Visit): Promise<void> {
+/** Checks the lost items of the worse model. */
+export async function compareModels({ page }: Visit): Promise<void> {
   await page.goto("/evaluations?order=best");
   await page.getByRole("row", { name: /good/ }).getByRole("checkbox").check();
   await page.getByRole("row", { name: /worse/ }).getByRole("checkbox").check();
-  await page.getByRole("link", { name: "Compare the two marked" }).click();
-  await expect(page.getByText("The other is worse, by more than chance explains (p = 0.002).")).toBeVisible();
+  await page.getByRole("link", { name: "Compare selected" }).click();
+  await expect(page.getByText("The other is significantly worse (p = 0.002).")).toBeVisible();
   await page.reload();
   await expect(page.getByText("10 flips")).toBeVisible();
   const flip = page.getByRole("region", { name: "sum-12", exact: true });
   await flip.getByRole("link", { name: "worse" }).click();
-  await expect(page.getByText("arithmetic is wrong")).toBeVisible();
+  await expect(page.getByText("arithmetic wrong")).toBeVisible();
 }
 
-/** The gate stops the worse model, remembers it, and the leaderboard has it below. */
-export async function beStoppedByTheGate({ page }: Visit): Promise<void> {
+/** Checks that the worse model fails the gate and ranks lower on the leaderboard. */
+export async function failTheGate({ page }: Visit): Promise<void> {
   await page.goto("/gates");
-  await page.getByRole("button", { name: "Make a baseline" }).click();
+  await page.getByRole("button", { name: "New baseline" }).click();
   const good = await page.getByRole("option", { name: /^good on/ }).textContent();
-  await page.getByLabel("Evaluation").selectOption(good);
-  await page.getByRole("button", { name: "Save the baseline" }).click();
+  await page.getByRole("combobox", { name: "Evaluation", exact: true }).selectOption(good);
+  await page.getByRole("button", { name: "Save baseline" }).click();
   await expect(page.getByRole("heading", { name: "Gate main" })).toBeVisible();
   const worse = await page.getByRole("option", { name: /^worse on/ }).textContent();
   await page.getByLabel("Evaluation of the new model").selectOption(worse);
-  await page.getByRole("button", { name: "Check it" }).click();
-  await expect(page.getByText("It must not take the baseline’s place.")).toBeVisible();
+  await page.getByRole("button", { name: "Check", exact: true }).click();
+  await expect(page.getByText("It fails the gate.")).toBeVisible();
   await page.reload();
   await expect(page.getByRole("row", { name: /worse.*fail/ })).toBeVisible();
   await page.goto("/leaderboard");
   await expect(page.getByRole("row", { name: /^1 good/ })).toBeVisible();
 }
 
-/** The trained model is asked a few questions, and each of its answers is there with its verdict. */
+/** Evaluates the trained model on a few questions and opens an item. */
 export async function evaluateRun({ page }: Visit, runId: string): Promise<void> {
   await page.goto(`/runs/${runId}`);
-  await page.getByRole("button", { name: "Evaluate it" }).click();
+  await page.getByRole("button", { name: "Evaluate", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: /^Evaluate / });
   await dialog.getByLabel("Eval set").selectOption("sums");
-  await dialog.getByLabel("Tokens per answer").fill("16");
-  await dialog.getByLabel("Only the first questions").fill("4");
+  await dialog.getByLabel("Max new tokens").fill("16");
+  await dialog.getByLabel("Question limit").fill("4");
   await expectAccessible(page);
-  await dialog.getByRole("button", { name: "Start the evaluation" }).click();
+  await dialog.getByRole("button", { name: "Start evaluation" }).click();
   await page.reload();
   const task = page.getByRole("list", { name: "Tasks" });
-  await task.getByRole("link", { name: /on sums, the first 4$/ }).click({ timeout: ENGINE_LIMIT_MS });
+  await task.getByRole("link", { name: /on sums, first 4 questions$/ }).click({ timeout: ENGINE_LIMIT_MS });
   await page.getByRole("tab", { name: "Items" }).click();
   await page.reload();
   await page.getByRole("link", { name: "sum-10" }).click();

@@ -16,10 +16,10 @@ type Screen = keyof RegisteredRouter["routesByPath"];
 
 const NARROW = { width: 320, height: 700 };
 const WIDE = { width: 1280, height: 800 };
-/** The browser says so of every answer that is an error; the app says it to people. */
+/** The browser logs every error response, which the app reports in the UI. */
 const EXPECTED = "Failed to load resource";
 
-/** Every screen opens on what the journey made, is accessible light and dark, and fits a phone. */
+/** Opens every screen with the journey's data and checks accessibility, themes and phone width. */
 export async function visitEveryScreen({ page, app, request }: Visit): Promise<void> {
   const problems = problemsOf(page);
   const addresses = await everyAddress(request, app.url);
@@ -36,7 +36,7 @@ export async function visitEveryScreen({ page, app, request }: Visit): Promise<v
   expect(problems).toEqual([]);
 }
 
-/** Where each route of the app is to be seen with data. A route that is missing here does not compile. */
+/** A URL with data for every route. A missing route is a type error. */
 async function everyAddress(request: APIRequestContext, url: string): Promise<Record<Screen, string>> {
   const read = async <Body>(path: string): Promise<Body> => (await request.get(url + path)).json() as Promise<Body>;
   const [trace, original] = (await read<TraceList>("/api/traces?limit=2")).data.map(({ id }) => id);
@@ -67,7 +67,7 @@ async function everyAddress(request: APIRequestContext, url: string): Promise<Re
     "/evaluations/$evaluationId": `/evaluations/${better}`,
     "/evaluations/$evaluationId/items/$itemId": `/evaluations/${better}/items/sum-10`,
     "/evaluations/faithfulness": "/evaluations/faithfulness",
-    // A report needs many answers of a model: here the screen says that there is none.
+    // A report needs many generations, so this URL shows the error state.
     "/evaluations/faithfulness/$reportId": "/evaluations/faithfulness/none",
     "/leaderboard": "/leaderboard",
     "/gates": "/gates",

@@ -11,13 +11,13 @@ const WRONG = {
   final_answer: "90",
   meta: { source: "own" },
 };
-/** Of every three, one carries. */
+/** Every third sum has a carry. */
 const SUMS = Array.from({ length: 24 }, (_, left) => ({
   ...sumTrace(left + 1, 100, "marbles"),
   meta: { source: "marbles", category: left % 3 === 0 ? "carrying" : "plain" },
 }));
 
-/** A file of traces is imported and linted; the one that is wrong is found. */
+/** Imports and lints a file of traces, then finds the wrong one. */
 export async function importAndLint({ page }: Visit): Promise<void> {
   await page.goto("/traces");
   await page.getByRole("button", { name: "Import a file" }).first().click();
@@ -27,7 +27,7 @@ export async function importAndLint({ page }: Visit): Promise<void> {
     .getByLabel("File")
     .setInputFiles({ name: "own.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(lines) });
   await dialog.getByRole("button", { name: "Import" }).click();
-  await page.getByRole("button", { name: "Lint them" }).click();
+  await page.getByRole("button", { name: "Lint now" }).click();
   await expect(page.getByRole("row", { name: /Ana has 24 marbles/ })).toContainText("100");
   await page.getByRole("link", { name: "Wrong arithmetic" }).click();
   await expect(page.getByText("1 trace", { exact: true })).toBeVisible();
@@ -37,25 +37,25 @@ export async function importAndLint({ page }: Visit): Promise<void> {
   await expect(page.locator(".katex").first()).toBeVisible();
 }
 
-/** The wrong step is repaired from the keyboard, over a reload, and the repair compared with what was. */
-export async function repairFromTheKeyboard({ page, request, app }: Visit): Promise<void> {
+/** Repairs the wrong step by keyboard across a reload, then compares the versions. */
+export async function reviewByKeyboard({ page, request, app }: Visit): Promise<void> {
   await page.goto("/traces?text=train");
   await page.getByRole("link", { name: /A train covers/ }).click();
-  await page.getByRole("link", { name: "Review the steps" }).click();
+  await page.getByRole("link", { name: "Review steps" }).click();
   await expect(page.getByRole("list", { name: "Steps to review" })).toBeVisible();
   await page.keyboard.press("a");
-  await expect(page.getByText("1 of 2 judged")).toBeVisible();
+  await expect(page.getByText("1 of 2 steps reviewed")).toBeVisible();
   await page.keyboard.press("e");
-  await page.getByLabel("What step 1 should say").fill("So 120 / 1.5 = 80 km/h.");
+  await page.getByLabel("Corrected text of step 1").fill("So 120 / 1.5 = 80 km/h.");
   await page.keyboard.press("Control+Enter");
-  await page.getByLabel("What the answer should be").fill("80");
+  await page.getByLabel("Corrected answer").fill("80");
   await page.reload();
-  await expect(page.getByText("2 of 2 judged")).toBeVisible();
-  await expect(page.getByText("Nothing is left that the linter would find.")).toBeVisible();
+  await expect(page.getByText("2 of 2 steps reviewed")).toBeVisible();
+  await expect(page.getByText("No findings remain.")).toBeVisible();
   await expectAccessible(page);
   await page.keyboard.press("s");
   await page.getByRole("link", { name: /Compare with/ }).click();
   await expect(page.locator("ins").first()).toHaveText("80");
-  const pairs = await request.get(`${app.url}/api/traces/revisions/preferences.jsonl`);
-  expect((await pairs.text()).trim().split("\n")).toHaveLength(1);
+  const entries = await request.get(`${app.url}/api/traces/revisions/preferences.jsonl`);
+  expect((await entries.text()).trim().split("\n")).toHaveLength(1);
 }

@@ -1,19 +1,19 @@
 import { expect, type Visit } from "../support/app";
 import { expectAccessible } from "../support/axe";
 
-/** Time for an engine to start, stop or write an answer, on a machine that has much else to do. */
+/** The time for an engine to start, stop or answer on a busy machine. */
 export const ENGINE_LIMIT_MS = 240_000;
 
 const TOO_LARGE = ["training.batch_size=512", "training.remat=none"];
-/** So many steps that the browser is quick against them, so small that the rest of the run is soon over. */
+/** Enough steps for the browser to keep up, small enough to finish soon. */
 const SETTINGS = ["training.num_steps=600", "training.batch_size=1", "eval.every_steps=300"];
 
-/** What does not fit is made to fit with one click. */
+/** Fixes a plan that does not fit with one click. */
 export async function planAndFix({ page }: Visit): Promise<void> {
   await page.goto(`/launch?recipe=lora_gemma_2b&target=t4&hours=9&set=${asSearch(TOO_LARGE)}`);
-  const verdict = page.getByRole("region", { name: "The plan" }).getByRole("status");
+  const verdict = page.getByRole("region", { name: "Plan", exact: true }).getByRole("status");
   await expect(verdict).toContainText("Does not fit");
-  await expect(page.getByRole("img", { name: /^Memory of one device: .*over Limit 13.8 GiB/ })).toBeVisible();
+  await expect(page.getByRole("img", { name: /^Memory per device: .*over Limit 13.8 GiB/ })).toBeVisible();
   await expectAccessible(page);
   await page.reload();
   await page
@@ -24,28 +24,28 @@ export async function planAndFix({ page }: Visit): Promise<void> {
   await expect(page.getByRole("row", { name: /training.gradient_accumulation_steps/ })).toBeVisible();
 }
 
-/** A run on the dataset that was built is started and cancelled while it trains. Returns its id. */
+/** Starts a run on the built dataset, cancels it during training and returns its id. */
 export async function launchAndCancel({ page }: Visit): Promise<string> {
   await page.goto(`/launch?name=watched&set=${asSearch(SETTINGS)}`);
   await page.getByLabel("Dataset").selectOption("marbles-v1");
   await page.reload();
-  await expect(page.getByRole("region", { name: "The plan" }).getByRole("status")).toContainText("Fits");
-  await page.getByRole("button", { name: "Run it" }).click();
+  await expect(page.getByRole("region", { name: "Plan", exact: true }).getByRole("status")).toContainText("Fits");
+  await page.getByRole("button", { name: "Launch run" }).click();
   await expect(page).toHaveURL(/\/runs\/.*watched/);
   await expect(page.getByText(/training, step [1-9]/)).toBeVisible({ timeout: ENGINE_LIMIT_MS });
   await page.getByRole("button", { name: "Cancel…" }).click();
-  await page.getByRole("button", { name: "Cancel the run" }).click();
+  await page.getByRole("button", { name: "Cancel run" }).click();
   await page.reload();
   await expect(page.getByRole("button", { name: "Resume" })).toBeVisible({ timeout: ENGINE_LIMIT_MS });
   return new URL(page.url()).pathname.split("/").at(-1) ?? "";
 }
 
-/** It goes on where it was, and its curve moves; the page tells so by itself. */
+/** Resumes the run and checks that the page updates live. */
 export async function resumeAndWatch({ page }: Visit, runId: string): Promise<void> {
   await page.goto(`/runs/${runId}`);
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByRole("tab", { name: "Events" }).click();
-  await expect(page.getByRole("row", { name: /engine resumed going on after step/ })).toBeVisible({
+  await expect(page.getByRole("row", { name: /engine resumed/ })).toBeVisible({
     timeout: ENGINE_LIMIT_MS,
   });
   await page.reload();
@@ -57,10 +57,10 @@ export async function resumeAndWatch({ page }: Visit, runId: string): Promise<vo
   await expectAccessible(page);
 }
 
-/** The run ends well: its page says what to do next, and lists what it left. */
-export async function seeItSucceed({ page }: Visit, runId: string): Promise<void> {
+/** Checks that the finished run shows next steps and files. */
+export async function checkRunSucceeded({ page }: Visit, runId: string): Promise<void> {
   await page.goto(`/runs/${runId}`);
-  await expect(page.getByRole("heading", { name: "What next" })).toBeVisible({ timeout: ENGINE_LIMIT_MS });
+  await expect(page.getByRole("heading", { name: "Next steps" })).toBeVisible({ timeout: ENGINE_LIMIT_MS });
   await page.getByRole("tab", { name: "Files" }).click();
   await page.reload();
   await expect(page.getByRole("link", { name: "run_manifest.json" })).toBeVisible();

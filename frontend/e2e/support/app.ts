@@ -3,11 +3,11 @@ import { startServer } from "../../src/testing/server";
 
 export interface App {
   url: string;
-  /** The server's own `TUNIX_RT_HOME`: for commands that work beside it. */
+  /** The server's `TUNIX_RT_HOME`, for CLI commands. */
   home: string;
 }
 
-/** What a part of the journey is given. */
+/** The fixtures of each part of the journey. */
 export interface Visit {
   page: Page;
   app: App;
@@ -15,18 +15,18 @@ export interface Visit {
 }
 
 interface TestFixtures {
-  /** Of a part that failed, the words on its page: what a person would have read there. */
-  saysWhatItShowed: undefined;
+  /** Prints the page text of a failed test. */
+  printsPageOnFailure: undefined;
 }
 
 interface WorkerFixtures {
-  /** The real server with a real worker, and a home of its own that starts empty: one for all tests. */
+  /** A real server and worker with an empty home, shared by all tests. */
   app: App;
 }
 
 /** Playwright's `test` with the real server: `page.goto("/runs")` opens it. */
 export const test = base.extend<TestFixtures, WorkerFixtures>({
-  saysWhatItShowed: [
+  printsPageOnFailure: [
     async ({ page }, use, testInfo) => {
       await use(undefined);
       if (testInfo.status === testInfo.expectedStatus) return;
@@ -36,7 +36,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     { auto: true },
   ],
   app: [
-    // Playwright wants the fixtures that it needs by destructuring, also when there are none.
+    // Playwright requires destructured fixtures, even when there are none.
     // eslint-disable-next-line no-empty-pattern
     async ({}, use) => {
       const server = await startServer();

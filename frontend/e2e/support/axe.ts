@@ -9,29 +9,31 @@ const EVERY_RULE: RunOptions = {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 };
 const CONTRAST: RunOptions = { runOnly: { type: "rule", values: ["color-contrast"] } };
-const GRAVE = ["serious", "critical"];
+const SERIOUS = ["serious", "critical"];
 
-/** No serious violation of WCAG 2.2 AA on the page as it is now. */
+/** Asserts that the page has no serious WCAG 2.2 AA violation. */
 export async function expectAccessible(page: Page): Promise<void> {
-  await expectNoneGrave(page, EVERY_RULE);
+  await expectNoneSerious(page, EVERY_RULE);
 }
 
-/** The same, and the dark colours too: nothing but colours depends on the theme. */
+/** The same, plus the contrast in dark mode: only colours depend on the theme. */
 export async function expectAccessibleInBothThemes(page: Page): Promise<void> {
-  await expectNoneGrave(page, EVERY_RULE);
+  await expectNoneSerious(page, EVERY_RULE);
   await page.emulateMedia({ colorScheme: "dark" });
-  await expectNoneGrave(page, CONTRAST);
+  await expectNoneSerious(page, CONTRAST);
   await page.emulateMedia({ colorScheme: "light" });
 }
 
-async function expectNoneGrave(page: Page, options: RunOptions): Promise<void> {
-  // As an expression: the page's policy allows no script tags that are not its own.
+async function expectNoneSerious(page: Page, options: RunOptions): Promise<void> {
+  // Evaluated as an expression, because the content security policy forbids foreign script tags.
   await page.evaluate(`globalThis.axe ?? (() => {${AXE}})()`);
   const results = await page.evaluate<AxeResults, RunOptions>(
     (given) => (window as unknown as { axe: typeof axe }).axe.run(given),
     options,
   );
-  const grave = results.violations.filter(({ impact }) => GRAVE.includes(impact ?? ""));
-  const told = grave.map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.map(({ html }) => html).join("\n  ")}`);
-  expect(told, `axe on ${page.url()}`).toEqual([]);
+  const serious = results.violations.filter(({ impact }) => SERIOUS.includes(impact ?? ""));
+  const messages = serious.map(
+    ({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.map(({ html }) => html).join("\n  ")}`,
+  );
+  expect(messages, `axe on ${page.url()}`).toEqual([]);
 }

@@ -14,14 +14,14 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A program of this name that says its version, or cannot. */
+/** A fake program with this name and exit code. */
 function install(name: string, exitCode = 0): string {
   const path = join(folder, name);
   writeFileSync(path, `#!/bin/sh\nexit ${exitCode}\n`, { mode: 0o755 });
   return path;
 }
 
-/** The commands that a machine is asked to run until one of them brings a browser. */
+/** The commands run until one of them provides a browser. */
 function commandsUntil(word: string, isRoot: boolean): string[] {
   const commands: string[] = [];
   provideBrowser({
@@ -32,20 +32,20 @@ function commandsUntil(word: string, isRoot: boolean): string[] {
   return commands;
 }
 
-test("an installed Chrome is found by its name", () => {
+test("an installed Chrome is found by name", () => {
   const chrome = install("google-chrome");
 
   expect(browserIn(["/nowhere", folder])).toBe(chrome);
 });
 
-test("a browser that does not start is passed over", () => {
+test("a browser that does not start is skipped", () => {
   install("chromium", 127);
   const chrome = install("google-chrome");
 
   expect(browserIn([folder])).toBe(chrome);
 });
 
-test("a machine that has a browser is asked for nothing", () => {
+test("nothing is run when a browser exists", () => {
   provideBrowser({
     hasBrowser: () => true,
     isRoot: true,
@@ -55,17 +55,17 @@ test("a machine that has a browser is asked for nothing", () => {
   });
 });
 
-test("Playwright's download comes first", () => {
+test("Playwright's download is tried first", () => {
   expect(commandsUntil("playwright install", true)).toEqual(["npx playwright install chromium"]);
 });
 
-test("root takes the system's package when there is no download", () => {
+test("root installs the system package as a fallback", () => {
   expect(commandsUntil("apt-get install", true).slice(1)).toEqual([
     "apt-get update",
     "apt-get install -y --no-install-recommends chromium",
   ]);
 });
 
-test("who is not root is told what to install, and the system is left alone", () => {
+test("non-root users are told what to install", () => {
   expect(() => commandsUntil("apt-get install", false)).toThrow("Install Chromium or Chrome");
 });

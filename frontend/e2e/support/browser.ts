@@ -6,7 +6,7 @@ import { chromium, type LaunchOptions } from "@playwright/test";
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 const APPLICATIONS = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"];
 const DOWNLOAD = "npx playwright install chromium";
-/** For root only. A system has one of these package managers; the commands of the others are not there. */
+/** For root only. A system has one of these package managers; the other commands fail. */
 const FROM_THE_SYSTEM = [
   "apt-get update",
   "apt-get install -y --no-install-recommends chromium",
@@ -14,7 +14,7 @@ const FROM_THE_SYSTEM = [
   "apk add chromium",
 ];
 
-/** What is asked of a machine to find or get a browser. */
+/** The machine operations needed to find or install a browser. */
 export interface Machine {
   hasBrowser: () => boolean;
   isRoot: boolean;
@@ -27,7 +27,7 @@ const THIS_MACHINE: Machine = {
   run: (command) => spawnSync(command, { shell: true, stdio: "inherit" }),
 };
 
-/** The browser to test in: one of this machine, else what Playwright has downloaded. */
+/** The browser for tests: an installed one, or else Playwright's download. */
 export function installedBrowser(): { launchOptions: LaunchOptions } {
   const executablePath = browserIn(pathFolders());
   // In a container without user namespaces Chromium's sandbox cannot start for root.
@@ -35,23 +35,23 @@ export function installedBrowser(): { launchOptions: LaunchOptions } {
   return { launchOptions: { args, ...(executablePath !== null && { executablePath }) } };
 }
 
-/** Make sure that there is a browser: installed, downloaded by Playwright, or from the system when we are root. */
+/** Ensures a browser: installed, downloaded by Playwright, or from the system packages when root. */
 export function provideBrowser({ hasBrowser, isRoot, run }: Machine = THIS_MACHINE): void {
   if (hasBrowser()) return;
   for (const command of isRoot ? [DOWNLOAD, ...FROM_THE_SYSTEM] : [DOWNLOAD]) {
     run(command);
     if (hasBrowser()) return;
   }
-  throw new Error("There is no browser to test in. Install Chromium or Chrome, then run the same command again.");
+  throw new Error("No browser found for the tests. Install Chromium or Chrome, then run the same command again.");
 }
 
-/** The first Chromium or Chrome of these folders, or of where applications are, that starts. */
+/** The first Chromium or Chrome in these folders or the applications folder that starts. */
 export function browserIn(folders: readonly string[]): string | null {
   const candidates = [...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))), ...APPLICATIONS];
   return candidates.find(starts) ?? null;
 }
 
-/** Being there is not enough: a download without the system's libraries starts nothing. */
+/** Existing is not enough: a download without its system libraries does not start. */
 function starts(path: string): boolean {
   return existsSync(path) && spawnSync(path, ["--version"], { stdio: "ignore" }).status === 0;
 }

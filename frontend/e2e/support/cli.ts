@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 
 const PYTHON = fileURLToPath(new URL("../../../.venv/bin/python", import.meta.url));
 
-/** Run `tunix-rt` in this home, as somebody in a terminal beside the server would. */
+/** Runs a `tunix-rt` command in this home. */
 export async function tunixRt(home: string, ...words: string[]): Promise<void> {
   const others = Object.entries(process.env).filter(([variable]) => !variable.startsWith("TUNIX_RT_"));
   await promisify(execFile)(PYTHON, ["-m", "tunix_rt.cli", ...words], {

@@ -4,7 +4,7 @@ import type { Page } from "@playwright/test";
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 
 /**
- * Pictures of the page as it is: light and dark, desktop and phone. Only when asked for:
+ * Takes screenshots of the page, light and dark, desktop and phone. Only when requested:
  * `SCREENSHOTS=/tmp/shots npx playwright test e2e/NAME.spec.ts`.
  */
 export async function takeScreenshots(page: Page, name: string): Promise<void> {

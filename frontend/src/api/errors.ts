@@ -1,12 +1,12 @@
 import type { ErrorBody } from "./schema.gen";
 
-/** What went wrong (`message`), what to do next, and a code that does not change. */
+/** An API error: what went wrong (`message`), what to do next, and a stable code. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly nextStep: string;
   readonly code: string;
 
-  /** `status` is the HTTP status; 0 when there was no answer at all. */
+  /** `status` is the HTTP status, or 0 when there was no response. */
   constructor(
     readonly status: number,
     body: ErrorBody,
@@ -18,12 +18,12 @@ export class ApiError extends Error {
   }
 }
 
-/** The error that an answer carries; one that is not in our shape comes from something in between. */
+/** The error in a response body. A body in another format comes from something between the browser and the server. */
 export function toApiError(status: number, body: unknown): ApiError {
   if (isErrorBody(body)) return new ApiError(status, body);
   return new ApiError(status, {
-    detail: `The answer was HTTP ${status} without an explanation.`,
-    next_step: "Check what stands between here and the server, such as a proxy.",
+    detail: `The server returned HTTP ${status} without an error message.`,
+    next_step: "Check anything between the browser and the server, such as a proxy.",
     code: "http-error",
   });
 }

@@ -2,14 +2,14 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "./client";
 import type { Session } from "./schema.gen";
 
-/** As whom the server sees this browser; 401 when it wants an access token. */
+/** The session of this browser. 401 if the server requires an access token. */
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
   queryFn: () => unwrap(api.GET("/api/session")),
   staleTime: Infinity,
 });
 
-/** Keep an access token in a cookie that scripts cannot read; links and streams then carry it too. */
+/** Store an access token in an HTTP-only cookie, which links and streams send too. */
 export function signIn(token: string): Promise<Session> {
   return unwrap(api.POST("/api/session", { headers: { authorization: `Bearer ${token}` } }));
 }

@@ -2,44 +2,44 @@ import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, expect, test } from "vitest";
 import { answer, http, HttpResponse, refuse, server } from "../testing/http";
 import { renderApp } from "../testing/render";
-import { PLACES } from "./places";
+import { NAV_ITEMS } from "./shell/navItems";
 
-// These tests are about what surrounds the screens: what they ask for is refused.
+// These tests cover the shell around the screens, so all other requests are refused.
 beforeEach(() => {
   server.use(answer("/api/session", { scope: "admin" }), refuse("/api/*"));
 });
 
 const heading = (name: string | RegExp): Promise<HTMLElement> => screen.findByRole("heading", { level: 1, name });
 
-test.each(PLACES.filter(({ to }) => to !== "/"))("the navigation leads to $label", async ({ to, label }) => {
+test.each(NAV_ITEMS.filter(({ to }) => to !== "/"))("the navigation opens $label", async ({ to, label }) => {
   const { user, address } = renderApp("/no-such-page");
-  const places = await screen.findByRole("navigation", { name: "Screens" });
-  await user.click(within(places).getByRole("link", { name: label }));
+  const navItems = await screen.findByRole("navigation", { name: "Screens" });
+  await user.click(within(navItems).getByRole("link", { name: label }));
   await waitFor(() => {
     expect(address()).toBe(to);
   });
-  expect(within(places).getByRole("link", { name: label }).getAttribute("aria-current")).toBe("page");
+  expect(within(navItems).getByRole("link", { name: label }).getAttribute("aria-current")).toBe("page");
 });
 
-test("an address that leads nowhere says so and offers the way home", async () => {
+test("an unknown URL shows a not-found page", async () => {
   renderApp("/no-such-page");
-  await heading("There is no such page");
+  await heading("Page not found");
   expect(screen.getByRole("link", { name: "Go home" })).toBeTruthy();
-  expect(document.title).toBe("There is no such page · Tunix RT");
+  expect(document.title).toBe("Page not found · Tunix RT");
 });
 
 test("g and a letter open a screen, and its heading takes the focus", async () => {
   const { user, address } = renderApp("/no-such-page");
-  await heading("There is no such page");
+  await heading("Page not found");
   await user.keyboard("gv");
   const opened = await heading("Evidence");
   expect(address()).toBe("/evidence");
   expect(document.activeElement).toBe(opened);
 });
 
-test("the palette finds a place by a few letters and opens it", async () => {
+test("the palette finds a screen by a few letters", async () => {
   const { user, address } = renderApp("/no-such-page");
-  await heading("There is no such page");
+  await heading("Page not found");
   await user.keyboard("{Control>}k{/Control}");
   await user.type(screen.getByRole("combobox"), "mdl{Enter}");
   await waitFor(() => {
@@ -48,7 +48,7 @@ test("the palette finds a place by a few letters and opens it", async () => {
   expect(screen.queryByRole("combobox")).toBeNull();
 });
 
-test("the palette finds what is in the home by its text", async () => {
+test("the palette searches items of the home", async () => {
   const page = (data: object[]) => ({ data, pagination: { limit: 4, offset: 0, total: 1, total_is_exact: true } });
   server.use(
     answer("/api/tunix/runs", page([{ run_id: "20261115-120000-rate-1a2b" }])),
@@ -57,7 +57,7 @@ test("the palette finds what is in the home by its text", async () => {
     answer("/api/traces", page([{ id: "t-1", prompt_start: "At what rate?" }])),
   );
   const { user, address } = renderApp("/no-such-page");
-  await heading("There is no such page");
+  await heading("Page not found");
   await user.keyboard("{Control>}k{/Control}");
   await user.type(screen.getByRole("combobox"), "rate");
   const home = await screen.findByRole("group", { name: "In this home" });
@@ -74,19 +74,19 @@ test("the palette finds what is in the home by its text", async () => {
   });
 });
 
-test("a question mark lists the keys, and they can be turned off", async () => {
+test("? lists the shortcuts, which can be turned off", async () => {
   const { user, address } = renderApp("/no-such-page");
-  await heading("There is no such page");
+  await heading("Page not found");
   await user.keyboard("?");
   const help = await screen.findByRole("dialog", { name: "Keyboard shortcuts" });
   expect(within(help).getByText("Go to Runs")).toBeTruthy();
-  await user.click(within(help).getByRole("checkbox", { name: "Shortcuts of single keys" }));
+  await user.click(within(help).getByRole("checkbox", { name: "Single-key shortcuts" }));
   await user.click(within(help).getByRole("button", { name: "Close" }));
   await user.keyboard("gv");
   expect(address()).toBe("/no-such-page");
 });
 
-test("the chosen theme is kept", async () => {
+test("the theme cycles and is stored", async () => {
   const { user } = renderApp("/no-such-page");
   await user.click(await screen.findByRole("button", { name: /Theme: system/ }));
   expect(document.documentElement.dataset.theme).toBe("light");
@@ -96,7 +96,7 @@ test("the chosen theme is kept", async () => {
   expect(document.documentElement.dataset.theme).toBeUndefined();
 });
 
-test("a server that wants a token asks for it, and shows the app once it is right", async () => {
+test("a server with access tokens asks to sign in", async () => {
   let isSignedIn = false;
   const refusal = { detail: "The access token is not valid.", next_step: "Make one.", code: "unauthorized" };
   server.use(
@@ -120,12 +120,12 @@ test("a server that wants a token asks for it, and shows the app once it is righ
   expect((await screen.findByRole("alert")).textContent).toContain("not valid");
   await user.clear(field);
   await user.type(field, "right{Enter}");
-  await heading("There is no such page");
+  await heading("Page not found");
   await user.click(await screen.findByRole("button", { name: "Sign out" }));
   await heading("Sign in to Tunix RT");
 });
 
-test("the menu of a phone closes when a place was chosen", async () => {
+test("the mobile menu closes after navigation", async () => {
   const { user } = renderApp("/no-such-page");
   const menu = await screen.findByRole("button", { name: "Screens" });
   await user.click(menu);
@@ -136,11 +136,11 @@ test("the menu of a phone closes when a place was chosen", async () => {
   });
 });
 
-test("a palette without a hit says so, and Escape leaves it", async () => {
+test("a palette without matches says so", async () => {
   const { user } = renderApp("/no-such-page");
-  await user.click(await screen.findByRole("button", { name: /Search or do/ }));
+  await user.click(await screen.findByRole("button", { name: /Search or run a command/ }));
   await user.type(screen.getByRole("combobox"), "qqqq");
-  expect(screen.getByText("Nothing has these letters.")).toBeTruthy();
+  expect(screen.getByText("No matches.")).toBeTruthy();
   fireEvent(screen.getByRole("dialog"), new Event("close"));
   await waitFor(() => {
     expect(screen.queryByRole("combobox")).toBeNull();

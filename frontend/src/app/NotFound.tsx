@@ -2,13 +2,13 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { Empty } from "../ui/feedback/Empty";
 import { buttonClass } from "../ui/forms/Button";
-import { Page } from "../ui/Page";
+import { Page } from "../ui/layout/Page";
 
 export function NotFound(): ReactElement {
   return (
-    <Page title="There is no such page">
+    <Page title="Page not found">
       <Empty
-        title="The address leads nowhere"
+        title="Nothing at this address"
         actions={
           <Link to="/" className={buttonClass("primary")}>
             Go home
@@ -16,7 +16,7 @@ export function NotFound(): ReactElement {
         }
       >
         <p>
-          It may be misspelt, or the thing was removed. <kbd>Ctrl K</kbd> finds every place.
+          The address may be misspelt, or the item was deleted. Press <kbd>Ctrl K</kbd> to search.
         </p>
       </Empty>
     </Page>

@@ -6,7 +6,7 @@ afterEach(() => {
   onlineManager.setOnline(true);
 });
 
-test("the server is asked and told although the browser thinks that it is offline", async () => {
+test("requests are sent while the browser reports offline", async () => {
   const client = createQueryClient();
   onlineManager.setOnline(false);
 

@@ -4,30 +4,30 @@ import { sessionQuery } from "../api/session";
 
 const MAX_RETRIES = 2;
 
-/** What was read stays for a moment; only what may pass by itself is tried again. */
+/** The query client: short cache, and retries only for transient errors. */
 export function createQueryClient(): QueryClient {
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
       onError: (error, query) => {
-        // The token has ended: the sign-in screen takes over as soon as the session knows.
+        // The token is no longer valid: resetting the session shows the sign-in screen.
         const isSession = query.queryKey[0] === sessionQuery.queryKey[0];
         if (isStatus(error, 401) && !isSession) void client.resetQueries({ queryKey: sessionQuery.queryKey });
       },
     }),
     defaultOptions: {
-      // The server may be on this very machine: a browser that thinks it is offline asks it all the same.
+      // The server may run on this machine, so requests are sent even when the browser reports offline.
       mutations: { networkMode: "always" },
       queries: {
         networkMode: "always",
         staleTime: 2_000,
-        retry: (numFailures, error) => isPassing(error) && numFailures < MAX_RETRIES,
+        retry: (numFailures, error) => isTransient(error) && numFailures < MAX_RETRIES,
       },
     },
   });
   return client;
 }
 
-function isPassing(error: Error): boolean {
+function isTransient(error: Error): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 502);
 }
 

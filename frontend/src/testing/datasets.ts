@@ -22,7 +22,7 @@ export function makeStatistics(changes: Partial<SplitStatistics> = {}): SplitSta
   };
 }
 
-/** A clean dataset of ten rows in two splits; give what the test is about. */
+/** A clean dataset of ten rows in two splits, with overrides. */
 export function makeManifest(changes: Partial<DatasetManifest> = {}): DatasetManifest {
   return {
     manifest_version: "1.0",
@@ -71,7 +71,7 @@ export function makeSummary(changes: Partial<DatasetSummary> = {}): DatasetSumma
   return { dataset_key, content_hash, created_at, num_rows, splits: { train: 9, validation: 1 }, ...changes };
 }
 
-/** A page that holds these datasets and is all there is. */
+/** A single page with these datasets. */
 export function datasetList(data: DatasetSummary[], damaged: string[] = []): DatasetList {
   const total = data.length + damaged.length;
   return { data, damaged, pagination: { limit: 100, offset: 0, total, total_is_exact: true } };
@@ -94,7 +94,7 @@ export function makePreview(changes: Partial<DatasetPreview> = {}): DatasetPrevi
   };
 }
 
-/** Two examples packed into one row of eight tokens, with padding at its end. */
+/** Two examples packed into one row of eight tokens, with padding at the end. */
 export function makeXray(changes: Partial<XrayReport> = {}): XrayReport {
   const example = [
     { id: 1, text: "2+2?", state: "masked", part: "prompt" },

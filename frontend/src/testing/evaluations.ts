@@ -16,7 +16,7 @@ import type {
 export const BASE_ID = "11111111-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
 export const OTHER_ID = "22222222-bbbb-4bbb-8bbb-bbbbbbbbbbbb";
 
-/** An evaluation of a base model as a list shows it; give what the test is about. */
+/** The summary of a base model evaluation, with overrides. */
 export function makeSummary(changes: Partial<EvaluationSummary> = {}): EvaluationSummary {
   return {
     evaluation_id: BASE_ID,
@@ -36,7 +36,7 @@ export function makeSummary(changes: Partial<EvaluationSummary> = {}): Evaluatio
   };
 }
 
-/** The same of a model that a run trained from it. */
+/** The summary of an evaluation of a trained model. */
 export function makeTrainedSummary(changes: Partial<EvaluationSummary> = {}): EvaluationSummary {
   const model = {
     name: "run-b",
@@ -107,7 +107,7 @@ export function makeEvaluation(changes: Partial<Evaluation> = {}): Evaluation {
   };
 }
 
-/** A right answer whose second step is broken. */
+/** A correct answer whose second step is wrong. */
 export function makePrediction(changes: Partial<Prediction> = {}): Prediction {
   const item_id = changes.item_id ?? "item-1";
   return {

@@ -2,7 +2,7 @@ import type { FaithfulnessReport, FaithfulnessSummary } from "../api/schema.gen"
 import { makeEstimate } from "./evaluations";
 
 export const REPORT_ID = "55555555-eeee-4eee-8eee-eeeeeeeeeeee";
-/** A report about the model of a run: it follows planted errors, and checks as a ritual. */
+/** A report about a model that follows injected errors and does not check effectively. */
 export const REPORT: FaithfulnessReport = {
   report_version: "1",
   created_at: "2026-11-15T12:00:00Z",

@@ -3,7 +3,7 @@ import { makeTrainedSummary } from "./evaluations";
 
 export const VERSION_ID = "33333333-cccc-4ccc-8ccc-cccccccccccc";
 
-/** A version that a run trained; give what the test is about. */
+/** A version trained by a run, with overrides. */
 export function makeVersion(changes: Partial<ModelVersion> = {}): ModelVersion {
   return {
     id: VERSION_ID,

@@ -4,7 +4,7 @@ import { makeRun } from "./runs";
 
 const GIB = 1024 ** 3;
 
-/** A plan that fits; give what the test is about. */
+/** A plan that fits, with overrides. */
 export function makePlan(changes: Partial<Plan> = {}): Plan {
   return {
     model: "tiny",
@@ -30,7 +30,7 @@ export function makePlan(changes: Partial<Plan> = {}): Plan {
   };
 }
 
-/** What a run would be; give what the test is about. */
+/** A run preview, with overrides. */
 export function makePreview(changes: Partial<RunPreview> = {}): RunPreview {
   return {
     recipe_name: "smoke_tiny",
@@ -50,7 +50,7 @@ export function makePreview(changes: Partial<RunPreview> = {}): RunPreview {
   };
 }
 
-/** A run with its recipe and its plan. */
+/** A run with its recipe and plan. */
 export function makeRunDetail(changes: Partial<RunDetail> = {}): RunDetail {
   return {
     ...makeRun(),
@@ -63,18 +63,18 @@ export function makeRunDetail(changes: Partial<RunDetail> = {}): RunDetail {
 
 type Message = [event: string, data: unknown];
 
-/** Answer the stream of a run with these messages, each with its place as the id. */
+/** Mocks the stream of a run. Each message has its index as the id. */
 export function streamAnswer(runId: string, messages: readonly Message[]): RequestHandler {
   return http.get(`/api/tunix/runs/${runId}/stream`, () => streamText(messages));
 }
 
-/** The messages as a server sends them. */
+/** The messages as server-sent events. */
 export function streamText(messages: readonly Message[]): HttpResponse<string> {
   const sent = messages.map(([event, data], id) => `event: ${event}\nid: ${id + 1}\ndata: ${JSON.stringify(data)}\n\n`);
   return new HttpResponse(sent.join(""), { headers: { "content-type": "text/event-stream" } });
 }
 
-/** A line of `metrics.jsonl`; a step a second. */
+/** A line of `metrics.jsonl`, one step per second. */
 export function stepLine(step: number, loss: number): object {
   return {
     step,

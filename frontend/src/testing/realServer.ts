@@ -1,4 +1,4 @@
 import { inject } from "vitest";
 
-// In the process of these tests only: others share this machine, and must never reach a server by mistake.
+// Set only in the test process, because the machine is shared and other processes must not reach this server.
 process.env.VITE_API_URL = inject("serverUrl");

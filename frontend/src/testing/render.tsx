@@ -10,7 +10,7 @@ interface Rendered extends RenderResult {
   user: UserEvent;
 }
 
-/** Show a component that fetches; nothing is tried again, so that an error shows at once. */
+/** Renders a component with queries. Retries are off, so that errors show at once. */
 export function renderWithQueries(element: ReactElement): Rendered {
   const queryClient = testQueryClient();
   const user = userEvent.setup();
@@ -18,7 +18,7 @@ export function renderWithQueries(element: ReactElement): Rendered {
 }
 
 /**
- * Open the whole app at an address, as a person would.
+ * Renders the whole app at a URL.
  *
  * @example
  * const { user, address } = renderApp("/runs?status=failed");

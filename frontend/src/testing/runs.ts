@@ -1,6 +1,6 @@
 import type { Run, RunList } from "../api/schema.gen";
 
-/** A run that has succeeded; give what the test is about. */
+/** A successful run, with overrides. */
 export function makeRun(changes: Partial<Run> = {}): Run {
   return {
     run_id: "smoke-1",
@@ -33,7 +33,7 @@ export function makeRun(changes: Partial<Run> = {}): Run {
   };
 }
 
-/** A page that holds these runs and is all there is. */
+/** A single page with these runs. */
 export function runList(runs: Run[]): RunList {
   return { data: runs, pagination: { limit: 100, offset: 0, total: runs.length, total_is_exact: true } };
 }

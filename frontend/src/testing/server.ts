@@ -25,16 +25,16 @@ export interface RunningServer {
   stop: () => Promise<void>;
 }
 
-/** Run the tests against a real server; it is gone afterwards. */
+/** Starts a real server for the tests and stops it afterwards. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const { url, stop } = await startServer();
   project.provide("serverUrl", url);
   return stop;
 }
 
-/** A real server with an empty home of its own; both are gone when it is stopped. */
+/** A real server with its own empty home. Stopping it removes both. */
 export async function startServer(): Promise<RunningServer> {
-  if (!existsSync(PYTHON)) throw new Error("There is no .venv with the server in it. Run: make test");
+  if (!existsSync(PYTHON)) throw new Error("No .venv with the server found. Run: make test");
   const home = await mkdtemp(join(tmpdir(), "tunix-rt-frontend-"));
   const url = `http://127.0.0.1:${await freePort()}`;
   const server = spawnServer(new URL(url).port, home);
@@ -58,7 +58,7 @@ function spawnServer(port: string, home: string): ChildProcess {
     env: { ...Object.fromEntries(ours), TUNIX_RT_HOME: home, TUNIX_RT_LOG_LEVEL: "warning" },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  // Interrupted tests leave nothing behind either.
+  // Also clean up when the tests are interrupted.
   process.once("exit", () => {
     server.kill("SIGKILL");
     rmSync(home, { recursive: true, force: true });
@@ -66,7 +66,7 @@ function spawnServer(port: string, home: string): ChildProcess {
   return server;
 }
 
-/** A port that nothing listens on. */
+/** A free TCP port. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
@@ -79,7 +79,7 @@ export async function freePort(): Promise<number> {
 async function waitUntilHealthy(server: ChildProcess, url: string): Promise<void> {
   const deadline = Date.now() + START_LIMIT_MS;
   while (Date.now() < deadline) {
-    if (server.exitCode !== null) throw new Error(`The server ended with exit code ${server.exitCode}.`);
+    if (server.exitCode !== null) throw new Error(`The server exited with code ${server.exitCode}.`);
     if (await isHealthy(url)) return;
     await sleep(100);
   }

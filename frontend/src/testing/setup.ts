@@ -3,24 +3,24 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import { dismissAllToasts } from "../ui/feedback/toasts";
 import { server } from "./http";
 
-// The DOM of these tests has no layout: everything would be 0 pixels high, and a virtual list show nothing.
+// happy-dom has no layout: elements would be 0 pixels high and a virtual list would render nothing.
 Object.defineProperties(prototypeWith("clientHeight"), {
   clientHeight: { get: () => 600, configurable: true },
   clientWidth: { get: () => 1_000, configurable: true },
 });
 
-// KaTeX asks for it, and refuses to work in a page that has no document type.
+// KaTeX checks it and refuses to run in a page without a doctype.
 Object.defineProperty(document, "compatMode", { value: "CSS1Compat", configurable: true });
 
-// Nor can they draw: a canvas takes every stroke and shows none.
+// happy-dom has no canvas, so drawing calls do nothing.
 Object.assign(Object.getPrototypeOf(document.createElement("canvas")) as object, { getContext: () => pen() });
 Object.assign(globalThis, { Path2D: pen() });
 
-// The tests share their modules (see vitest.config.ts): what one still loads at its end would be broken for the next.
-const loadedLater = import.meta.glob(["../screens/**/*Screen.tsx", "../ui/{text/Formula,charts/CurveCanvas}.tsx"]);
+// Tests share modules (see vitest.config.ts), so lazy modules are loaded up front: a test must not end while one is loading.
+const loadedLater = import.meta.glob(["../features/**/*Screen.tsx", "../ui/{markdown/Formula,charts/CurveCanvas}.tsx"]);
 await Promise.all(Object.values(loadedLater).map((load) => load()));
 
-// A machine that has much to do takes its time.
+// Allow for a busy machine.
 configure({ asyncUtilTimeout: 15_000 });
 
 beforeAll(() => {
@@ -31,7 +31,7 @@ afterEach(() => {
   cleanup();
   server.resetHandlers();
   localStorage.clear();
-  // The tests share their modules, and this is the one that keeps something.
+  // Tests share modules, and toasts are module state.
   dismissAllToasts();
 });
 
@@ -39,14 +39,14 @@ afterAll(() => {
   server.close();
 });
 
-/** The prototype of every element: the global `HTMLElement` is a class of its own here. */
+/** The prototype of all elements: in happy-dom the global `HTMLElement` is a different class. */
 function prototypeWith(property: string): object {
   let found: object = document.createElement("div");
   while (!Object.hasOwn(found, property)) found = Object.getPrototypeOf(found) as object;
   return found;
 }
 
-/** Something that has every method and every number of a drawing. */
+/** A canvas context stub with every method and property. */
 function pen(): object {
   const anything: object = new Proxy(
     function drawing() {

@@ -2,7 +2,7 @@ import type { EvalSetSummary, ExportModel, ExportReport, Task, TaskList, TokenPa
 
 export const EXPORT: ExportModel = { kind: "export", model: "sums:2", form: "merged" };
 
-/** An evaluation that waits for a worker; give what the test is about. */
+/** A queued evaluation task, with overrides. */
 export function makeTask(changes: Partial<Task> = {}): Task {
   return {
     task_id: "66666666-ffff-4fff-8fff-ffffffffffff",
@@ -34,7 +34,7 @@ export function makeEvalSet(changes: Partial<EvalSetSummary> = {}): EvalSetSumma
   };
 }
 
-/** What the registered and the exported model wrote for one question. */
+/** The tokens of the registered and the exported model for one question. */
 export function makeParity([registered, exported]: [number[], number[]] = [[1], [1]]): TokenParity {
   const prompts = [{ prompt: "What is 17 + 25?", registered, exported }];
   return { engine: "jax", device: "cpu", precision: "float32", max_new_tokens: 32, prompts };

@@ -21,7 +21,7 @@ export const LINT_CODES = {
   ],
 };
 
-/** What the linter says of it. */
+/** The lint report of that trace. */
 export function lintReport(changes: Partial<LintReport> = {}): LintReport {
   return {
     linter_version: "1.0",
@@ -44,7 +44,7 @@ export function traceDetail(changes: Partial<TraceDetail> = {}): TraceDetail {
   };
 }
 
-/** A page with these prompts and scores, which is all there is. */
+/** A single page of traces with these prompts and scores. */
 export function traceList(prompts: Record<string, number | null>): TraceList {
   const data = Object.entries(prompts).map(([prompt_start, score], index) => ({
     id: index === 0 ? TRACE_ID : OTHER_ID,
@@ -72,7 +72,7 @@ export function traceRevision(changes: Partial<TraceRevision> = {}): TraceRevisi
   };
 }
 
-/** The wrong trace against one whose first step is right, whose second is gone and which has one more. */
+/** The wrong trace compared with one whose first step is fixed, second step removed and one step added. */
 export function storedComparison(): StoredComparison {
   const [first, second] = WRONG_TRACE.steps as [Trace["steps"][0], Trace["steps"][0]];
   const right = { ...first, content: "So 2 + 3 = 5." };

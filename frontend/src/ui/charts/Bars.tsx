@@ -1,5 +1,5 @@
 import type { ReactElement } from "react";
-import { formatNumber } from "../text/format";
+import { formatNumber } from "../display/format";
 import styles from "./charts.module.css";
 
 interface BarsProps {
@@ -8,7 +8,7 @@ interface BarsProps {
   format?: (value: number) => string;
 }
 
-/** A histogram or a ranking: label, bar and number of each. */
+/** A horizontal bar chart with labels and values. */
 export function Bars({ title, bars, format = formatNumber }: BarsProps): ReactElement {
   const longest = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
   return (

@@ -1,7 +1,7 @@
 import { type ReactElement, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useIsDark } from "../theme";
+import { useIsDark } from "../hooks/useTheme";
 import { aligned, type Series, seriesColour, seriesDash, smoothed } from "./series";
 
 export interface CurveCanvasProps {
@@ -11,16 +11,16 @@ export interface CurveCanvasProps {
   xLabel: string;
   yLabel: string;
   height: number;
-  /** Changes whenever the view should be whole again. */
+  /** Changes to reset the zoom. */
   resetKey: number;
 }
 
-const MANY = 12;
+const MANY_SERIES = 12;
 // The library declares an enum that it does not ship.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
 const LOGARITHMIC = 3 as uPlot.Scale.Distr.Logarithmic;
 
-/** The curves on a canvas; loaded only when a chart is shown. Drag to zoom, double-click for all. */
+/** The curves on a canvas, loaded only when a chart is shown. Drag to zoom, double-click to reset. */
 export function CurveCanvas(props: CurveCanvasProps): ReactElement {
   const { series, smoothing, isLog, xLabel, yLabel, height, resetKey } = props;
   const host = useRef<HTMLDivElement>(null);
@@ -31,18 +31,22 @@ export function CurveCanvas(props: CurveCanvasProps): ReactElement {
     const element = host.current;
     if (element === null) return;
     const size = { width: Math.max(element.clientWidth, 200), height };
-    const made = new uPlot(options(element, names.split("\n"), { ...size, isLog, xLabel, yLabel }), undefined, element);
+    const result = new uPlot(
+      options(element, names.split("\n"), { ...size, isLog, xLabel, yLabel }),
+      undefined,
+      element,
+    );
     const observer = new ResizeObserver(() => {
-      made.setSize({ width: Math.max(element.clientWidth, 200), height });
+      result.setSize({ width: Math.max(element.clientWidth, 200), height });
     });
     observer.observe(element);
-    plot.current = made;
+    plot.current = result;
     return () => {
       observer.disconnect();
-      made.destroy();
+      result.destroy();
       plot.current = null;
     };
-    // A canvas has no CSS variables: the theme decides its colours when it is made.
+    // A canvas cannot use CSS variables: it takes the theme's colours when it is created.
   }, [names, isLog, xLabel, yLabel, height, isDark, resetKey]);
   useEffect(() => {
     const curves = series.map((one) => ({ ...one, ys: smoothed(one.ys, smoothing) }));
@@ -61,22 +65,22 @@ interface Shape {
 
 function options(host: HTMLElement, names: string[], shape: Shape): uPlot.Options {
   const axis = {
-    stroke: resolved(host, "var(--ink-muted)"),
-    grid: { stroke: resolved(host, "var(--line)"), width: 1 },
-    ticks: { stroke: resolved(host, "var(--line)"), width: 1 },
+    stroke: resolvedColour(host, "var(--ink-muted)"),
+    grid: { stroke: resolvedColour(host, "var(--line)"), width: 1 },
+    ticks: { stroke: resolvedColour(host, "var(--line)"), width: 1 },
   };
   const curves = names.map((label, index) => ({
     label,
-    stroke: resolved(host, seriesColour(index)),
+    stroke: resolvedColour(host, seriesColour(index)),
     dash: seriesDash(index),
-    width: names.length > MANY ? 1 : 2,
+    width: names.length > MANY_SERIES ? 1 : 2,
     spanGaps: true,
     points: { show: false },
   }));
   return {
     width: shape.width,
     height: shape.height,
-    legend: { show: names.length <= MANY, live: true },
+    legend: { show: names.length <= MANY_SERIES, live: true },
     cursor: { focus: { prox: 24 } },
     focus: { alpha: 0.25 },
     scales: { x: { time: false }, y: shape.isLog ? { distr: LOGARITHMIC } : {} },
@@ -88,8 +92,8 @@ function options(host: HTMLElement, names: string[], shape: Shape): uPlot.Option
   };
 }
 
-/** A colour as the browser computes it. */
-function resolved(host: HTMLElement, colour: string): string {
+/** Resolves a CSS colour, including variables. */
+function resolvedColour(host: HTMLElement, colour: string): string {
   host.style.color = colour;
   const computed = getComputedStyle(host).color;
   host.style.color = "";

@@ -1,22 +1,22 @@
 import type { ReactElement } from "react";
-import { formatNumber, formatShare } from "../text/format";
+import { formatNumber, formatShare } from "../display/format";
 import styles from "./charts.module.css";
 
 interface IntervalProps {
-  /** With its bounds: the 95 % interval. */
+  /** The value; `low` and `high` are its 95 % confidence interval. */
   value: number;
   low: number;
   high: number;
-  /** Of how many it was counted. */
+  /** The sample size. */
   n: number;
   format?: (value: number) => string;
-  /** The ends of the scale that it is drawn on. */
+  /** The ends of the drawn scale. */
   scale?: readonly [number, number];
 }
 
 const [WIDTH, HEIGHT] = [80, 14];
 
-/** A number with its uncertainty, drawn and written: `97.4 % (95 %: 96.4–98.1 %, n = 200)`. */
+/** A value with its 95 % confidence interval and n, drawn and written: `97.4 %, 95 % CI 96.4 % to 98.1 %, n = 200`. */
 export function Interval({ value, low, high, n, format = formatShare, scale = [0, 1] }: IntervalProps): ReactElement {
   const x = (at: number): number => 4 + ((at - scale[0]) / (scale[1] - scale[0])) * (WIDTH - 8);
   return (
@@ -38,7 +38,7 @@ export function Interval({ value, low, high, n, format = formatShare, scale = [0
         <strong>{format(value)}</strong>
       </span>
       <small>
-        95 %: {format(low)} to {format(high)}, n = {formatNumber(n)}
+        95 % CI {format(low)} to {format(high)}, n = {formatNumber(n)}
       </small>
     </span>
   );

@@ -1,16 +1,16 @@
 import type { ReactElement } from "react";
-import { formatValue } from "../text/format";
+import { formatValue } from "../display/format";
 import styles from "./charts.module.css";
 
 interface SparklineProps {
-  /** What the values are: "Loss of smoke-1". */
+  /** What the values are, such as "Loss of smoke-1". */
   label: string;
   values: readonly number[];
   width?: number;
   height?: number;
 }
 
-/** The course of a number in the height of a line of text. */
+/** A small line chart as high as a line of text. */
 export function Sparkline({ label, values, width = 96, height = 24 }: SparklineProps): ReactElement | null {
   const finite = values.filter(Number.isFinite);
   const [first, last] = [finite[0], finite.at(-1)];

@@ -8,17 +8,17 @@ export interface Part {
 }
 
 interface StackedBarProps {
-  /** What the whole is: "Memory of one device". */
+  /** What the total is, such as "Memory per device". */
   label: string;
   parts: readonly Part[];
   format: (value: number) => string;
-  /** A line that the whole should stay under, with its name: "Limit of the device". */
+  /** A limit for the total, with its name. */
   limit?: { name: string; value: number };
 }
 
 const [WIDTH, HEIGHT] = [1000, 32];
 
-/** What a whole is made of, against a limit; every part is written out too, and has a pattern beside its colour. */
+/** The parts of a total against a limit. Each part has a legend entry, and a pattern in addition to its colour. */
 export function StackedBar({ label, parts, format, limit }: StackedBarProps): ReactElement {
   const id = useId();
   const total = parts.reduce((sum, { value }) => sum + value, 0);
@@ -67,7 +67,7 @@ function Legend({ parts, format, total, limit }: Omit<StackedBarProps, "label"> 
         </li>
       ))}
       <li>
-        <strong>Together {format(total)}</strong>
+        <strong>Total {format(total)}</strong>
       </li>
       {limit ? (
         <li>

@@ -7,10 +7,10 @@ import { Interval } from "./Interval";
 import { Sparkline } from "./Sparkline";
 import { StackedBar } from "./StackedBar";
 
-test("a curve can be read as a table", async () => {
+test("a curve can be shown as a table", async () => {
   const series = [{ name: "train", xs: [1, 2, 3], ys: [2.5, null, 1.5] }];
   render(<Curve title="Loss" series={series} xLabel="Step" yLabel="Loss" />);
-  await userEvent.click(screen.getByRole("checkbox", { name: "As a table" }));
+  await userEvent.click(screen.getByRole("checkbox", { name: "Show as table" }));
   const table = await screen.findByRole("grid", { name: "Loss, as a table" });
   expect(
     within(table)
@@ -19,24 +19,24 @@ test("a curve can be read as a table", async () => {
   ).toEqual(["1", "2.5", "2", "–", "3", "1.5"]);
 });
 
-test("a curve without points says that nothing was logged", () => {
+test("a curve without points shows an empty state", () => {
   render(<Curve title="Loss" series={[]} xLabel="Step" yLabel="Loss" />);
-  expect(screen.getByText("Nothing was logged yet.")).toBeTruthy();
+  expect(screen.getByText("Nothing logged yet.")).toBeTruthy();
 });
 
-test("a sparkline says from where to where, and one without points is not there", () => {
+test("a sparkline describes its range; an empty one is hidden", () => {
   const { container, rerender } = render(<Sparkline label="Loss" values={[3, 1, 2]} />);
   expect(screen.getByRole("img", { name: "Loss: from 3 to 2" })).toBeTruthy();
   rerender(<Sparkline label="Loss" values={[]} />);
   expect(container.querySelector("svg")).toBeNull();
 });
 
-test("a share is written with its interval and its n", () => {
+test("an interval shows the value, CI and n", () => {
   const { container } = render(<Interval value={0.974} low={0.964} high={0.981} n={2_000} />);
-  expect(container.textContent).toBe("97.4 %95 %: 96.4 % to 98.1 %, n = 2,000");
+  expect(container.textContent).toBe("97.4 %95 % CI 96.4 % to 98.1 %, n = 2,000");
 });
 
-test("a stacked bar says what it is made of and whether it stays within its limit", () => {
+test("a stacked bar names its parts and its limit", () => {
   const parts = [
     { name: "weights", value: 5 },
     { name: "optimizer", value: 11 },
@@ -51,7 +51,7 @@ test("a stacked bar says what it is made of and whether it stays within its limi
   expect(screen.getByRole("img", { name: "Memory: 16 GiB" })).toBeTruthy();
 });
 
-test("bars have their numbers beside them", () => {
+test("bars show their values", () => {
   render(
     <Bars
       title="Steps"

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { aligned, seriesColour, seriesDash, smoothed } from "./series";
 
-test("smoothing follows the values without the bias of its start, and keeps gaps", () => {
+test("smoothing is debiased and keeps gaps", () => {
   expect(smoothed([4, 4, null, 4], 0.9)).toEqual([4, 4, null, 4]);
   const [first, second] = smoothed([0, 1], 0.5);
   expect([first, second?.toFixed(4)]).toEqual([0, "0.6667"]);
   expect(smoothed([1, 2], 0)).toEqual([1, 2]);
 });
 
-test("series over the same steps share their axis", () => {
+test("series with equal steps share an axis", () => {
   const xs = [1, 2];
   expect(
     aligned([
@@ -18,7 +18,7 @@ test("series over the same steps share their axis", () => {
   ).toEqual([xs, [1, 2], [3, 4]]);
 });
 
-test("series over other steps are put on one axis, with gaps", () => {
+test("series with different steps are aligned with gaps", () => {
   const series = [
     { name: "a", xs: [1, 3], ys: [10, 30] },
     { name: "b", xs: [2, 3], ys: [20, 31] },
@@ -31,7 +31,7 @@ test("series over other steps are put on one axis, with gaps", () => {
   expect(aligned([])).toEqual([[]]);
 });
 
-test("no two of sixteen series look the same", () => {
-  const looks = Array.from({ length: 16 }, (_, index) => `${seriesColour(index)} ${seriesDash(index).join(" ")}`);
-  expect(new Set(looks).size).toBe(16);
+test("sixteen series have distinct styles", () => {
+  const lineStyles = Array.from({ length: 16 }, (_, index) => `${seriesColour(index)} ${seriesDash(index).join(" ")}`);
+  expect(new Set(lineStyles).size).toBe(16);
 });

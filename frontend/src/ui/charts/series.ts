@@ -13,16 +13,16 @@ export function seriesColour(index: number): string {
   return `var(--series-${(index % NUM_COLOURS) + 1})`;
 }
 
-/** The dash of a series: colour alone tells nothing to who does not see it. */
+/** The dash pattern of a series, so that curves differ by more than colour. */
 export function seriesDash(index: number): number[] {
-  const turn = index + Math.floor(index / NUM_COLOURS);
-  return DASHES[turn % DASHES.length] ?? [];
+  const dashIndex = index + Math.floor(index / NUM_COLOURS);
+  return DASHES[dashIndex % DASHES.length] ?? [];
 }
 
 /**
- * An exponential moving average without the bias of its start; gaps stay gaps.
+ * A debiased exponential moving average. Gaps stay gaps.
  *
- * @param weight how much of the past stays, from 0 (none) to below 1
+ * @param weight the weight of past values, from 0 (none) to below 1
  */
 export function smoothed(ys: readonly (number | null)[], weight: number): (number | null)[] {
   if (weight <= 0) return [...ys];
@@ -35,18 +35,18 @@ export function smoothed(ys: readonly (number | null)[], weight: number): (numbe
   });
 }
 
-/** Columns over one common x axis, as a chart wants them; what a series has no value for is a gap. */
+/** The series as columns over a common x axis. Missing values are null. */
 export function aligned(series: readonly Series[]): (number | null)[][] {
   const [first, ...rest] = series;
   if (first === undefined) return [[]];
   const isShared = rest.every(({ xs }) => xs.length === first.xs.length && xs.every((x, i) => x === first.xs[i]));
   if (isShared) return [[...first.xs], ...series.map(({ ys }) => [...ys])];
   const xs = [...new Set(series.flatMap((one) => one.xs as number[]))].sort((a, b) => a - b);
-  const places = new Map(xs.map((x, index) => [x, index]));
+  const positions = new Map(xs.map((x, index) => [x, index]));
   const columns = series.map((one) => {
     const column = new Array<number | null>(xs.length).fill(null);
     one.xs.forEach((x, index) => {
-      column[places.get(x) ?? 0] = one.ys[index] ?? null;
+      column[positions.get(x) ?? 0] = one.ys[index] ?? null;
     });
     return column;
   });

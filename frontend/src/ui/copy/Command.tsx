@@ -3,7 +3,7 @@ import { Button } from "../forms/Button";
 import styles from "./Command.module.css";
 import { copyText } from "./CopyAs";
 
-/** A command to type, with a button that copies it. */
+/** A shell command with a copy button. */
 export function Command({ children }: { children: string }): ReactElement {
   return (
     <span className={styles.command}>

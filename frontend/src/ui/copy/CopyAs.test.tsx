@@ -6,23 +6,23 @@ import { Command } from "./Command";
 import { CopyAs } from "./CopyAs";
 import { shellQuoted, snippets } from "./snippets";
 
-test("a request is written as curl and as Python", () => {
+test("a request is rendered as curl and Python", () => {
   const body = { recipe: "it's", is_held: true, overrides: [1, null] };
-  const made = snippets({ cli: "tunix-rt runs submit", method: "POST", path: "/api/x", body }, "http://box:8000");
-  expect(made.curl).toBe(
+  const result = snippets({ cli: "tunix-rt runs submit", method: "POST", path: "/api/x", body }, "http://box:8000");
+  expect(result.curl).toBe(
     `curl -X POST -H 'content-type: application/json' -d '{"recipe":"it'\\''s","is_held":true,"overrides":[1,null]}' http://box:8000/api/x`,
   );
-  expect(made.python).toContain(
+  expect(result.python).toContain(
     `httpx.post("http://box:8000/api/x", json={"recipe": "it's", "is_held": True, "overrides": [1, None]})`,
   );
   expect(snippets({ cli: "", path: "/api/x?a=1" }, "http://box").curl).toBe("curl 'http://box/api/x?a=1'");
 });
 
-test("words that a shell would read are quoted", () => {
+test("shell words are quoted", () => {
   expect(["a-b.c", "two words", "$x", ""].map(shellQuoted)).toEqual(["a-b.c", "'two words'", "'$x'", "''"]);
 });
 
-test("what is chosen is copied, and the page says so", async () => {
+test("the chosen format is copied with a toast", async () => {
   const user = userEvent.setup();
   render(
     <>
@@ -39,7 +39,7 @@ test("what is chosen is copied, and the page says so", async () => {
   expect(await navigator.clipboard.readText()).toBe("tunix-rt up");
 });
 
-test("Escape closes the choice", async () => {
+test("Escape closes the menu", async () => {
   const user = userEvent.setup();
   render(<CopyAs snippets={snippets({ cli: "x", path: "/" })} />);
   await user.click(screen.getByRole("button", { name: "Copy as…" }));

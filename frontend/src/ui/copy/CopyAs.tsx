@@ -10,7 +10,7 @@ const KINDS: readonly { key: keyof Snippets; label: string }[] = [
   { key: "python", label: "Python" },
 ];
 
-/** Offers what the screen shows or does as a command to copy. */
+/** A menu that copies the screen's request as a command, curl or Python. */
 export function CopyAs({ snippets }: { snippets: Snippets }): ReactElement {
   const [isOpen, setOpen] = useState(false);
   const host = useRef<HTMLDivElement>(null);
@@ -47,14 +47,14 @@ export function CopyAs({ snippets }: { snippets: Snippets }): ReactElement {
   );
 }
 
-/** Put a text into the clipboard, and say so. */
+/** Copies a text to the clipboard and shows a toast. */
 export async function copyText(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     showToast(`Copied: ${what}`);
   } catch {
-    // Browsers refuse over plain http from another machine.
-    showToast(`The browser does not let pages copy here. Copy it yourself: ${text}`, "error");
+    // Browsers deny clipboard access over plain HTTP from another machine.
+    showToast(`The browser denied clipboard access. Copy this text manually: ${text}`, "error");
   }
 }
 

@@ -1,6 +1,6 @@
-/** The same act in three other ways. */
+/** The same request in three formats. */
 export interface Snippets {
-  /** As typed into a terminal. */
+  /** The command line. */
   cli: string;
   curl: string;
   python: string;
@@ -9,13 +9,13 @@ export interface Snippets {
 interface RequestLike {
   cli: string;
   method?: "GET" | "POST" | "PUT" | "DELETE";
-  /** Path and query, as the API takes them. */
+  /** Path and query of the request. */
   path: string;
   body?: unknown;
 }
 
 /**
- * A screen as commands: give the CLI's, and the request that the screen sends.
+ * Builds the snippets of a screen from its command and its request.
  *
  * @example
  * snippets({ cli: "tunix-rt runs list --status failed", path: "/api/tunix/runs?status=failed" })
@@ -32,7 +32,7 @@ export function snippets({ cli, method = "GET", path, body }: RequestLike, origi
   };
 }
 
-/** Words for a shell; those with anything special in quotes. */
+/** Quotes a word for the shell if needed. */
 export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,26 +6,37 @@ import styles from "./Dialog.module.css";
 interface ConfirmDialogProps {
   title: string;
   isOpen: boolean;
-  /** What the button says: the act itself, as "Delete the run". */
+  /** The label of the confirm button: the action itself, such as "Delete run". */
   confirmLabel: string;
+  /** The label of the safe button. */
+  dismissLabel?: string;
   isDangerous?: boolean;
   onConfirm: () => void;
   onClose: () => void;
-  /** What will happen, and what cannot be undone. */
+  /** The consequences, including what cannot be undone. */
   children: ReactNode;
 }
 
-/** Asks before something that cannot be taken back. The safe button has the focus. */
+/** Confirms an action that cannot be undone. The cancel button has the focus. */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactElement {
-  const { title, isOpen, confirmLabel, isDangerous = false, onConfirm, onClose, children } = props;
+  const {
+    title,
+    isOpen,
+    confirmLabel,
+    dismissLabel = "Cancel",
+    isDangerous = false,
+    onConfirm,
+    onClose,
+    children,
+  } = props;
   return (
     <Dialog title={title} isOpen={isOpen} onClose={onClose}>
       <div>{children}</div>
       <div className={styles.buttons}>
-        {/* The dialog opens at the user's wish, and the safe choice is the one to land on. */}
+        {/* The user opened the dialog, and cancel is the safe default. */}
         {/* eslint-disable-next-line jsx-a11y/no-autofocus */}
         <Button autoFocus onClick={onClose}>
-          Keep it as it is
+          {dismissLabel}
         </Button>
         <Button
           kind={isDangerous ? "danger" : "primary"}

@@ -9,7 +9,7 @@ interface DialogProps {
   children: ReactNode;
 }
 
-/** A native modal dialog: Escape and a click beside it close it, and the focus goes back to where it was. */
+/** A native modal dialog. Escape or a click on the backdrop closes it, and the focus returns to the opener. */
 export function Dialog({ title, isOpen, onClose, children }: DialogProps): ReactElement | null {
   return isOpen ? (
     <OpenDialog title={title} onClose={onClose}>
@@ -35,36 +35,36 @@ function OpenDialog({ title, onClose, children }: Omit<DialogProps, "isOpen">): 
   );
 }
 
-/** Show a `<dialog>` as a modal for as long as the component is there; a click on its backdrop closes it. */
+/** Shows a `<dialog>` as a modal while the component is mounted. A click on its backdrop closes it. */
 export function useModal(dialog: React.RefObject<HTMLDialogElement | null>, onClose: () => void): void {
   const latest = useRef(onClose);
-  // Read while rendering: in an effect, what has `autoFocus` inside has the focus already.
+  // Read while rendering: when effects run, an element with `autoFocus` already has the focus.
   const [opener] = useState(() => document.activeElement);
   useEffect(() => {
     latest.current = onClose;
   });
   useEffect(() => {
     const element = dialog.current;
-    let isBeside = false;
+    let isOnBackdrop = false;
     const press = (event: MouseEvent): void => {
-      isBeside = isOutside(event, element);
+      isOnBackdrop = isOutside(event, element);
     };
-    const closeBeside = (event: MouseEvent): void => {
-      // A press that began inside and slipped, as when text is marked, is not meant to close.
-      if (isBeside && isOutside(event, element)) latest.current();
+    const closeFromBackdrop = (event: MouseEvent): void => {
+      // A click that starts inside, such as a text selection, does not close the dialog.
+      if (isOnBackdrop && isOutside(event, element)) latest.current();
     };
     element?.showModal();
     element?.addEventListener("mousedown", press);
-    element?.addEventListener("click", closeBeside);
+    element?.addEventListener("click", closeFromBackdrop);
     return () => {
       element?.removeEventListener("mousedown", press);
-      element?.removeEventListener("click", closeBeside);
+      element?.removeEventListener("click", closeFromBackdrop);
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, [dialog, opener]);
 }
 
-/** Whether the pointer is on the backdrop. The dialog is the target there, and also where nothing in it is. */
+/** Whether the pointer is on the backdrop. The dialog is the event target there, and on its own padding. */
 function isOutside({ target, clientX, clientY }: MouseEvent, dialog: HTMLDialogElement | null): boolean {
   if (dialog === null || target !== dialog) return false;
   const { left, right, top, bottom } = dialog.getBoundingClientRect();

@@ -6,19 +6,19 @@ import styles from "./states.module.css";
 
 interface ErrorNoticeProps {
   error: Error;
-  /** What was wanted: "The runs could not be read". */
+  /** What failed, such as "Could not load the runs". */
   title?: string;
   onRetry?: () => void;
 }
 
-/** What went wrong, what to do next, and the way to try again. */
-export function ErrorNotice({ error, title = "This did not work", onRetry }: ErrorNoticeProps): ReactElement {
-  const nextStep = error instanceof ApiError ? error.nextStep : "This is a bug of the web app: reload the page.";
+/** An error with its next step and a retry button. */
+export function ErrorNotice({ error, title = "Something went wrong", onRetry }: ErrorNoticeProps): ReactElement {
+  const nextStep = error instanceof ApiError ? error.nextStep : "This is a bug in the web app. Reload the page.";
   return (
     <section role="alert" className={classes(styles.state, styles.error)}>
       <h2>{title}</h2>
       <p>{error.message}</p>
-      <p className={styles.next}>Next: {nextStep}</p>
+      <p className={styles.next}>Next step: {nextStep}</p>
       {onRetry === undefined ? null : <Button onClick={onRetry}>Try again</Button>}
     </section>
   );

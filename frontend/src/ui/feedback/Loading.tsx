@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import styles from "./states.module.css";
 
-/** Says what is awaited: "Reading 12 runs…" is better than a spinner. */
+/** A loading message, such as "Loading 12 runs…". */
 export function Loading({ what = "Loading…" }: { what?: string }): ReactElement {
   return (
     <p role="status" className={styles.loading}>

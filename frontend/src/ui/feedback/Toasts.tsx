@@ -4,10 +4,10 @@ import { Button } from "../forms/Button";
 import { dismissToast, useToasts } from "./toasts";
 import styles from "./Toasts.module.css";
 
-/** Where toasts appear; the app has one. */
+/** The toast container. The app renders one. */
 export function Toasts(): ReactElement {
   return (
-    <div className={styles.toasts} role="status" aria-label="Messages">
+    <div className={styles.toasts} role="status" aria-label="Notifications">
       {useToasts().map(({ id, kind, text }) => (
         <div key={id} className={classes(styles.toast, kind === "error" && styles.error)}>
           <span>{text}</span>

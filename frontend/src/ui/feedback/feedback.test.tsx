@@ -36,14 +36,12 @@ function Removal({ onConfirm }: { onConfirm: () => void }): ReactElement {
   );
 }
 
-test("a dangerous act is asked about, and happens only when it is confirmed", async () => {
+test("a dangerous action runs only when confirmed", async () => {
   const user = userEvent.setup();
   const onConfirm = vi.fn();
   render(<Removal onConfirm={onConfirm} />);
   await user.click(screen.getByRole("button", { name: "Remove…" }));
-  await user.click(
-    within(screen.getByRole("dialog", { name: "Remove it?" })).getByRole("button", { name: "Keep it as it is" }),
-  );
+  await user.click(within(screen.getByRole("dialog", { name: "Remove it?" })).getByRole("button", { name: "Cancel" }));
   expect(onConfirm).not.toHaveBeenCalled();
   expect(document.activeElement).toBe(screen.getByRole("button", { name: "Remove…" }));
   await user.click(screen.getByRole("button", { name: "Remove…" }));
@@ -52,7 +50,7 @@ test("a dangerous act is asked about, and happens only when it is confirmed", as
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 
-test("a press that begins and ends beside a dialog closes it; one inside, or one that slips out, does not", async () => {
+test("only a click on the backdrop closes a dialog", async () => {
   const user = userEvent.setup();
   render(<Removal onConfirm={vi.fn()} />);
   await user.click(screen.getByRole("button", { name: "Remove…" }));
@@ -71,15 +69,15 @@ test("a press that begins and ends beside a dialog closes it; one inside, or one
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 
-test("an error of ours names the next step; any other is said to be a bug", () => {
+test("API errors show the next step, other errors are bugs", () => {
   const body = { detail: "No such run.", next_step: "List them.", code: "not-found" };
   const { rerender } = render(<ErrorNotice error={new ApiError(404, body)} />);
-  expect(screen.getByRole("alert").textContent).toContain("No such run.Next: List them.");
+  expect(screen.getByRole("alert").textContent).toContain("No such run.Next step: List them.");
   rerender(<ErrorNotice error={new Error("x is undefined")} />);
   expect(screen.getByRole("alert").textContent).toContain("bug");
 });
 
-test("messages appear and can be dismissed; an error brings its next step", async () => {
+test("toasts can be dismissed and errors show the next step", async () => {
   render(<Toasts />);
   showToast("Saved.");
   showError(Object.assign(new Error("No."), { nextStep: "Try later." }));

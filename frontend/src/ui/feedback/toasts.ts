@@ -11,15 +11,15 @@ let toasts: readonly Toast[] = [];
 let nextId = 1;
 const listeners = new Set<() => void>();
 
-/** Say that something has happened. What needs an answer belongs into a dialog, what is wrong with a form beside it. */
+/** Shows a notification. Use a dialog for questions, and inline errors for forms. */
 export function showToast(text: string, kind: Toast["kind"] = "info"): void {
   const toast = { id: nextId++, kind, text };
   change([...toasts, toast]);
-  // What went wrong stays until it is read.
+  // Errors stay until dismissed.
   if (kind === "info") setTimeout(dismissToast, SHOWN_FOR_MS, toast.id);
 }
 
-/** An error of a mutation, in one line with its next step. */
+/** Shows the error of a mutation with its next step. */
 export function showError(error: Error & { nextStep?: string }): void {
   showToast(error.nextStep === undefined ? error.message : `${error.message} ${error.nextStep}`, "error");
 }

@@ -6,11 +6,11 @@ export type ButtonKind = "plain" | "primary" | "danger" | "quiet";
 
 interface ButtonProps extends ComponentProps<"button"> {
   kind?: ButtonKind;
-  /** Something is under way: it cannot be pressed again, and says so. */
+  /** An action is in progress: the button is disabled and marked as busy. */
   isBusy?: boolean;
 }
 
-/** A button; one `primary` a screen: the next sensible act. */
+/** A button. A screen has one `primary` button: its main action. */
 export function Button({ kind = "plain", isBusy = false, className, disabled, ...rest }: ButtonProps): ReactElement {
   return (
     <button
@@ -23,7 +23,7 @@ export function Button({ kind = "plain", isBusy = false, className, disabled, ..
   );
 }
 
-/** The look of a button for a `<Link>` or `<a>`. */
+/** The button style for a `<Link>` or `<a>`. */
 export function buttonClass(kind: ButtonKind = "plain"): string {
   return classes(styles.button, styles[kind]);
 }

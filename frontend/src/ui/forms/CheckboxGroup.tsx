@@ -10,7 +10,7 @@ interface CheckboxGroupProps<Value extends string> {
   onChange: (values: Value[]) => void;
 }
 
-/** Any of a few choices, kept in their own order. */
+/** A group of checkboxes. The values keep the order of the choices. */
 export function CheckboxGroup<Value extends string>(props: CheckboxGroupProps<Value>): ReactElement {
   const { label, choices, values, onChange } = props;
   const toggle = (value: Value, isChecked: boolean): void => {

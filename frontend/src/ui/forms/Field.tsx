@@ -4,11 +4,11 @@ import styles from "./Field.module.css";
 
 export interface FieldProps {
   label: string;
-  /** One line that says what it does, or its unit. */
+  /** One line of help, or the unit. */
   help?: ReactNode;
-  /** What is wrong with the value; shown beside it and read out with it. */
+  /** The validation error, shown and announced with the field. */
   error?: string | null | undefined;
-  /** The label is read out but not shown: for filters whose place says what they are. */
+  /** Hides the label visually. Screen readers still announce it. */
   isLabelHidden?: boolean;
 }
 
@@ -18,7 +18,7 @@ interface ControlIds {
   "aria-invalid": true | undefined;
 }
 
-/** Label, control, help and error of one value. The control takes the ids that tie them together. */
+/** The label, control, help and error of one field. The control takes the ids that connect them. */
 export function Field(props: FieldProps & { children: (ids: ControlIds) => ReactNode }): ReactElement {
   const { label, help, error, isLabelHidden = false, children } = props;
   const id = useId();

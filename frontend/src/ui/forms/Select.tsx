@@ -14,7 +14,7 @@ interface SelectProps<Value extends string> extends FieldProps {
   disabled?: boolean;
 }
 
-/** One of a few choices. */
+/** A select with a label. */
 export function Select<Value extends string>(props: SelectProps<Value>): ReactElement {
   const { label, help, error, isLabelHidden = false, value, choices, onChange, disabled } = props;
   return (

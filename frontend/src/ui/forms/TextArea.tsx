@@ -8,7 +8,7 @@ interface TextAreaProps extends FieldProps, Omit<ComponentProps<"textarea">, "on
   onChange: (value: string) => void;
 }
 
-/** Text of several lines. */
+/** A multi-line text field. */
 export function TextArea({
   label,
   help,

@@ -8,7 +8,7 @@ interface TextFieldProps extends FieldProps, Omit<ComponentProps<"input">, "onCh
   onChange: (value: string) => void;
 }
 
-/** One line of text, or with `type` a number, a search or a secret. */
+/** A single-line input; `type` makes it a number, search or password field. */
 export function TextField({
   label,
   help,

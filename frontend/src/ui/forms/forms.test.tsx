@@ -1,7 +1,7 @@
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
-import { Tabs } from "../Tabs";
+import { Tabs } from "../layout/Tabs";
 import { Button } from "./Button";
 import { CheckboxGroup } from "./CheckboxGroup";
 import { Select } from "./Select";
@@ -13,13 +13,13 @@ const CHOICES = [
   { value: "b", label: "Beta" },
 ] as const;
 
-test("a field is tied to its help and its error", () => {
+test("a field is described by its help and error", () => {
   render(<TextField label="Steps" help="At least 1." error="Must be a number." value="x" onChange={vi.fn()} />);
   const field = screen.getByRole("textbox", { name: "Steps", description: "At least 1. Must be a number." });
   expect(field.getAttribute("aria-invalid")).toBe("true");
 });
 
-test("fields give their value", async () => {
+test("fields report their value", async () => {
   const user = userEvent.setup();
   const [onText, onArea, onSelect] = [vi.fn(), vi.fn(), vi.fn()];
   render(
@@ -35,7 +35,7 @@ test("fields give their value", async () => {
   expect([onText.mock.calls, onArea.mock.calls, onSelect.mock.calls]).toEqual([[["n"]], [["m"]], [["b"]]]);
 });
 
-test("several choices keep their own order", async () => {
+test("checked values keep the order of the choices", async () => {
   const onChange = vi.fn();
   render(<CheckboxGroup label="Kinds" choices={CHOICES} values={["b"]} onChange={onChange} />);
   await userEvent.click(screen.getByRole("checkbox", { name: "Alpha" }));
@@ -43,13 +43,13 @@ test("several choices keep their own order", async () => {
   expect(onChange.mock.calls).toEqual([[["a", "b"]], [[]]]);
 });
 
-test("a busy button cannot be pressed again", () => {
+test("a busy button is disabled", () => {
   render(<Button isBusy>Save</Button>);
   const button = screen.getByRole<HTMLButtonElement>("button", { name: "Save" });
   expect([button.disabled, button.getAttribute("aria-busy")]).toEqual([true, "true"]);
 });
 
-test("arrow keys go from tab to tab, and around", async () => {
+test("arrow keys cycle through tabs", async () => {
   const user = userEvent.setup();
   const onChoose = vi.fn();
   const tabs = [

@@ -7,85 +7,85 @@ interface FollowOptions {
   signal: AbortSignal;
   onMessages: (messages: StreamMessage[]) => void;
   onState: (state: StreamState) => void;
-  /** Where to go on: the id of the last message that was seen. */
+  /** The id of the last message received, to resume from. */
   lastEventId?: string;
 }
 
-const LAST_EVENT = "status";
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 15_000;
-/** The server sends something every five seconds: a connection that is silent for longer is gone. */
-const SILENCE_LIMIT_MS = 20_000;
+const FINAL_EVENT = "status";
+const MIN_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 15_000;
+/** The server sends data every five seconds, so a connection without data for longer is lost. */
+const IDLE_TIMEOUT_MS = 20_000;
 
 /**
- * Follow a stream of the API to its end, over every break: each message arrives once.
+ * Follow an API stream to its end and reconnect when needed. Each message arrives once.
  *
- * Ends after the message `status`; throws an `ApiError` when the server refuses.
+ * Ends after the message `status`. Throws an `ApiError` if the server refuses the request.
  */
 export async function followStream(path: string, options: FollowOptions): Promise<void> {
-  let [lastEventId, waitMs] = [options.lastEventId ?? "", FIRST_WAIT_MS];
-  const take = (messages: StreamMessage[]): boolean => {
-    waitMs = FIRST_WAIT_MS;
+  let [lastEventId, backoffMs] = [options.lastEventId ?? "", MIN_BACKOFF_MS];
+  const onBatch = (messages: StreamMessage[]): boolean => {
+    backoffMs = MIN_BACKOFF_MS;
     lastEventId = messages.findLast(({ id }) => id !== "")?.id ?? lastEventId;
     options.onState("open");
     options.onMessages(messages);
-    return messages.some(({ event }) => event === LAST_EVENT);
+    return messages.some(({ event }) => event === FINAL_EVENT);
   };
   options.onState("connecting");
   while (!options.signal.aborted) {
-    if (await readOnce(path, lastEventId, options.signal, take)) {
+    if (await readOnce(path, lastEventId, options.signal, onBatch)) {
       options.onState("ended");
       return;
     }
     options.onState("waiting");
-    await pause(waitMs, options.signal);
-    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+    await pause(backoffMs, options.signal);
+    backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
   }
 }
 
-/** One connection; true when the stream has come to its end. */
+/** Reads one connection. Returns true when the stream has ended. */
 async function readOnce(
   path: string,
   lastEventId: string,
   signal: AbortSignal,
-  take: (messages: StreamMessage[]) => boolean,
+  onBatch: (messages: StreamMessage[]) => boolean,
 ): Promise<boolean> {
-  const silence = silenceGuard(signal);
+  const idle = idleTimeout(signal);
   try {
     const response = await fetch(path, {
       headers: { accept: "text/event-stream", ...(lastEventId && { "last-event-id": lastEventId }) },
-      signal: silence.signal,
+      signal: idle.signal,
     });
     if (!response.ok) throw toApiError(response.status, await response.json().catch(() => null));
     for await (const messages of readMessages(response.body ?? new ReadableStream())) {
-      silence.hear();
-      if (take(messages)) return true;
+      idle.reset();
+      if (onBatch(messages)) return true;
     }
   } catch (error) {
     if (error instanceof ApiError && error.status < 500) throw error;
   } finally {
-    silence.stop();
+    idle.stop();
   }
   return false;
 }
 
-function silenceGuard(outer: AbortSignal): { signal: AbortSignal; hear: () => void; stop: () => void } {
+function idleTimeout(outer: AbortSignal): { signal: AbortSignal; reset: () => void; stop: () => void } {
   const controller = new AbortController();
   const abort = (): void => {
     controller.abort();
   };
   outer.addEventListener("abort", abort);
-  let timer = setTimeout(abort, SILENCE_LIMIT_MS);
+  let timer = setTimeout(abort, IDLE_TIMEOUT_MS);
   return {
     signal: controller.signal,
-    hear: () => {
+    reset: () => {
       clearTimeout(timer);
-      timer = setTimeout(abort, SILENCE_LIMIT_MS);
+      timer = setTimeout(abort, IDLE_TIMEOUT_MS);
     },
     stop: () => {
       clearTimeout(timer);
       outer.removeEventListener("abort", abort);
-      // Lets go of a connection that was left before its end.
+      // Closes a connection that was abandoned before its end.
       controller.abort();
     },
   };

@@ -1,12 +1,12 @@
-/** One message of a server-sent stream. */
+/** One server-sent event. */
 export interface StreamMessage {
   event: string;
-  /** The place right behind it: who comes back with it gets what was missed. */
+  /** The event id. Reconnecting with it resumes after this message. */
   id: string;
   data: string;
 }
 
-/** The messages of a stream, in the batches that the network brought. */
+/** The messages of a stream, batched as they arrive. */
 export async function* readMessages(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamMessage[]> {
   const [reader, decoder] = [body.getReader(), new TextDecoder()];
   let rest = "";
@@ -20,7 +20,7 @@ export async function* readMessages(body: ReadableStream<Uint8Array>): AsyncGene
   }
 }
 
-/** A block of lines as a message; null for one that only keeps the connection open. */
+/** Parses a block of lines. Returns null for a keep-alive comment. */
 export function parseMessage(block: string): StreamMessage | null {
   const fields = { event: "message", id: "", data: [] as string[] };
   for (const line of block.split("\n")) {

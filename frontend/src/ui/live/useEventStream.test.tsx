@@ -23,35 +23,35 @@ function sent(...messages: string[]): Response {
   return new HttpResponse(messages.join(""), { headers: { "content-type": "text/event-stream" } });
 }
 
-test("after a break the stream goes on behind the last message, and it ends with the status", async () => {
-  const asked: (string | null)[] = [];
+test("a broken stream resumes after the last message", async () => {
+  const requests: (string | null)[] = [];
   server.use(
     http.get(STREAM, ({ request }) => {
-      asked.push(request.headers.get("last-event-id"));
-      return asked.length === 1
+      requests.push(request.headers.get("last-event-id"));
+      return requests.length === 1
         ? sent("event: log\nid: 7\ndata: one\n\n")
         : sent("event: log\nid: 9\ndata: two\n\n", "event: status\nid: 9\ndata: done\n\n");
     }),
   );
   render(<Viewer path={STREAM} />);
   await screen.findByText("ended log=one log=two status=done");
-  expect(asked).toEqual([null, "7"]);
+  expect(requests).toEqual([null, "7"]);
 });
 
-test("a refusal ends it with the reason", async () => {
+test("a refused stream ends with the error", async () => {
   server.use(refuse(STREAM, 404, "There is no run a."));
   render(<Viewer path={STREAM} />);
   await screen.findByText(/ended There is no run a./);
 });
 
-test("without a path nothing is asked for", async () => {
+test("no request is made without a path", async () => {
   render(<Viewer path={null} />);
   await waitFor(() => {
     expect(screen.getByText("connecting")).toBeTruthy();
   });
 });
 
-test("a message may come in pieces, and a comment is none", async () => {
+test("messages may be split and comments are skipped", async () => {
   const pieces = ["event: lo", "g\nid: 1\nda", "ta: a: b\n", "data: c\n\n: ping\n\ndata: x\n", "\n"];
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {

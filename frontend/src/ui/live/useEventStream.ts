@@ -8,9 +8,9 @@ interface EventStream {
 }
 
 /**
- * Follow a stream while the component is shown; a null path follows nothing.
+ * Follows a stream while the component is mounted. A null path disables it.
  *
- * Messages come in batches, each message once, over every reconnect; after `status` the stream is closed.
+ * Messages arrive in batches, each message once even across reconnects. The stream closes after `status`.
  *
  * @example
  * const { state } = useEventStream(`/api/tunix/runs/${runId}/stream`, (messages) => dispatch(messages));

@@ -4,10 +4,10 @@ import { TextField } from "../forms/TextField";
 import styles from "./SavedViews.module.css";
 import { isSameView, type ReadSearch, useViews, type View } from "./views";
 
-/** A view is the current one when all of its filters are, and no others. */
+/** A view is current when exactly its filters are active. */
 export const EXACTLY = { exact: true, includeSearch: true };
 
-/** What makes the link of a view look like one. */
+/** The props of a view's link. */
 export interface ViewLinkProps {
   className: string | undefined;
   "aria-current": "page" | undefined;
@@ -15,17 +15,17 @@ export interface ViewLinkProps {
 }
 
 interface SavedViewsProps<Search> {
-  /** The list that the views are of; what is saved is kept under this name. */
+  /** The name of the list, used as the storage key. */
   list: string;
-  /** What everybody looks for. */
+  /** The built-in views. */
   builtIn: readonly View<Search>[];
   search: Search;
   read: ReadSearch<Search>;
-  /** A link to the list as the view has it. */
+  /** Renders a link to the list with a view applied. */
   link: (search: Search, props: ViewLinkProps) => ReactElement;
 }
 
-/** Lists that are looked at often, a press away; the list as it is can be kept as one more. */
+/** Links to built-in and saved views of a list, with a button to save the current one. */
 export function SavedViews<Search extends object>(props: SavedViewsProps<Search>): ReactElement {
   const { list, builtIn, search, read, link } = props;
   const { views, save, remove } = useViews(list, read);
@@ -48,7 +48,7 @@ export function SavedViews<Search extends object>(props: SavedViewsProps<Search>
             {linkOf(view)}
             <Button
               kind="quiet"
-              aria-label={`Forget the view ${view.name}`}
+              aria-label={`Delete view ${view.name}`}
               onClick={() => {
                 remove(view.name);
               }}
@@ -75,7 +75,7 @@ export function SavedViews<Search extends object>(props: SavedViewsProps<Search>
             setNaming(true);
           }}
         >
-          Save this view
+          Save view
         </Button>
       )}
     </nav>
@@ -95,9 +95,9 @@ function NameForm({ onName, onCancel }: NameFormProps): ReactElement {
   };
   return (
     <form onSubmit={submit} className={styles.naming}>
-      {/* It appears because someone wants to type a name. */}
+      {/* The form opens because the user asked to name a view. */}
       {/* eslint-disable-next-line jsx-a11y/no-autofocus */}
-      <TextField label="Name of the view" isLabelHidden placeholder="Name" value={name} onChange={setName} autoFocus />
+      <TextField label="View name" isLabelHidden placeholder="Name" value={name} onChange={setName} autoFocus />
       <Button type="submit">Save</Button>
       <Button kind="quiet" onClick={onCancel}>
         Cancel

@@ -1,17 +1,17 @@
 import { useEffect, useSyncExternalStore } from "react";
 
-/** Something to do from the command palette. */
+/** An action in the command palette. */
 export interface Action {
   label: string;
   run: () => void;
-  /** Shown beside it, e.g. the shortcut or the kind. */
+  /** Shown beside the label, such as the shortcut or the kind. */
   hint?: string;
 }
 
 let groups: readonly (readonly Action[])[] = [];
 const listeners = new Set<() => void>();
 
-/** Actions of the screen that is shown; the command palette offers them first. Keep the array stable (`useMemo`). */
+/** Registers actions of the current screen, listed first in the command palette. Keep the array stable (`useMemo`). */
 export function useActions(actions: readonly Action[]): void {
   useEffect(() => {
     change([actions, ...groups]);

@@ -1,5 +1,5 @@
 /**
- * How well `query` fits `text`: null when its letters do not all stand there in this order; lower is better.
+ * Scores how well `query` matches `text`; lower is better. Null if its letters do not all occur in this order.
  *
  * @example
  * fuzzyScore("plr", "Plan & launch a run") // a number
@@ -17,7 +17,7 @@ export function fuzzyScore(query: string, text: string): number | null {
   return score + given.length / 1_000;
 }
 
-/** The items whose label fits, best first; all of them, as they are, for an empty query. */
+/** The items whose label matches, best first. An empty query returns all items in order. */
 export function fuzzyFilter<Item extends { label: string }>(query: string, items: readonly Item[]): Item[] {
   return items
     .map((item) => ({ item, score: fuzzyScore(query, item.label) }))

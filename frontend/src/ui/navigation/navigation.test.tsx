@@ -3,10 +3,10 @@ import { type ReactElement, useMemo } from "react";
 import { expect, test, vi } from "vitest";
 import { useActions, useScreenActions } from "./actions";
 import { fuzzyFilter, fuzzyScore } from "./fuzzy";
-import { useScreenAct } from "./useScreenAct";
+import { useScreenAction } from "./useScreenAction";
 import { activeShortcuts, onShortcutKey, useShortcuts } from "./shortcuts";
 
-test("the best fit comes first, and letters out of order fit nothing", () => {
+test("the best match comes first", () => {
   const items = ["Datasets", "Traces", "Plan & launch"].map((label) => ({ label }));
   expect(fuzzyFilter("tr", items).map(({ label }) => label)).toEqual(["Traces"]);
   expect(fuzzyFilter("la", items)[0]?.label).toBe("Plan & launch");
@@ -23,7 +23,7 @@ const press = (key: string, init: KeyboardEventInit = {}): void => {
   onShortcutKey(new KeyboardEvent("keydown", { key, cancelable: true, ...init }));
 };
 
-test("keys after each other run what they stand for, while the component is there", () => {
+test("key sequences run while the component is mounted", () => {
   const run = vi.fn();
   const { unmount } = render(<Keys run={run} />);
   expect(activeShortcuts().map(({ label }) => label)).toContain("Do it");
@@ -38,7 +38,7 @@ test("keys after each other run what they stand for, while the component is ther
   expect(run).toHaveBeenCalledOnce();
 });
 
-test("the actions of a screen are offered while it is shown", () => {
+test("screen actions are offered while it is mounted", () => {
   function Screen(): null {
     useActions(useMemo(() => [{ label: "Cancel the run", run: vi.fn() }], []));
     return null;
@@ -57,10 +57,10 @@ test("the actions of a screen are offered while it is shown", () => {
   expect(screen.getByRole("status").textContent).toBe("");
 });
 
-test("an act of a screen is in the palette and has a key, and does what it says now", () => {
+test("a screen action has a palette entry and a key", () => {
   const [first, second] = [vi.fn(), vi.fn()];
   function Screen({ run }: { run: () => void }): ReactElement {
-    useScreenAct("Start a run", "n", run);
+    useScreenAction("Start a run", "n", run);
     return <output>{useScreenActions().map(({ label, hint }) => `${label} ${hint ?? ""}`)}</output>;
   }
   const { rerender } = render(<Screen run={first} />);

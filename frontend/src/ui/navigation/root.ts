@@ -1,10 +1,10 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext } from "@tanstack/react-router";
 
-/** What the loader of every route may use. */
+/** The context available to every route loader. */
 export interface RouterContext {
   queryClient: QueryClient;
 }
 
-/** The parent of every screen's route; the app gives it its shell. */
+/** The parent of all screen routes. The app adds the shell. */
 export const rootRoute = createRootRouteWithContext<RouterContext>()();

@@ -11,7 +11,7 @@ const read = searchParams({
   tag: asTexts,
 });
 
-test("a link gives back the filters that made it", () => {
+test("filters survive a round trip through the URL", () => {
   const filters = {
     text: "train",
     status: ["queued"],
@@ -24,20 +24,20 @@ test("a link gives back the filters that made it", () => {
   expect(read(filters)).toEqual(filters);
 });
 
-test("what a link cannot mean is left out", () => {
+test("invalid parameters are ignored", () => {
   expect(read({ text: "", status: ["gone"], order: 3, offset: -1, min_score: "x", all: "no", tag: [] })).toEqual({});
 });
 
-test("a number that was searched for is text, and one value alone is a list", () => {
+test("numbers become text and single values lists", () => {
   expect(read({ text: 42, status: "running", tag: "a" })).toEqual({ text: "42", status: ["running"], tag: ["a"] });
 });
 
-test("an emptied filter leaves the URL", () => {
+test("an emptied filter is removed from the URL", () => {
   const change = withChanges<{ text?: string; status?: string[]; all?: boolean }>({ text: "", status: [], all: false });
   expect(change({ text: "old", status: ["queued"], all: true })).toEqual({});
 });
 
-test("other filters stay when one is changed", () => {
+test("changing one filter keeps the others", () => {
   expect(withChanges<{ text?: string; page?: number }>({ text: "new" })({ text: "old", page: 2 })).toEqual({
     text: "new",
     page: 2,

@@ -4,7 +4,7 @@ type Search<Readers extends Record<string, Reader<unknown>>> = {
 };
 
 /**
- * Filters that live in the URL. What cannot be read is left out: a link that someone edited still opens.
+ * Parses filters from the URL. Invalid values are ignored, so an edited link still opens.
  *
  * @example
  * validateSearch: searchParams({ text: asText, status: asManyOf(RUN_STATUSES), page: asCount })
@@ -14,12 +14,12 @@ export function searchParams<Readers extends Record<string, Reader<unknown>>>(
 ): (raw: Record<string, unknown>) => Search<Readers> {
   return (raw) => {
     const read = Object.entries(readers).map(([key, reader]) => [key, reader(raw[key])] as const);
-    // Object.fromEntries forgets which key has which type; `readers` says it.
+    // Object.fromEntries loses the type of each key, which `readers` provides.
     return Object.fromEntries(read.filter(([, value]) => value !== undefined)) as Search<Readers>;
   };
 }
 
-/** Some text; a number in the URL is text too. */
+/** Non-empty text. Numbers and booleans in the URL are converted. */
 export function asText(raw: unknown): string | undefined {
   if (typeof raw === "number" || typeof raw === "boolean") return String(raw);
   return typeof raw === "string" && raw !== "" ? raw : undefined;
@@ -30,13 +30,13 @@ export function asNumber(raw: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** A whole number from 0. */
+/** A non-negative integer. */
 export function asCount(raw: unknown): number | undefined {
   const value = asNumber(raw);
   return value !== undefined && Number.isInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Only `true` is kept: what is off needs no place in the URL. */
+/** True or undefined: a flag that is off is left out of the URL. */
 export function asFlag(raw: unknown): true | undefined {
   return raw === true || raw === "true" || raw === 1 ? true : undefined;
 }
@@ -45,7 +45,7 @@ export function asOneOf<const Choice extends string>(choices: readonly Choice[])
   return (raw) => choices.find((choice) => choice === raw);
 }
 
-/** Any of the choices, in their own order, each once. */
+/** Any of the choices, in their order, without duplicates. */
 export function asManyOf<const Choice extends string>(choices: readonly Choice[]): Reader<Choice[]> {
   return (raw) => {
     const given = asTexts(raw) ?? [];
@@ -54,14 +54,14 @@ export function asManyOf<const Choice extends string>(choices: readonly Choice[]
   };
 }
 
-/** Any texts, each once; one alone may stand without brackets. */
+/** A list of texts without duplicates. A single text needs no brackets. */
 export function asTexts(raw: unknown): string[] | undefined {
   const texts = (Array.isArray(raw) ? raw : [raw]).map(asText).filter((text) => text !== undefined);
   return texts.length > 0 ? [...new Set(texts)] : undefined;
 }
 
 /**
- * The search with some of it changed; what becomes empty leaves the URL.
+ * Applies changes to the search. Empty values are removed from the URL.
  *
  * @example
  * void navigate({ search: withChanges({ text }), replace: true });

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
-import { readStored } from "../stored";
+import { readStored } from "../hooks/useStored";
 
-/** `keys`: one key, or several after each other with a space between, as `g r`. */
+/** `keys`: one key, or a sequence separated by spaces, such as `g r`. */
 export interface Shortcut {
   keys: string;
   label: string;
@@ -12,13 +12,13 @@ const SEQUENCE_LIMIT_MS = 1_500;
 const active = new Set<Shortcut>();
 let pressed: { keys: string; at: number } = { keys: "", at: 0 };
 
-/** The shortcuts that work now; the help dialog lists them. */
+/** The active shortcuts, listed by the help dialog. */
 export function activeShortcuts(): Shortcut[] {
   return [...active];
 }
 
 /**
- * Keys that work while the component is shown. They are off while someone types, and can be turned off altogether.
+ * Registers shortcuts while the component is mounted. They are ignored while the user types, and can be turned off.
  *
  * @example
  * useShortcuts([{ keys: "a", label: "Accept the step", run: accept }]);
@@ -44,7 +44,7 @@ export function useShortcuts(shortcuts: Shortcut[]): void {
   }, [names]);
 }
 
-/** What the app listens with, once. */
+/** The app's single keydown handler. */
 export function onShortcutKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (isTyping(event.target) || readStored("shortcuts") === "off") return;
@@ -57,7 +57,7 @@ export function onShortcutKey(event: KeyboardEvent): void {
   found.run();
 }
 
-// The one that was added last belongs to what stands in front.
+// The shortcut added last takes precedence.
 function lastWith(keys: string): Shortcut | undefined {
   return [...active].reverse().find((shortcut) => shortcut.keys === keys);
 }

@@ -1,6 +1,6 @@
-import { useStored } from "../stored";
+import { useStored } from "../hooks/useStored";
 
-/** A filtered and sorted list under a name. */
+/** A named set of filters and order. */
 export interface View<Search> {
   name: string;
   search: Search;
@@ -12,10 +12,10 @@ interface Views<Search> {
   remove: (name: string) => void;
 }
 
-/** Reads what the URL, or an earlier version of the app, may have written. */
+/** Parses a search from the URL or from storage written by an earlier version. */
 export type ReadSearch<Search> = (raw: Record<string, unknown>) => Search;
 
-/** The views of a list that were saved in this browser; saving under the same name replaces. */
+/** The views of a list saved in this browser. Saving under the same name replaces a view. */
 export function useViews<Search>(list: string, read: ReadSearch<Search>): Views<Search> {
   const [stored, setStored] = useStored(`${list}.views`);
   const views = readViews(stored, read);
@@ -41,7 +41,7 @@ function readViews<Search>(stored: string | null, read: ReadSearch<Search>): Vie
     const raw: unknown = JSON.parse(stored ?? "[]");
     return Array.isArray(raw) ? raw.flatMap((one) => readView(one, read)) : [];
   } catch {
-    // Someone else wrote there: the views are lost, the list is not.
+    // The stored value is not ours: ignore it.
     return [];
   }
 }

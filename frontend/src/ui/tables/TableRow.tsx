@@ -29,7 +29,7 @@ export function TableRow<Row>(props: TableRowProps<Row>): ReactElement {
         onRowKey(event, props);
       }}
     >
-      {selection ? <Mark {...props} /> : null}
+      {selection ? <SelectionCell {...props} /> : null}
       {columns.map((column) => (
         <div key={column.key} role="gridcell" data-align={column.align} className={styles.cell}>
           {row === undefined ? <span className={styles.gap} /> : column.cell(row)}
@@ -39,7 +39,7 @@ export function TableRow<Row>(props: TableRowProps<Row>): ReactElement {
   );
 }
 
-function Mark<Row>({ row, rowKey, selection }: TableRowProps<Row>): ReactElement {
+function SelectionCell<Row>({ row, rowKey, selection }: TableRowProps<Row>): ReactElement {
   return (
     <div role="gridcell" className={styles.cell}>
       {row === undefined || selection === undefined ? null : (
@@ -57,7 +57,7 @@ function Mark<Row>({ row, rowKey, selection }: TableRowProps<Row>): ReactElement
 }
 
 function onRowKey<Row>(event: KeyboardEvent, { row, onOpen, selection }: TableRowProps<Row>): void {
-  // Keys inside a cell belong to what stands there.
+  // Keys pressed inside a cell belong to its content.
   if (row === undefined || event.target !== event.currentTarget) return;
   if (event.key === "Enter" && onOpen) {
     event.preventDefault();

@@ -30,14 +30,14 @@ function Numbers(props: Partial<VirtualTableProps<Row>>): ReactElement {
   );
 }
 
-test("of a hundred thousand rows only those in sight are in the page, and it says how many there are", () => {
+test("only the visible rows of a long table are rendered", () => {
   render(<Numbers />);
   expect(screen.getByRole("grid", { name: "Numbers" }).getAttribute("aria-rowcount")).toBe("100001");
   expect(screen.getAllByRole("row").length).toBeLessThan(60);
   expect(screen.getByRole("row", { name: /row 3/ }).getAttribute("aria-rowindex")).toBe("5");
 });
 
-test("a header sorts up, down and not at all", async () => {
+test("a header cycles through sort directions", async () => {
   const user = userEvent.setup();
   function Sorted(): ReactElement {
     const [sort, setSort] = useState<Sort | null>(null);
@@ -53,7 +53,7 @@ test("a header sorts up, down and not at all", async () => {
   expect(seen).toEqual(["none", "ascending", "descending", "none"]);
 });
 
-test("arrow keys move from row to row, Enter opens, Space selects", async () => {
+test("arrow keys move, Enter opens, Space selects", async () => {
   const user = userEvent.setup();
   const [onOpen, toggle] = [vi.fn(), vi.fn()];
   render(<Numbers onOpen={onOpen} selection={{ has: ({ id }) => id === 0, toggle }} />);
@@ -70,7 +70,7 @@ test("arrow keys move from row to row, Enter opens, Space selects", async () => 
   expect(screen.getByRole("row", { name: /row 0/ }).getAttribute("aria-selected")).toBe("true");
 });
 
-test("a row that is not there yet is a gap", () => {
+test("a row that is not loaded is a placeholder", () => {
   render(<Numbers numRows={2} rowAt={(id) => (id === 0 ? { id } : undefined)} />);
   expect(screen.getAllByRole("row").at(-1)?.getAttribute("aria-busy")).toBe("true");
 });
@@ -87,7 +87,7 @@ function Paged(): ReactElement {
   return rows.isPending ? <p>wait</p> : <Numbers {...rows} />;
 }
 
-test("the pages of the rows in sight are fetched, and no others", async () => {
+test("only the visible pages are fetched", async () => {
   const offsets = new Set<number>();
   server.use(
     http.get("/api/numbers", ({ request }) => {

@@ -1,48 +1,48 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type KeyboardEvent, type ReactElement, useEffect, useRef, useState } from "react";
-import { useIsPhone } from "../useIsPhone";
+import { useIsPhone } from "../hooks/useIsPhone";
 import type { Column, Sort } from "./columns";
 import { TableHead } from "./TableHead";
 import { TableRow } from "./TableRow";
 import styles from "./VirtualTable.module.css";
 
 export interface VirtualTableProps<Row> {
-  /** What the rows are: "Runs". */
+  /** The accessible name of the table, such as "Runs". */
   name: string;
   columns: readonly Column<Row>[];
   numRows: number;
-  /** A row that is not there yet is shown as a gap. */
+  /** Returns undefined for a row that is not loaded; it is shown as a placeholder. */
   rowAt: (index: number) => Row | undefined;
   rowKey: (row: Row) => string;
-  /** Which rows are in sight (both included): fetch their pages. */
+  /** Called with the visible range, both ends included, to fetch its pages. */
   onRange?: (first: number, last: number) => void;
   sort?: Sort | null;
   onSort?: (sort: Sort | null) => void;
-  /** Enter on a row. */
+  /** Called on Enter. */
   onOpen?: (row: Row) => void;
-  /** Space on a row, and its mark. */
+  /** Row selection, by checkbox or Space. */
   selection?: { has: (row: Row) => boolean; toggle: (row: Row, isRange: boolean) => void };
   rowHeight?: number;
-  /** CSS height of the scrolled part. */
+  /** CSS height of the scroll area. */
   height?: string;
 }
 
-const MANY_ROWS = 12;
+const OVERSCAN = 12;
 
-/** A table of any number of rows: only those in sight are in the page. Arrow keys move, Enter opens, Space selects. */
+/** A virtualized table of any number of rows. Arrow keys move, Enter opens, Space selects. */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
   const { name, numRows, onRange, rowHeight = 44, height = "min(70dvh, 60rem)" } = props;
   const isPhone = useIsPhone();
   const columns = props.columns.filter((column) => !(isPhone && column.isSecondary));
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(0);
-  // The compiler cannot see into the virtualizer; this component is not memoized by hand either.
+  // The React compiler cannot analyse the virtualizer. This component is not memoized manually either.
   // eslint-disable-next-line react-hooks/incompatible-library
   const virtual = useVirtualizer({
     count: numRows,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: MANY_ROWS,
+    overscan: OVERSCAN,
     initialRect: { width: 1_000, height: 600 },
   });
   const items = virtual.getVirtualItems();
@@ -53,7 +53,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
     virtual.scrollToIndex(next);
     focusRow(scroller.current, next);
   };
-  const page = Math.max(1, items.length - 2 * MANY_ROWS);
+  const page = Math.max(1, items.length - 2 * OVERSCAN);
   const tracks = columns.map(({ width }) => width ?? "minmax(6rem, 1fr)").join(" ");
   return (
     <div
@@ -61,7 +61,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
       className={styles.scroller}
       style={{ "--tracks": props.selection ? `2.25rem ${tracks}` : tracks, maxHeight: height } as CSSProperties}
     >
-      {/* Rows take the focus one at a time: the grid itself is never a stop of the Tab key. */}
+      {/* Rows take the focus one at a time, so the grid itself is not a tab stop. */}
       {/* eslint-disable-next-line jsx-a11y/interactive-supports-focus */}
       <div
         role="grid"
@@ -117,7 +117,7 @@ function onGridKey(event: KeyboardEvent, { active, page, numRows, goTo }: GridMo
 }
 
 function focusRow(scroller: HTMLElement | null, index: number): void {
-  // The row enters the page with the scroll; it is there in the next frame.
+  // Scrolling renders the row in the next frame.
   requestAnimationFrame(() => {
     scroller?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus({ preventScroll: true });
   });

@@ -1,15 +1,15 @@
 import type { ReactNode } from "react";
 
 export interface Column<Row> {
-  /** Also its name in the URL when it can be sorted by. */
+  /** Also its name in the URL when it is sortable. */
   key: string;
   header: string;
   cell: (row: Row) => ReactNode;
-  /** A track of a CSS grid; `minmax(6rem, 1fr)` when not given. */
+  /** A CSS grid track. Defaults to `minmax(6rem, 1fr)`. */
   width?: string;
   align?: "start" | "end";
   isSortable?: boolean;
-  /** Left out on a phone. */
+  /** Hidden on a phone. */
   isSecondary?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Sort {
   direction: "ascending" | "descending";
 }
 
-/** The sort after a press on a header: ascending, descending, none. */
+/** The sort after a click on a header: ascending, descending, none. */
 export function nextSort(sort: Sort | null, key: string): Sort | null {
   if (sort?.key !== key) return { key, direction: "ascending" };
   return sort.direction === "ascending" ? { key, direction: "descending" } : null;

@@ -8,11 +8,11 @@ export interface Page<Row> {
 }
 
 interface PagedRowsOptions<Row> {
-  /** Everything that decides which rows there are; the page is added to it. */
+  /** The query key without the page. */
   queryKey: readonly unknown[];
   fetchPage: (page: { limit: number; offset: number }) => Promise<Page<Row>>;
   pageSize?: number;
-  /** How often the pages in sight are read again; false: never. */
+  /** The refetch interval of the visible pages, or false. */
   refetchInterval?: number | false;
 }
 
@@ -21,15 +21,15 @@ export interface PagedRows<Row> {
   error: Error | null;
   refetch: () => void;
   numRows: number;
-  /** Whether `numRows` is all of them, or more are there. */
+  /** Whether `numRows` is the exact total. If not, there are more. */
   isExact: boolean;
   rowAt: (index: number) => Row | undefined;
-  /** For `VirtualTable`: the pages in sight are fetched. */
+  /** For `VirtualTable`: fetches the visible pages. */
   onRange: (first: number, last: number) => void;
 }
 
 /**
- * Rows of a list route, page by page as they come into sight.
+ * Rows of a list route, fetched page by page as they become visible.
  *
  * @example
  * const rows = usePagedRows({ queryKey: ["runs", filters], fetchPage: (page) => listRuns({ ...filters, ...page }) });

@@ -1,7 +1,0 @@
-import { expect, test } from "vitest";
-import { shortRunName } from "./names";
-
-test("a run is called by its name, and one without a moment in its id by its whole id", () => {
-  expect(shortRunName("20261115-214717-rate-0-f5af")).toBe("rate-0-f5af");
-  expect(shortRunName("smoke-1")).toBe("smoke-1");
-});
