@@ -46,7 +46,7 @@ def sqlite(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
 
 @pytest.fixture(scope="module")
 def tokens(sqlite: Home) -> dict[Scope, str]:
-    return {scope: create_token(sqlite.tokens, scope, scope)[1] for scope in SCOPES}
+    return {scope: create_token(TokenRepository(sqlite.database), scope, scope)[1] for scope in SCOPES}
 
 
 @pytest.fixture(scope="module")

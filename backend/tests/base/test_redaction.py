@@ -103,10 +103,11 @@ def test_an_error_is_printed_without_the_password_that_it_quotes(
 def test_a_bug_keeps_its_traceback_and_loses_its_secrets(tmp_path: Path) -> None:
     program = """
 import os, sys
-from tunix_rt.cli import main, plan
+from tunix_rt.cli import main
+from tunix_rt.engines import commands
 def fail() -> None:
     raise RuntimeError("cannot log in with " + os.environ["HF_TOKEN"])
-plan.plan = fail
+commands.plan = fail
 sys.argv = ["tunix-rt", "plan"]
 main.main()
 """

@@ -79,7 +79,9 @@ def section(text: str, title: str) -> str:
 
 def test_codes_that_only_http_has_are_those_of_the_api() -> None:
     sources = "".join(
-        path.read_text(encoding="utf-8") for path in (ROOT / "backend/tunix_rt/api").glob("*.py")
+        path.read_text(encoding="utf-8")
+        for folder in ("api", "base/http")
+        for path in (ROOT / "backend/tunix_rt" / folder).glob("*.py")
     )
     table = section((DOCS / "troubleshooting.md").read_text(encoding="utf-8"), "Over HTTP only")
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,15 @@ def test_the_picture_of_the_layers_is_what_import_linter_enforces() -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     picture = re.search(r"(?s)```mermaid\n(.*?)```", page)
     assert picture
-    drawn = [re.findall(r"^    (\w+)\[", part, re.M) for part in re.split(r"\n  subgraph ", picture[1])[1:]]
-    assert drawn == [layer.split(" | ") for layer in layers]
+    drawn = re.findall(r"^  (\w+)\[", picture[1], re.M)
+    assert sorted(drawn) == sorted(name for layer in layers for name in layer.split(" | "))
+    level = {name: number for number, layer in enumerate(reversed(layers)) for name in layer.split(" | ")}
+    arrows = re.findall(r"^  (\w+) --> (\w+)$", picture[1], re.M)
+    assert [(upper, lower) for upper, lower in arrows if level[upper] != level[lower] + 1] == []
+    # All neighbours of two levels are connected, so that an arrow can be read as "everything below".
+    assert len(arrows) == sum(
+        len(upper.split(" | ")) * len(lower.split(" | ")) for upper, lower in pairwise(layers)
+    )
 
 
 def test_the_speeds_in_the_readme_are_those_that_were_measured() -> None:

@@ -50,11 +50,11 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
     [
         "web/index.html",
         "web/assets/index-1a2b3c.js",
-        "files/assets/recipes/demo.yaml",
-        "files/assets/evalsets/eval_v2.jsonl",
-        "files/assets/datasets/demo-arithmetic-v2/traces.jsonl",
-        "files/assets/tokenizers/tiny/tokenizer.json",
-        "db/migrations/script.py.mako",
+        "assets/recipes/demo.yaml",
+        "assets/evalsets/eval_v2.jsonl",
+        "assets/datasets/demo-arithmetic-v2/traces.jsonl",
+        "assets/tokenizers/tiny/tokenizer.json",
+        "base/db/migrations/script.py.mako",
         "py.typed",
     ],
 )
