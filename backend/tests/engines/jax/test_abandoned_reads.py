@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.engines.jax.training.checkpoints import silence_abandoned_reads
+from tunix_rt.engines.jax.training.checkpoints import ignore_cancelled_reads
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is still reported, by name of the error."""
     names: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda complaint: names.append(complaint.exc_type.__name__))
-    silence_abandoned_reads()
+    ignore_cancelled_reads()
     return names
 
 
@@ -63,5 +63,5 @@ def test_an_answer_that_nobody_waits_for_is_not_reported(reported: list[Any]) ->
 
 def test_silencing_twice_is_silencing_once(reported: list[Any]) -> None:
     hook = sys.unraisablehook
-    silence_abandoned_reads()
+    ignore_cancelled_reads()
     assert sys.unraisablehook is hook

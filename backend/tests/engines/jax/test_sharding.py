@@ -11,7 +11,7 @@ from support.programs import tiny_architecture, tiny_recipe
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.jax.model.lora import abstract_adapters
-from tunix_rt.engines.jax.model.params import abstract_params, abstract_unstacked
+from tunix_rt.engines.jax.model.params import abstract_params, abstract_unstack
 from tunix_rt.engines.jax.model.quantization import abstract_quantized
 from tunix_rt.engines.jax.sharding import AXES, check_divisible, make_mesh, state_shardings
 from tunix_rt.engines.jax.training.optimizer import make_optimizer
@@ -100,7 +100,7 @@ def test_codes_and_scales_are_split_alike_and_only_between_blocks() -> None:
 
 
 def test_layers_one_by_one_are_split_like_stacked_ones() -> None:
-    weights = abstract_unstacked(weights_of(), num_layers=2)
+    weights = abstract_unstack(weights_of(), num_layers=2)
     layer = specs_of(weights, mesh_of(1, 4, 2))["layers"][1]
     assert (layer["gate"], layer["down"], layer["mlp_norm"]) == (
         P("fsdp", "tensor"),

@@ -20,7 +20,7 @@ from tunix_rt.engines.torch.model.attention import (
     dense_attention,
     packed_masks,
     sdpa_attention,
-    segment_borders,
+    segment_bounds,
 )
 
 SEGMENTS = torch.tensor([[1, 1, 2, 2, 0], [1, 1, 1, 0, 0]])
@@ -59,7 +59,7 @@ def test_models_with_windows_get_a_mask_for_each_kind_of_layer() -> None:
 
 
 def test_borders_are_where_segments_begin_and_the_end_of_the_last() -> None:
-    places, longest = segment_borders(SEGMENTS)
+    places, longest = segment_bounds(SEGMENTS)
 
     assert places[:6].tolist() == [0, 2, 4, 5, 8, 10]
     assert places.dtype == torch.int32
@@ -70,11 +70,11 @@ def test_padding_is_no_longer_than_the_longest_example() -> None:
     row = torch.zeros(1, 1000, dtype=torch.int32)
     row[0, :130] = 1
 
-    places, longest = segment_borders(row)
+    places, longest = segment_bounds(row)
 
     assert longest == 256
     assert places[:6].tolist() == [0, 130, 386, 642, 898, 1000]
-    assert segment_borders(torch.zeros(2, 130, dtype=torch.int32)).places[:5].tolist() == [
+    assert segment_bounds(torch.zeros(2, 130, dtype=torch.int32)).places[:5].tolist() == [
         0,
         128,
         130,
@@ -86,9 +86,9 @@ def test_padding_is_no_longer_than_the_longest_example() -> None:
 def test_borders_have_few_different_lengths() -> None:
     row = torch.arange(300)[None]
 
-    assert len(segment_borders(SEGMENTS).places) == len(segment_borders(row[:, :255]).places) == 256
-    assert len(segment_borders(row[:, :256]).places) == len(segment_borders(row).places) == 512
-    assert set(segment_borders(row).places[300:].tolist()) == {300}
+    assert len(segment_bounds(SEGMENTS).places) == len(segment_bounds(row[:, :255]).places) == 256
+    assert len(segment_bounds(row[:, :256]).places) == len(segment_bounds(row).places) == 512
+    assert set(segment_bounds(row).places[300:].tolist()) == {300}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A graph is recorded once, and again for borders that do not fit into it. Torch's recording needs a GPU."""
+"""A graph is recorded once, and again for bounds that do not fit into it. Torch's recording needs a GPU."""
 
 import threading
 from collections.abc import Callable
@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from tunix_rt.engines.torch import devices as graph_memory
-from tunix_rt.engines.torch.model.attention import Borders
-from tunix_rt.engines.torch.model.compiled import GraphedDecoder
+from tunix_rt.engines.torch.model.attention import SegmentBounds
+from tunix_rt.engines.torch.model.compiled import CudaGraphDecoder
 from tunix_rt.engines.torch.model.decoder import Decoder
 
 TOKENS = torch.zeros(2, 500, dtype=torch.int64)
@@ -38,7 +38,7 @@ class Recorder:
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     recorder = Recorder()
     monkeypatch.setattr(torch.cuda, "make_graphed_callables", recorder)
-    monkeypatch.setattr(graph_memory, "_needed", graph_memory._Needed())
+    monkeypatch.setattr(graph_memory, "_graph_memory", graph_memory._GraphMemory())
     for name in ("synchronize", "empty_cache", "reset_peak_memory_stats"):
         monkeypatch.setattr(torch.cuda, name, lambda *_: None)
     for name in ("max_memory_allocated", "memory_allocated"):
@@ -46,20 +46,20 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     return recorder
 
 
-def _graphed() -> GraphedDecoder:
-    """A decoder whose hidden states are the borders that it was given."""
+def _graphed() -> CudaGraphDecoder:
+    """A decoder whose hidden states are the bounds that it was given."""
 
-    def hidden(tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders) -> Tensor:
-        return torch.cat([borders.places, torch.tensor([borders.longest])])
+    def hidden(tokens: Tensor, segment_ids: Tensor, positions: Tensor, bounds: SegmentBounds) -> Tensor:
+        return torch.cat([bounds.places, torch.tensor([bounds.longest])])
 
     decoder = SimpleNamespace(module=nn.Identity(), hidden=hidden)
-    return GraphedDecoder(cast(Decoder, decoder), threading.Lock())
+    return CudaGraphDecoder(cast(Decoder, decoder), threading.Lock())
 
 
-def _seen(graphed: GraphedDecoder, num_places: int, longest: int) -> tuple[int, int]:
-    """How many borders reach the decoder, and the longest example that it is told of."""
+def _seen(graphed: CudaGraphDecoder, num_places: int, longest: int) -> tuple[int, int]:
+    """How many bounds reach the decoder, and the longest example that it is told of."""
     places = torch.full((num_places,), 1000, dtype=torch.int32)
-    *found, told = graphed(TOKENS, TOKENS, TOKENS, Borders(places, longest)).tolist()
+    *found, told = graphed(TOKENS, TOKENS, TOKENS, SegmentBounds(places, longest)).tolist()
     assert set(found) == {1000}  # what was added is empty
     return len(found), told
 

@@ -214,7 +214,7 @@ def test_adapters_compute_in_bfloat16_and_leave_the_step_in_float32() -> None:
     step = TrainStep(decoder, recipe, 10, CPU)
     train(step, 1)
     assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.bfloat16}
-    step.give_weights_back()
+    step.restore_stored_weights()
     assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.float32}
 
 

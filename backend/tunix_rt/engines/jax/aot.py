@@ -35,7 +35,7 @@ from tunix_rt.engines.weights.architecture import architecture_from_config
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SIZE = r"([\d.]+)([KMGT]?)B?"
-_TOO_LARGE = (
+_OUT_OF_MEMORY_PATTERNS = (
     re.compile(rf"Used {_SIZE} of {_SIZE} hbm"),
     re.compile(rf"temporaries \({_SIZE}\) exceeds available HBM \({_SIZE}\)"),
 )
@@ -70,11 +70,11 @@ def compile_program(program: Program) -> tuple[CompiledStep, Any]:
     executable, figures = None, {}
     try:
         executable = lowered.compile()
-        figures = _figures(executable.memory_analysis())
+        figures = _memory_figures(executable.memory_analysis())
     except jax.errors.JaxRuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        figures = {"fits": False, "total_bytes": needed_bytes(str(error)), "message": _first_lines(error)}
+        figures = {"fits": False, "total_bytes": required_bytes(str(error)), "message": _first_lines(error)}
     step = CompiledStep(
         **figures,
         stored=_stored_bytes(program),
@@ -97,7 +97,7 @@ def _devices(request: CompileRequest) -> Sequence[Any]:
     return devices
 
 
-def _figures(memory: Any) -> dict[str, Any]:
+def _memory_figures(memory: Any) -> dict[str, Any]:
     undonated = memory.output_size_in_bytes - memory.alias_size_in_bytes
     parts = {
         "argument_bytes": memory.argument_size_in_bytes,
@@ -108,7 +108,7 @@ def _figures(memory: Any) -> dict[str, Any]:
     return {"fits": True, "total_bytes": sum(parts.values()), **parts}
 
 
-def needed_bytes(message: str) -> int:
+def required_bytes(message: str) -> int:
     """The size in a compiler's complaint that a program does not fit.
 
     Example:
@@ -117,7 +117,7 @@ def needed_bytes(message: str) -> int:
     Raises:
         ValueError: It is another complaint.
     """
-    for pattern in _TOO_LARGE:
+    for pattern in _OUT_OF_MEMORY_PATTERNS:
         if found := pattern.search(message):
             return int(float(found[1]) * _UNITS[found[2]])
     raise ValueError(message)
@@ -146,7 +146,7 @@ def _bytes_per_device(tree: Any) -> int:
     return total
 
 
-def _end_with_the_caller() -> None:
+def _exit_with_parent() -> None:
     """Standard input ends when the caller does, however it ended: then nobody waits for the answer."""
     while os.read(sys.stdin.fileno(), 1024):
         pass
@@ -156,7 +156,7 @@ def _end_with_the_caller() -> None:
 def main() -> None:
     """Answer the request on standard input in the file that the argument names."""
     request = CompileRequest.model_validate_json(sys.stdin.readline())
-    threading.Thread(target=_end_with_the_caller, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     answer = Path(sys.argv[1])
     try:
         answer.write_text(compile_step(request).model_dump_json(), encoding="utf-8")

@@ -53,7 +53,7 @@ Platform = Literal["cpu", "gpu", "tpu"]
 # JAX's own names: `gpu` is an alias that it does not take everywhere.
 _JAX_PLATFORM: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 
-_HOW_TO_GET: dict[Platform, str] = {
+_INSTALL_HINTS: dict[Platform, str] = {
     "cpu": "Unset JAX_PLATFORMS and run it again.",
     "gpu": "On Kaggle: Settings > Accelerator > GPU T4 x2. Elsewhere: install the NVIDIA driver, then "
     "pip install 'jax[cuda13]'. Or run with --device cpu.",
@@ -112,22 +112,22 @@ def choose_device(request: DeviceRequest) -> DeviceChoice:
     # The default of 75 % leaves a quarter of every card unused.
     os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", str(GPU_MEMORY_FRACTION))
     if request.name == "auto":
-        platform, devices, reason = _first_that_works()
+        platform, devices, reason = _auto_select()
     else:
         platform, reason = request.name, f"--device {request.name}"
         devices = _devices_of(platform)
-    chosen = _one_of(devices, request.index)
+    chosen = _select_index(devices, request.index)
     for device in chosen:
         if device.process_index == jax.process_index():
-            _try_out(device, platform)
+            _check_device(device, platform)
     return DeviceChoice(platform, chosen, reason, _memory_bytes(platform, chosen))
 
 
-def _first_that_works() -> tuple[Platform, tuple[jax.Device, ...], str]:
+def _auto_select() -> tuple[Platform, tuple[jax.Device, ...], str]:
     """The fastest kind that is there; a kind without a trace of it is not started, which can take long."""
     misses: list[str] = []
-    signs: dict[Platform, str | None] = {"tpu": _missing_for_tpu(), "gpu": _missing_for_gpu()}
-    for platform, missing in signs.items():
+    missing_by_platform: dict[Platform, str | None] = {"tpu": _missing_for_tpu(), "gpu": _missing_for_gpu()}
+    for platform, missing in missing_by_platform.items():
         if missing is None:
             try:
                 return platform, _devices_of(platform), f"auto: a {platform.upper()} is there"
@@ -157,7 +157,7 @@ def _devices_of(platform: Platform) -> tuple[jax.Device, ...]:
     except RuntimeError as error:
         raise DeviceError(
             f"There is no {platform.upper()} that JAX can use on this machine.",
-            next_step=_HOW_TO_GET[platform],
+            next_step=_INSTALL_HINTS[platform],
         ) from error
 
 
@@ -167,7 +167,7 @@ def _platforms(platform: Platform) -> str:
     return name if name == "cpu" else f"{name},cpu"
 
 
-def _one_of(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Device, ...]:
+def _select_index(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Device, ...]:
     if index is None:
         return devices
     if index >= len(devices):
@@ -178,7 +178,7 @@ def _one_of(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Dev
     return (devices[index],)
 
 
-def _try_out(device: jax.Device, platform: Platform) -> None:
+def _check_device(device: jax.Device, platform: Platform) -> None:
     """Multiply something small: a device that is listed may still be taken, broken or out of memory."""
     try:
         ones = jax.device_put(jnp.ones((8, 8), jnp.float32), device)
@@ -187,7 +187,7 @@ def _try_out(device: jax.Device, platform: Platform) -> None:
         raise DeviceError(
             f"{device} is there but does not work: {error}",
             next_step="Check that no other process holds it (nvidia-smi), then run it again. "
-            + _HOW_TO_GET[platform],
+            + _INSTALL_HINTS[platform],
         ) from error
     if not is_right:
         raise DeviceError(
@@ -205,10 +205,10 @@ def _memory_bytes(platform: Platform, devices: tuple[jax.Device, ...]) -> int | 
     return int(stats["bytes_limit"]) if "bytes_limit" in stats else None
 
 
-_SIGNS = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
+_OUT_OF_MEMORY_MESSAGES = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether XLA says that the program, or an array, does not fit on the device."""
-    is_of_xla = isinstance(error, jax.errors.JaxRuntimeError)
-    return is_of_xla and any(sign in str(error) for sign in _SIGNS)
+    is_xla_error = isinstance(error, jax.errors.JaxRuntimeError)
+    return is_xla_error and any(message in str(error) for message in _OUT_OF_MEMORY_MESSAGES)

@@ -21,10 +21,10 @@ from tunix_rt.engines.jax.model.params import (
     Params,
     RandomKeys,
     abstract_params,
-    abstract_unstacked,
+    abstract_unstack,
     init_params,
     random_keys,
-    unstacked,
+    unstack,
 )
 from tunix_rt.engines.jax.model.quantization import abstract_quantized, quantize, quantize_tensor
 from tunix_rt.engines.jax.sharding import (
@@ -47,7 +47,7 @@ _BATCH_ARRAYS = ("tokens", "targets", "loss_mask", "segment_ids", "positions")
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The compiled parts of a run, and the shapes and places of everything that they take."""
+    """The compiled parts of a run, and the shapes and shardings of everything that they take."""
 
     recipe: Recipe
     architecture: Architecture
@@ -97,7 +97,7 @@ class Program:
         params: Params = make()
         return params
 
-    def stored(self, name: str, weight: Array) -> Any:
+    def to_stored_format(self, name: str, weight: Array) -> Any:
         """A loaded tensor as the run keeps it: quantised at once where the recipe asks for that."""
         section = self.recipe.quantization
         return weight if section is None else quantize_tensor(name, weight, section)
@@ -122,10 +122,10 @@ class Program:
         trainable = self.random_adapters(lora) if adapters is None else adapters
         trainable = jax.device_put(trainable, _shardings(self.abstract_state.trainable))
         frozen = params if quantization is None else quantize(params, quantization)
-        places = _shardings(self.abstract_frozen)
+        shardings = _shardings(self.abstract_frozen)
         if self.options.unrolls_layers:
-            return trainable, unstacked(frozen, places)
-        return trainable, jax.device_put(frozen, places)
+            return trainable, unstack(frozen, shardings)
+        return trainable, jax.device_put(frozen, shardings)
 
     def random_adapters(self, lora: LoraSection) -> Adapters:
         """Adapters that change nothing yet, from the recipe's seed, made where they will live."""
@@ -160,10 +160,10 @@ def build_program(
     check_divisible(mesh, architecture, training)
     attention = _resolve_attention(recipe, architecture, mesh, platform)
     optimizer = make_optimizer(training, num_steps)
-    params = _placed(abstract_params(architecture, training.precision.weights), mesh, architecture)
+    params = _with_shardings(abstract_params(architecture, training.precision.weights), mesh, architecture)
     options = _forward_options(recipe, attention, mesh, platform)
     trainable, frozen = _abstract_split(recipe, architecture, params, options)
-    state = _placed(
+    state = _with_shardings(
         jax.eval_shape(lambda: initial_state(_zeros(trainable), optimizer, _keys(recipe).steps)),
         mesh,
         architecture,
@@ -184,7 +184,7 @@ def build_program(
         parts=parts,
         abstract_params=params,
         abstract_state=state,
-        abstract_frozen=_placed(frozen, mesh, architecture),
+        abstract_frozen=_with_shardings(frozen, mesh, architecture),
         abstract_batch=_abstract_batch(recipe, mesh),
     )
 
@@ -197,7 +197,7 @@ def _abstract_split(
         return params, {}
     adapters = abstract_adapters(architecture, recipe.lora)
     frozen = params if recipe.quantization is None else abstract_quantized(params, recipe.quantization)
-    return adapters, abstract_unstacked(frozen, architecture.num_layers) if options.unrolls_layers else frozen
+    return adapters, abstract_unstack(frozen, architecture.num_layers) if options.unrolls_layers else frozen
 
 
 def _resolve_attention(recipe: Recipe, architecture: Architecture, mesh: Mesh, platform: Platform) -> Choice:
@@ -207,13 +207,13 @@ def _resolve_attention(recipe: Recipe, architecture: Architecture, mesh: Mesh, p
         platform=platform,
         row_length=recipe.data.row_length,
         compute=recipe.training.precision.compute,
-        compute_capability=None if capability is None else _version(capability),
+        compute_capability=None if capability is None else _parse_capability(capability),
         num_tensor_shards=mesh.shape["tensor"],
     )
     return resolve_kernel(recipe.training.attention, setting)
 
 
-def _version(text: str) -> tuple[int, int]:
+def _parse_capability(text: str) -> tuple[int, int]:
     """Major and minor: "9.0" -> (9, 0)."""
     major, minor = text.split(".")
     return int(major), int(minor)
@@ -247,7 +247,7 @@ def _zeros(abstract: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), abstract)
 
 
-def _placed(abstract: Any, mesh: Mesh, architecture: Architecture) -> Any:
+def _with_shardings(abstract: Any, mesh: Mesh, architecture: Architecture) -> Any:
     return jax.tree.map(
         lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
         abstract,

@@ -37,9 +37,9 @@ _TENSOR_AXIS: Mapping[str, int] = {
     "up": _OUTPUTS,
     "down": _INPUTS,
 }
-_VOCABULARY = ("embedding", "head")
+_VOCABULARY_TENSORS = ("embedding", "head")
 # Of an adapter's pair, `a` has the inputs of its matrix and `b` the outputs.
-_ADAPTER_SIDE = {"a": _INPUTS, "b": _OUTPUTS}
+_ADAPTER_AXIS = {"a": _INPUTS, "b": _OUTPUTS}
 
 
 def make_mesh(section: ShardingSection, devices: Sequence[Any]) -> Mesh:
@@ -51,14 +51,14 @@ def make_mesh(section: ShardingSection, devices: Sequence[Any]) -> Mesh:
     shape = mesh_shape(section, len(devices))
     sizes = (shape.data, shape.fsdp, shape.tensor)
     if shape.num_devices < len(devices):
-        _refuse_idle_hosts(shape.num_devices, devices)
+        _reject_idle_processes(shape.num_devices, devices)
         grid = np.asarray(devices[: shape.num_devices]).reshape(sizes)
     else:
         grid = mesh_utils.create_device_mesh(sizes, devices)
     return Mesh(grid, AXES, axis_types=(AxisType.Auto,) * len(AXES))
 
 
-def _refuse_idle_hosts(num_used: int, devices: Sequence[Any]) -> None:
+def _reject_idle_processes(num_used: int, devices: Sequence[Any]) -> None:
     if len({device.process_index for device in devices}) > 1:
         raise InvalidInputError(
             f"The sharding uses {num_used} of {len(devices)} devices, and a process would have none.",
@@ -81,13 +81,13 @@ def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:
     Adapters, moments of the optimizer and quantised matrices go with the weight whose name they carry.
     """
     return jax.tree.map_with_path(
-        lambda path, leaf: _of_leaf(path, leaf, mesh, architecture),
+        lambda path, leaf: _leaf_sharding(path, leaf, mesh, architecture),
         tree,
         is_leaf=lambda node: isinstance(node, QuantizedMatrix),
     )
 
 
-def _of_leaf(path: KeyPath, leaf: Any, mesh: Mesh, architecture: Architecture) -> Any:
+def _leaf_sharding(path: KeyPath, leaf: Any, mesh: Mesh, architecture: Architecture) -> Any:
     if isinstance(leaf, QuantizedMatrix):
         # An axis that divides the scales keeps whole blocks together, so one spec serves scales and codes.
         sharding = NamedSharding(mesh, _spec(path, leaf.scales.shape, mesh, architecture))
@@ -100,13 +100,13 @@ def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Archi
     names = names_of(path)
     if is_norm(path) or not names or len(shape) != num_matrix_axes(path):
         return PartitionSpec()
-    if names[-1] in _VOCABULARY:
+    if names[-1] in _VOCABULARY_TENSORS:
         return _vocabulary_spec(shape[0], mesh)
     axes: list[str | None] = [None] * len(shape)
-    tensor_axis, fsdp_axis = _wanted_axes(names, architecture, mesh.shape["tensor"])
+    tensor_axis, fsdp_axis = _matrix_axes(names, architecture, mesh.shape["tensor"])
     if tensor_axis is not None and shape[tensor_axis] % mesh.shape["tensor"] == 0:
         axes[tensor_axis] = "tensor"
-    for axis in (fsdp_axis, _other(fsdp_axis)):
+    for axis in (fsdp_axis, _other_axis(fsdp_axis)):
         if axes[axis] is None and shape[axis] % mesh.shape["fsdp"] == 0:
             axes[axis] = "fsdp"
             break
@@ -124,7 +124,7 @@ def _vocabulary_spec(vocab_size: int, mesh: Mesh) -> PartitionSpec:
     return PartitionSpec()
 
 
-def _wanted_axes(
+def _matrix_axes(
     names: tuple[str, ...], architecture: Architecture, num_parts: int
 ) -> tuple[int | None, int]:
     """The axes of `tensor`, if it splits this matrix, and of `fsdp`.
@@ -132,16 +132,16 @@ def _wanted_axes(
     `fsdp` wants the hidden size, or the long side of an adapter. `tensor` splits one side of an adapter, and
     no head: keys and values with too few heads are copied.
     """
-    target, side = (names[-2], names[-1]) if names[-1] in _ADAPTER_SIDE else (names[-1], None)
+    target, side = (names[-2], names[-1]) if names[-1] in _ADAPTER_AXIS else (names[-1], None)
     split = _TENSOR_AXIS[target]
     is_split = num_parts > 1 and not (target in ("k", "v") and architecture.num_kv_heads % num_parts)
     if side is None:
-        return (split if is_split else None), _other(split)
-    long_side = _ADAPTER_SIDE[side]
+        return (split if is_split else None), _other_axis(split)
+    long_side = _ADAPTER_AXIS[side]
     return (split if is_split and long_side == split else None), long_side
 
 
-def _other(axis: int) -> int:
+def _other_axis(axis: int) -> int:
     return _OUTPUTS if axis == _INPUTS else _INPUTS
 
 

@@ -79,9 +79,9 @@ def fetch_layer(
 
     `weights` is a stack over the layers, or a list of them; `adapters` is stacked.
     """
-    weight = weights[layer] if isinstance(weights, list) else _one_of(weights, layer)
-    adapter = None if adapters is None else _one_of(adapters, layer)
-    return _fetch(_as_written(weight, adapter, adapter_scale, dtype, is_transposed))
+    weight = weights[layer] if isinstance(weights, list) else _layer_of(weights, layer)
+    adapter = None if adapters is None else _layer_of(adapters, layer)
+    return _fetch(_export_matrix(weight, adapter, adapter_scale, dtype, is_transposed))
 
 
 def _fetch(array: Array) -> NDArray[Any]:
@@ -103,7 +103,7 @@ def _lazy_tensors(
                 place.hf_names[0], array.shape, FORMATS[dtype.name], partial(_fetch_as, array, dtype)
             )
             continue
-        weights = _of_all_layers(params, place.name)
+        weights = _all_layers(params, place.name)
         get = partial(
             fetch_layer,
             weights,
@@ -116,7 +116,7 @@ def _lazy_tensors(
         yield from _lazy_layers(place, shape, dtype, get)
 
 
-def _of_all_layers(params: Params, name: str) -> Any:
+def _all_layers(params: Params, name: str) -> Any:
     """A weight of every layer: a stack, or a list where the program keeps its layers one by one."""
     layers = params["layers"]
     return [layer[name] for layer in layers] if isinstance(layers, list) else layers[name]
@@ -135,13 +135,15 @@ def _fetch_as(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 @jax.jit
-def _one_of(stack: Any, layer: int) -> Any:
+def _layer_of(stack: Any, layer: int) -> Any:
     """One layer of everything in a stack; one compilation serves all layers."""
     return jax.tree.map(lambda leaf: leaf[layer], stack)
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4))
-def _as_written(weight: Any, adapter: Any, scale: float, dtype: np.dtype[Any], is_transposed: bool) -> Array:
+def _export_matrix(
+    weight: Any, adapter: Any, scale: float, dtype: np.dtype[Any], is_transposed: bool
+) -> Array:
     if adapter is None:
         matrix = plain_matrix(weight, dtype)
     else:
@@ -180,8 +182,8 @@ def load_adapters(directory: Path, architecture: Architecture) -> tuple[Adapters
     with open_adapter(directory, architecture) as (lora, tensors):
         layers: dict[str, Adapter] = {
             target: {
-                "a": _stack(tensors, target, "a", architecture.num_layers),
-                "b": _stack(tensors, target, "b", architecture.num_layers),
+                "a": _read_stack(tensors, target, "a", architecture.num_layers),
+                "b": _read_stack(tensors, target, "b", architecture.num_layers),
             }
             for target in lora.targets
         }
@@ -199,7 +201,7 @@ def _lazy_adapter_tensors(adapters: Adapters) -> Iterator[LazyTensor]:
                 yield LazyTensor(name, tuple(shape[::-1]), FORMATS[float32.name], partial(get, layer))
 
 
-def _stack(tensors: Mapping[str, StoredTensor], target: str, part: str, num_layers: int) -> Array:
+def _read_stack(tensors: Mapping[str, StoredTensor], target: str, part: str, num_layers: int) -> Array:
     """One matrix of every layer, [L, in, r] or [L, r, out]."""
     matrices = [tensors[adapter_tensor_name(layer, target, part)].read().T for layer in range(num_layers)]
     return jnp.asarray(np.stack(matrices), jnp.float32)
@@ -262,7 +264,7 @@ def _load_array(
         assert index is not None
         # Devices that hold the same block ask for it one after the other.
         if str(index) not in blocks:
-            blocks[str(index)] = _read_block(parts, place, _bounded(index, shape), np.dtype(dtype))
+            blocks[str(index)] = _read_block(parts, place, _explicit_bounds(index, shape), np.dtype(dtype))
         return blocks[str(index)]
 
     return jax.make_array_from_callback(shape, sharding or SingleDeviceSharding(jax.local_devices()[0]), read)
@@ -299,6 +301,6 @@ def _row_chunks(rows: slice) -> Iterator[slice]:
         yield slice(start, min(start + _ROWS_PER_COPY, rows.stop))
 
 
-def _bounded(index: Index, shape: tuple[int, ...]) -> Index:
+def _explicit_bounds(index: Index, shape: tuple[int, ...]) -> Index:
     """The same block with both ends of every slice written out: `[:]` of 8 rows is `[0:8]`."""
     return tuple(slice(*part.indices(size)[:2]) for part, size in zip(index, shape, strict=True))

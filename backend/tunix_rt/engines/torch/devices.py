@@ -21,7 +21,7 @@ from tunix_rt.recipes.types import FloatFormat
 
 
 @dataclass
-class _Needed:
+class _GraphMemory:
     replayed_bytes: int = 0
     """What the last graph took while it was recorded, and gave back to the books."""
     before_bytes: int = 0
@@ -29,30 +29,32 @@ class _Needed:
 
 
 # As torch's own counters: of the process, which uses one GPU.
-_needed = _Needed()
+_graph_memory = _GraphMemory()
 
 
 @contextmanager
-def counted_as_replayed(device: torch.device) -> Iterator[None]:
+def count_graph_memory(device: torch.device) -> Iterator[None]:
     """Whatever is taken and given back inside is taken again by every replay, until the next recording."""
-    before = peak_needed_bytes(device)
+    before = peak_bytes(device)
     torch.cuda.reset_peak_memory_stats(device)
     yield
     recording = torch.cuda.max_memory_allocated(device)
-    _needed.before_bytes = max(before, recording)
-    _needed.replayed_bytes = recording - torch.cuda.memory_allocated(device)
+    _graph_memory.before_bytes = max(before, recording)
+    _graph_memory.replayed_bytes = recording - torch.cuda.memory_allocated(device)
     torch.cuda.reset_peak_memory_stats(device)
 
 
-def peak_needed_bytes(device: torch.device) -> int:
+def peak_bytes(device: torch.device) -> int:
     """The most that was needed at one time so far."""
-    return max(_needed.before_bytes, torch.cuda.max_memory_allocated(device) + _needed.replayed_bytes)
+    return max(
+        _graph_memory.before_bytes, torch.cuda.max_memory_allocated(device) + _graph_memory.replayed_bytes
+    )
 
 
 Platform = Literal["cpu", "gpu"]
 
 _NVIDIA_DEVICE_FILE = Path("/dev/nvidiactl")
-_HOW_TO_GET_GPU = (
+_GPU_INSTALL_HINT = (
     "On Kaggle: Settings > Accelerator > GPU. Elsewhere: install the NVIDIA driver and a torch built for its "
     "CUDA version (nvidia-smi names it). Or run with --device cpu."
 )
@@ -87,7 +89,7 @@ class TorchDevice:
         """
         if self.platform == "cpu":
             return peak_process_bytes()
-        return peak_needed_bytes(self.device)
+        return peak_bytes(self.device)
 
     def __str__(self) -> str:
         memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.2f} GiB each"
@@ -119,7 +121,7 @@ def choose_device(request: DeviceRequest, *, count: int = 1) -> TorchDevice:
         device = TorchDevice("cpu", torch.device("cpu"), "cpu", count, memory_bytes, reason)
     else:
         device = _gpu(request.index, count, reason)
-    _try_out(device.device)
+    _check_device(device.device)
     return device
 
 
@@ -151,12 +153,12 @@ def _platform(request: DeviceRequest) -> tuple[Platform, str]:
         return "gpu", "--device gpu" if request.name == "gpu" else "auto: a GPU is there"
     if request.name == "gpu":
         raise DeviceError(
-            f"There is no GPU that torch can use on this machine: {obstacle}.", next_step=_HOW_TO_GET_GPU
+            f"There is no GPU that torch can use on this machine: {obstacle}.", next_step=_GPU_INSTALL_HINT
         )
-    return "cpu", _reason_for_cpu(obstacle, has_gpu=_NVIDIA_DEVICE_FILE.exists(), visible=_visible_devices())
+    return "cpu", _cpu_reason(obstacle, has_gpu=_NVIDIA_DEVICE_FILE.exists(), visible=_visible_devices())
 
 
-def _reason_for_cpu(obstacle: str, *, has_gpu: bool, visible: str | None) -> str:
+def _cpu_reason(obstacle: str, *, has_gpu: bool, visible: str | None) -> str:
     """Why `auto` may take the CPU; a GPU that is there and was not hidden must be used or given up aloud."""
     if not has_gpu:
         return "auto: no GPU: this machine has no NVIDIA device file"
@@ -192,7 +194,7 @@ def _require_index(index: int | None, num_devices: int) -> None:
         )
 
 
-def _try_out(device: torch.device) -> None:
+def _check_device(device: torch.device) -> None:
     """Multiply something small: a device that is listed may still be taken, broken or out of memory."""
     try:
         ones = torch.ones((8, 8), device=device)
@@ -209,11 +211,13 @@ def _try_out(device: torch.device) -> None:
 
 
 # Of the allocator for the CPU, which raises a plain RuntimeError.
-_CPU_SIGNS = ("DefaultCPUAllocator", "not enough memory")
+_CPU_OUT_OF_MEMORY_MESSAGES = ("DefaultCPUAllocator", "not enough memory")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether torch says that a tensor does not fit on the device."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _CPU_SIGNS)
+    return isinstance(error, RuntimeError) and any(
+        message in str(error) for message in _CPU_OUT_OF_MEMORY_MESSAGES
+    )

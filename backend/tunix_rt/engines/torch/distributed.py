@@ -41,7 +41,13 @@ COLLECTIVE_TIMEOUT_S = 1800
 """The others wait this long for a process that is alive: one may be writing a large checkpoint."""
 
 # What gloo and NCCL say when the other end is gone; gloo raises a plain RuntimeError.
-_LOST = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Timed out waiting", "NCCL")
+_CONNECTION_LOST_MESSAGES = (
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Broken pipe",
+    "Timed out waiting",
+    "NCCL",
+)
 
 
 def own_device(request: DeviceRequest, processes: ProcessGroup | None) -> DeviceRequest:
@@ -65,7 +71,7 @@ def joined(
     if processes is None:
         yield
         return
-    with _explaining_losses(processes):
+    with _explain_lost_process(processes):
         _join(processes, device, timeout_s)
         try:
             yield
@@ -101,11 +107,13 @@ def _join(processes: ProcessGroup, device: torch.device, timeout_s: int) -> None
 
 
 @contextmanager
-def _explaining_losses(processes: ProcessGroup) -> Iterator[None]:
+def _explain_lost_process(processes: ProcessGroup) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if not isinstance(error, dist.DistError) and not any(sign in str(error) for sign in _LOST):
+        if not isinstance(error, dist.DistError) and not any(
+            sign in str(error) for sign in _CONNECTION_LOST_MESSAGES
+        ):
             raise
         raise DeviceError(
             f"Process {processes.process_id} lost another of the {processes.num_processes} that train "
@@ -138,7 +146,7 @@ class Layout:
         """Whether this process writes what all of them share."""
         return self.process_id == 0
 
-    def own_rows(self, batch: Batch) -> Batch:
+    def local_rows(self, batch: Batch) -> Batch:
         """The rows of a batch that this process computes.
 
         Example:
@@ -173,11 +181,11 @@ class Layout:
         if self.mesh is None or self.shape.fsdp == 1:
             return loss
         mesh = self.mesh if self.shape.data > 1 else self.mesh[_FSDP]
-        whole = _Whole(model, loss)
+        whole = _ModelWithLoss(model, loss)
         # Positions and norms come in float32 on purpose: inputs keep their format.
         policy = MixedPrecisionPolicy(compute, torch.float32, cast_forward_inputs=False)
         for module in (*layers, whole):
-            _shard(module, mesh, policy)
+            _fully_shard(module, mesh, policy)
         return whole
 
     def local(self, tensor: Tensor) -> Tensor:
@@ -208,7 +216,7 @@ class Layout:
         """The whole of something that may be spread over the processes; all of them must ask."""
         return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
-    def own_part(self, whole: Tensor, like: Tensor) -> Tensor:
+    def shard_like(self, whole: Tensor, like: Tensor) -> Tensor:
         """Something whole, spread over the processes as `like` is."""
         if not isinstance(like, DTensor):
             return whole
@@ -249,7 +257,7 @@ def make_layout(
     return Layout(processes.process_id, num_processes, shape, mesh)
 
 
-class _Whole(nn.Module):
+class _ModelWithLoss(nn.Module):
     """The model and its loss as one module: inside its forward pass FSDP has collected embedding and head."""
 
     def __init__(self, model: nn.Module, loss: Callable[..., Tensor]) -> None:
@@ -262,7 +270,7 @@ class _Whole(nn.Module):
         return self._loss(*inputs)
 
 
-def _shard(module: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -> None:
+def _fully_shard(module: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -> None:
     sharded = fully_shard(module, mesh=mesh, mp_policy=policy)
     assert isinstance(sharded, FSDPModule)
     # Sums, not means: the loss is divided by the tokens of all processes. Gloo cannot scale while it sums.

@@ -45,7 +45,7 @@ class LayerCache(NamedTuple):
 
 Cache: TypeAlias = LayerCache | list[LayerCache]
 """Stacked where a loop walks over the layers, a list where they are one straight text."""
-Place: TypeAlias = tuple[Array, ...]
+CacheIndex: TypeAlias = tuple[Array, ...]
 """Where a layer lies in its LayerCache: `(i,)` in a stack, `()` in one of its own."""
 
 
@@ -68,9 +68,9 @@ def empty_cache(
     return [zeros() for _ in range(architecture.num_layers)] if is_list else zeros(architecture.num_layers)
 
 
-def put_tokens(
+def write_tokens(
     cache: LayerCache,
-    place: Place,
+    place: CacheIndex,
     keys: Array,
     values: Array,
     positions: Array,
@@ -89,9 +89,9 @@ def put_tokens(
     )
 
 
-def put_prompts(
+def write_prompts(
     cache: LayerCache,
-    place: Place,
+    place: CacheIndex,
     keys: Array,
     values: Array,
     rows: Array,
@@ -104,17 +104,17 @@ def put_prompts(
     times it is not zero. A row number beyond the batch stands for nobody.
     """
     where, num_slots = (*place, rows), cache.values.shape[-2]
-    new_keys = _as_rows(keys, num_slots)
+    new_keys = _padded_heads(keys, num_slots)
     return LayerCache(
         cache.keys.at[where].set(new_keys.mT if has_turned_keys else new_keys, mode="drop"),
-        cache.values.at[where].set(_as_rows(values, num_slots), mode="drop"),
+        cache.values.at[where].set(_padded_heads(values, num_slots), mode="drop"),
     )
 
 
 def attend_to_cache(
     q: Array,
     cache: LayerCache,
-    place: Place,
+    place: CacheIndex,
     positions: Array,
     window: Array | int | None,
     architecture: Architecture,
@@ -132,24 +132,26 @@ def attend_to_cache(
     scores *= architecture.attention_scale
     if architecture.attention_softcap is not None:
         scores = architecture.attention_softcap * jnp.tanh(scores / architecture.attention_softcap)
-    is_reached = _is_reached(positions, window, values.shape[-2])
+    is_reached = _visible_slots(positions, window, values.shape[-2])
     weights = jax.nn.softmax(jnp.where(is_reached[:, None, None], scores, -jnp.inf), axis=-1)
     return jnp.einsum("bkgs,bksh->bkgh", weights.astype(values.dtype), values).reshape(q.shape)
 
 
-def _is_reached(positions: Array, window: Array | int | None, num_slots: int) -> Array:
+def _visible_slots(positions: Array, window: Array | int | None, num_slots: int) -> Array:
     """Which slots the newest token sees: bool [B, S]."""
     distance = positions[:, None] - jnp.arange(num_slots)
     return distance >= 0 if window is None else (distance >= 0) & (distance < window)
 
 
-def _as_rows(heads: Array, num_slots: int) -> Array:
+def _padded_heads(heads: Array, num_slots: int) -> Array:
     """[R, T, K, H] -> [R, K, S, H], zeros after the prompt."""
     missing = num_slots - heads.shape[1]
     return jnp.pad(heads.swapaxes(1, 2), ((0, 0), (0, 0), (0, missing), (0, 0)))
 
 
-_ApplyLayer: TypeAlias = Callable[[Array, Layer, Array | int, LayerCache, Place], tuple[Array, LayerCache]]
+_ApplyLayer: TypeAlias = Callable[
+    [Array, Layer, Array | int, LayerCache, CacheIndex], tuple[Array, LayerCache]
+]
 """Hidden states, a layer, which kind of window it has, its cache and its place there -> both after it."""
 
 
@@ -178,13 +180,13 @@ class Decoder:
     """How keys lie in the cache; cache.py says why."""
 
 
-def rotations_of_slots(decoder: Decoder, num_slots: int) -> Rotation:
+def slot_rotations(decoder: Decoder, num_slots: int) -> Rotation:
     """Angles of every slot, for each kind of layer: [kinds, 1, S, H/2]."""
     windows, _ = layer_kinds(decoder.architecture)
     return rotations_by_kind(decoder.architecture, windows, jnp.arange(num_slots)[None])
 
 
-def read_prompts(
+def prefill(
     decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array, of_slots: Rotation
 ) -> Cache:
     """The cache with prompts [R, T] in the rows [R]. What fills up a prompt behind its end is never seen."""
@@ -195,16 +197,16 @@ def read_prompts(
     rotations = Rotation(*(numbers[:, :, : tokens.shape[1]] for numbers in of_slots))
 
     def apply(
-        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
+        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: CacheIndex
     ) -> tuple[Array, LayerCache]:
         heads = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
         attended = attend(
             heads, segment_ids, architecture, windows=windows, kind=kind, kernel="dense", sharding=None
         )
-        cache = put_prompts(cache, place, *heads[1:], rows, has_turned_keys=decoder.has_turned_keys)
+        cache = write_prompts(cache, place, *heads[1:], rows, has_turned_keys=decoder.has_turned_keys)
         return finish_layer(layer, x, attended), cache
 
-    return _through_layers(apply, decoder, weights, x, cache, kinds)[1]
+    return _apply_layers(apply, decoder, weights, x, cache, kinds)[1]
 
 
 def next_logits(
@@ -217,16 +219,16 @@ def next_logits(
     rotations = Rotation(*(numbers[:, 0, positions, None] for numbers in of_slots))
 
     def apply(
-        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
+        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: CacheIndex
     ) -> tuple[Array, LayerCache]:
         q, k, v = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
         turned = decoder.has_turned_keys
-        cache = put_tokens(cache, place, k[:, 0], v[:, 0], positions, has_turned_keys=turned)
+        cache = write_tokens(cache, place, k[:, 0], v[:, 0], positions, has_turned_keys=turned)
         window = window_of(windows, kind, cache.values.shape[-2])
         attended = attend_to_cache(q, cache, place, positions, window, architecture, has_turned_keys=turned)
         return finish_layer(layer, x, attended), cache
 
-    x, cache = _through_layers(apply, decoder, weights, x, cache, kinds)
+    x, cache = _apply_layers(apply, decoder, weights, x, cache, kinds)
     hidden = rms_norm(x[:, 0], weights.params["final_norm"], architecture)
     if weights.head is None:
         return head_logits(weights.params, architecture, hidden), cache
@@ -234,7 +236,7 @@ def next_logits(
     return capped(scores, architecture), cache
 
 
-def _through_layers(
+def _apply_layers(
     apply: _ApplyLayer, decoder: Decoder, weights: Weights, x: Array, cache: Cache, kinds: tuple[int, ...]
 ) -> tuple[Array, Cache]:
     """Apply every layer in turn, as a loop on the device or as one straight text."""

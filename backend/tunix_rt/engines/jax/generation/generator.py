@@ -24,17 +24,17 @@ from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, is_out_of_
 from tunix_rt.engines.jax.generation.decoder import Decoder, Weights
 from tunix_rt.engines.jax.generation.steps import (
     Begun,
-    Choice,
     Rows,
+    SamplingParams,
     admit,
     admit_in_turn,
+    decode_until_free,
     empty_rows,
     write_on,
-    write_until_free,
 )
 from tunix_rt.engines.jax.model.decoder import output_embedding
 from tunix_rt.engines.jax.model.lora import adapter_scale
-from tunix_rt.engines.jax.model.params import Params, abstract_params, init_params, random_keys, unstacked
+from tunix_rt.engines.jax.model.params import Params, abstract_params, init_params, random_keys, unstack
 from tunix_rt.engines.jax.sharding import make_mesh, replicated
 from tunix_rt.engines.jax.weights import load_adapters, load_params
 from tunix_rt.engines.types import Decoding
@@ -42,19 +42,19 @@ from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.engines.weights.sources import ModelSource, resolve_model, stop_token_ids
 from tunix_rt.recipes.types import FloatFormat, ShardingSection
 
-STEPS_OF_SMALL_MODELS = 256
+SMALL_MODEL_STEPS_PER_SYNC = 256
 """Tokens between two looks, at most: a tenth of a second. A look ends earlier when there is room for the next
 prompts; with fewer tokens, many cores wait for the one thread at a time that Python lets ask for more."""
 
 # Two batches of two rows are no faster than one of four.
-_FEWEST_ROWS = 4
+_MIN_ROWS_PER_BATCH = 4
 # What the cache of one core can hold, more or less.
-_MOST_WEIGHT_BYTES = 8 * 2**20
+_MAX_SMALL_MODEL_BYTES = 8 * 2**20
 
 
 def is_small_model(weight_bytes: int) -> bool:
     """Whether one core computes its products."""
-    return weight_bytes <= _MOST_WEIGHT_BYTES
+    return weight_bytes <= _MAX_SMALL_MODEL_BYTES
 
 
 def num_batches(num_rows: int, num_cores: int | None = None) -> int:
@@ -63,12 +63,12 @@ def num_batches(num_rows: int, num_cores: int | None = None) -> int:
     Example:
         32 rows -> 2 with 2 cores, 8 with 8 or more
     """
-    most = min(num_cores or usable_cores(), num_rows // _FEWEST_ROWS)
+    most = min(num_cores or usable_cores(), num_rows // _MIN_ROWS_PER_BATCH)
     return next((number for number in range(most, 1, -1) if num_rows % number == 0), 1)
 
 
 # XLA's library for CPUs does not say why it failed. Seen where memory was short; with fewer rows it went on.
-_CPU_FAILED = "YNNPACK operation failed"
+_CPU_OUT_OF_MEMORY_MESSAGE = "YNNPACK operation failed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class LoadedModel:
     weights: Weights
     mesh: Mesh
     stop_ids: frozenset[int]
-    choice: DeviceChoice
+    device: DeviceChoice
 
     @property
     def num_devices(self) -> int:
@@ -87,16 +87,16 @@ class LoadedModel:
         return self.mesh.size
 
     @property
-    def is_one_cpu(self) -> bool:
+    def is_single_cpu(self) -> bool:
         """Whether the loop over tokens runs where the program runs, so that it can end at any of them."""
-        return self.choice.platform == "cpu" and self.num_devices == 1
+        return self.device.platform == "cpu" and self.num_devices == 1
 
     @cached_property
-    def stops(self) -> jax.Array:
+    def device_stop_ids(self) -> jax.Array:
         """The stop tokens as the device reads them; a number that no token has stands for none."""
         numbers = np.asarray(sorted(self.stop_ids) or [IDLE], np.int32)
-        stops: jax.Array = jax.device_put(numbers, replicated(self.mesh))
-        return stops
+        device_stop_ids: jax.Array = jax.device_put(numbers, replicated(self.mesh))
+        return device_stop_ids
 
     @property
     def weight_bytes(self) -> int:
@@ -105,8 +105,8 @@ class LoadedModel:
 
     def default_rows(self, num_slots: int) -> int:
         """Rows of a batch over all devices when nobody says how many."""
-        choice = self.choice
-        room = Room(choice.platform, self.num_devices, choice.memory_bytes, self.weight_bytes)
+        device = self.device
+        room = Room(device.platform, self.num_devices, device.memory_bytes, self.weight_bytes)
         bytes_per_number = np.dtype(self.decoder.dtype).itemsize
         return default_rows(
             room, self.decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
@@ -116,13 +116,13 @@ class LoadedModel:
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
     ) -> Batch:
         """An empty batch for prompts that come one by one, with room for `num_slots` tokens a row."""
-        return self._batch(decoding, num_rows, num_slots, steps_per_look, reads_in_turn=self.is_one_cpu)
+        return self._batch(decoding, num_rows, num_slots, steps_per_look, reads_in_turn=self.is_single_cpu)
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
         """The same for many prompts, the rows of a small model shared out to the cores of a CPU."""
-        is_small = self.is_one_cpu and is_small_model(self.weight_bytes)
+        is_small = self.is_single_cpu and is_small_model(self.weight_bytes)
         count = num_batches(num_rows) if is_small else 1
-        num_steps = STEPS_OF_SMALL_MODELS if is_small else STEPS_PER_LOOK
+        num_steps = SMALL_MODEL_STEPS_PER_SYNC if is_small else STEPS_PER_LOOK
         return [
             self._batch(decoding, num_rows // count, num_slots, num_steps, reads_in_turn=is_small)
             for _ in range(count)
@@ -131,7 +131,7 @@ class LoadedModel:
     def _batch(
         self, decoding: Decoding, num_rows: int, num_slots: int, num_steps: int, *, reads_in_turn: bool
     ) -> Batch:
-        rows = _JaxRows(self, Choice.of(decoding), num_rows, num_slots, num_steps, reads_in_turn)
+        rows = _JaxRows(self, SamplingParams.of(decoding), num_rows, num_slots, num_steps, reads_in_turn)
         return Batch(
             rows,
             num_rows=num_rows,
@@ -142,7 +142,7 @@ class LoadedModel:
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that a device has no memory left."""
-        return is_out_of_memory(error) or _CPU_FAILED in str(error)
+        return is_out_of_memory(error) or _CPU_OUT_OF_MEMORY_MESSAGE in str(error)
 
 
 class _JaxRows:
@@ -151,7 +151,7 @@ class _JaxRows:
     def __init__(
         self,
         model: LoadedModel,
-        choice: Choice,
+        sampling: SamplingParams,
         num_rows: int,
         num_slots: int,
         num_steps: int,
@@ -160,14 +160,14 @@ class _JaxRows:
         self._model = model
         self._reads_in_turn = reads_in_turn
         self._num_steps = num_steps
-        self._choice = choice
+        self._sampling = sampling
         self._num_rows = num_rows
         self._rows: Rows = empty_rows(model.decoder, model.mesh, num_rows, num_slots)
 
     def admit(self, new: Newcomers, num_rows: int) -> None:
         """Give prompts to rows that are free."""
         model = self._model
-        begun = Begun(**self._filled_up(new, num_rows))
+        begun = Begun(**self._padded(new, num_rows))
         if self._reads_in_turn:
             num_new = np.int32(len(new.rows))
             self._rows = admit_in_turn(model.decoder, model.mesh, model.weights, self._rows, begun, num_new)
@@ -177,15 +177,15 @@ class _JaxRows:
     def advance(self, num_awaited: int) -> NDArray[Any]:
         """Some more tokens of every row."""
         model = self._model
-        if model.is_one_cpu:
-            self._rows, written = write_until_free(
+        if model.is_single_cpu:
+            self._rows, written = decode_until_free(
                 model.decoder,
                 model.mesh,
                 model.weights,
                 self._rows,
-                model.stops,
+                model.device_stop_ids,
                 np.int32(num_awaited),
-                choice=self._choice,
+                sampling=self._sampling,
                 num_steps=self._num_steps,
             )
             tokens = np.asarray(written)
@@ -196,13 +196,13 @@ class _JaxRows:
             model.mesh,
             model.weights,
             self._rows,
-            model.stops,
-            choice=self._choice,
+            model.device_stop_ids,
+            sampling=self._sampling,
             num_steps=self._num_steps,
         )
         return np.asarray(written)
 
-    def _filled_up(self, new: Newcomers, num_rows: int) -> dict[str, Any]:
+    def _padded(self, new: Newcomers, num_rows: int) -> dict[str, Any]:
         """The program has its own number of rows; those that are left over go nowhere."""
         num_missing = num_rows - len(new.rows)
         if not num_missing:
@@ -228,18 +228,18 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
     """
     source = resolve_model(request.model)
     encoder = encoder_of(request, source)
-    choice = choose_device(request.device)
-    precision = precision_of(request, computes_bfloat16=choice.platform != "cpu")
-    mesh = make_mesh(ShardingSection(data=len(choice.devices), fsdp=1), choice.devices)
+    device = choose_device(request.device)
+    precision = precision_of(request, computes_bfloat16=device.platform != "cpu")
+    mesh = make_mesh(ShardingSection(data=len(device.devices), fsdp=1), device.devices)
     decoder = Decoder(
         source.architecture,
         jnp.dtype(precision),
-        unrolls_layers=choice.platform != "tpu",
-        has_turned_keys=choice.platform == "cpu",
+        unrolls_layers=device.platform != "tpu",
+        has_turned_keys=device.platform == "cpu",
     )
     decoder, weights = _with_adapter(request, decoder, load_weights(request, source, precision, mesh), mesh)
-    model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), choice)
-    return BatchGenerator(model, encoder, source, str(choice), precision)
+    model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), device)
+    return BatchGenerator(model, encoder, source, str(device), precision)
 
 
 def load_weights(
@@ -268,7 +268,7 @@ def _with_adapter(
         adapters = jax.device_put(loaded["layers"], replicated(mesh))
         decoder = replace(decoder, adapter_scale=adapter_scale(lora))
     if decoder.unrolls_layers:
-        params = _in_lists(params, decoder.architecture.num_layers, mesh)
+        params = _with_layer_list(params, decoder.architecture.num_layers, mesh)
     is_cpu = mesh.devices.flat[0].platform == "cpu"
     return decoder, Weights(params, adapters, turned_head(params, decoder.architecture) if is_cpu else None)
 
@@ -278,8 +278,8 @@ def turned_head(params: Params, architecture: Architecture) -> Array:
     return jnp.array(output_embedding(params, architecture).T)
 
 
-def _in_lists(params: Params, num_layers: int, mesh: Mesh) -> Params:
+def _with_layer_list(params: Params, num_layers: int, mesh: Mesh) -> Params:
     place = replicated(mesh)
     layer = jax.tree.map(lambda _: place, params["layers"])
     shardings = jax.tree.map(lambda _: place, params) | {"layers": [layer] * num_layers}
-    return unstacked(params, shardings)
+    return unstack(params, shardings)

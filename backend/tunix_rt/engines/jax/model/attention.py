@@ -53,7 +53,7 @@ def splash_attention(
             mesh is given its rows and heads explicitly.
         interpret: Emulate the kernel, for tests without a TPU.
     """
-    attend = partial(_on_one_device, scale=scale, window=window, softcap=softcap, interpret=interpret)
+    attend = partial(_splash_on_one_device, scale=scale, window=window, softcap=softcap, interpret=interpret)
     if sharding is None or sharding.mesh.size == 1:
         return attend(q, k, v, segment_ids)
     rows = sharding.spec[0]
@@ -72,7 +72,7 @@ def splash_attention(
     return attended
 
 
-def _on_one_device(
+def _splash_on_one_device(
     q: Array,
     k: Array,
     v: Array,
@@ -145,14 +145,14 @@ def attend(
     """
     scale, softcap = architecture.attention_scale, architecture.attention_softcap
     if kernel == "splash":
-        # The kernel is built around its mask, so that each window is a program of its own.
-        each = [
+        # The kernel is built around its mask, so each window has its own program.
+        kernels = [
             partial(splash_attention, scale=scale, window=window, softcap=softcap, sharding=sharding)
             for window in windows
         ]
         if isinstance(kind, int):
-            return each[kind](*heads, segment_ids)
-        attended: Array = jax.lax.switch(kind, each, *heads, segment_ids)
+            return kernels[kind](*heads, segment_ids)
+        attended: Array = jax.lax.switch(kind, kernels, *heads, segment_ids)
         return attended
     mask = causal_mask(segment_ids, window_of(windows, kind, segment_ids.shape[1]))
     if kernel == "cudnn":

@@ -55,17 +55,17 @@ def rotate(x: Array, by: Rotation) -> Array:
 def frequencies(architecture: Architecture, *, has_window: bool) -> NDArray[np.float32]:
     """Turns per position of each pair of a head, as a layer with or without a window uses them: [H/2]."""
     if has_window and architecture.local_rope_theta is not None:
-        return _unscaled(architecture.local_rope_theta, architecture.head_dim)
-    unscaled = _unscaled(architecture.rope_theta, architecture.head_dim)
-    return _scaled(unscaled, architecture.rope_scaling)
+        return _base_frequencies(architecture.local_rope_theta, architecture.head_dim)
+    unscaled = _base_frequencies(architecture.rope_theta, architecture.head_dim)
+    return _scale_frequencies(unscaled, architecture.rope_scaling)
 
 
-def _unscaled(theta: float, head_dim: int) -> NDArray[np.float32]:
+def _base_frequencies(theta: float, head_dim: int) -> NDArray[np.float32]:
     exponents = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
     return (1.0 / np.float32(theta) ** exponents).astype(np.float32)
 
 
-def _scaled(unscaled: NDArray[np.float32], scaling: RopeScaling | None) -> NDArray[np.float32]:
+def _scale_frequencies(unscaled: NDArray[np.float32], scaling: RopeScaling | None) -> NDArray[np.float32]:
     if scaling is None:
         return unscaled
     slow: NDArray[np.float32] = unscaled / np.float32(scaling.factor)
@@ -74,8 +74,8 @@ def _scaled(unscaled: NDArray[np.float32], scaling: RopeScaling | None) -> NDArr
     # llama3: fast pairs stay, slow ones are stretched, and those between are mixed.
     turns_in_context = scaling.original_max_positions * unscaled / np.float32(2 * math.pi)
     range_of_turns = scaling.high_freq_factor - scaling.low_freq_factor
-    share_kept = np.clip((turns_in_context - scaling.low_freq_factor) / range_of_turns, 0.0, 1.0)
-    mixed: NDArray[np.float32] = (share_kept * unscaled + (1 - share_kept) * slow).astype(np.float32)
+    unscaled_share = np.clip((turns_in_context - scaling.low_freq_factor) / range_of_turns, 0.0, 1.0)
+    mixed: NDArray[np.float32] = (unscaled_share * unscaled + (1 - unscaled_share) * slow).astype(np.float32)
     return mixed
 
 
@@ -203,7 +203,7 @@ def hidden_states(
         options: Formats, kernel and rematerialisation.
         dropout_key: Needed to drop inputs of adapters (training); None drops nothing.
     """
-    x = _constrained(embed(params["embedding"], architecture, inputs.tokens, options.compute_dtype), options)
+    x = _constrain(embed(params["embedding"], architecture, inputs.tokens, options.compute_dtype), options)
     windows, kinds = layer_kinds(architecture)
     rotations = rotations_by_kind(architecture, windows, inputs.positions)
 
@@ -220,11 +220,11 @@ def hidden_states(
             kernel=options.attention,
             sharding=options.activation_sharding,
         )
-        return _constrained(finish_layer(layer, x, attended), options)
+        return _constrain(finish_layer(layer, x, attended), options)
 
     keys = None if dropout_key is None else jax.random.split(dropout_key, architecture.num_layers)
     stacked = (params["layers"], (adapters or {}).get("layers", {}), keys)
-    x = _through_layers(_rematerialised(apply, options), x, stacked, kinds, options)
+    x = _apply_layers(_with_remat(apply, options), x, stacked, kinds, options)
     return rms_norm(x, params["final_norm"], architecture)
 
 
@@ -280,14 +280,14 @@ def rotations_by_kind(architecture: Architecture, windows: Windows, positions: A
     return Rotation(jnp.stack(cos), jnp.stack(sin))
 
 
-def _constrained(x: Array, options: ForwardOptions) -> Array:
+def _constrain(x: Array, options: ForwardOptions) -> Array:
     if options.activation_sharding is None:
         return x
     constrained: Array = jax.lax.with_sharding_constraint(x, options.activation_sharding)
     return constrained
 
 
-def _through_layers(
+def _apply_layers(
     apply: _ApplyLayer,
     x: Array,
     stacked: _Weights,
@@ -306,7 +306,7 @@ def _through_layers(
     return x
 
 
-def _rematerialised(apply: _ApplyLayer, options: ForwardOptions) -> _ApplyLayer:
+def _with_remat(apply: _ApplyLayer, options: ForwardOptions) -> _ApplyLayer:
     """What the backward pass computes again: nothing, all but products with weights, or the whole layer."""
     if options.remat == "none":
         return apply

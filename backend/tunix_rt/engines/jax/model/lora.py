@@ -47,11 +47,11 @@ def project(
     if adapter is None:
         return base
     if dropout_key is not None and dropout > 0:
-        x = _drop(x, dropout, dropout_key)
+        x = _dropout(x, dropout, dropout_key)
     return base + matmul(matmul(x, adapter["a"]) * scale, adapter["b"])
 
 
-def _drop(x: jax.Array, rate: float, key: jax.Array) -> jax.Array:
+def _dropout(x: jax.Array, rate: float, key: jax.Array) -> jax.Array:
     """Zero a share of the entries and scale up the rest, so that the mean stays."""
     kept = jax.random.bernoulli(key, 1 - rate, x.shape)
     return jnp.where(kept, x / (1 - rate), jnp.zeros((), x.dtype))
@@ -75,14 +75,14 @@ def _matmul_forward(x: jax.Array, weight: Any) -> tuple[jax.Array, tuple[jax.Arr
 
 def _matmul_backward(saved: tuple[jax.Array, Any], grad: jax.Array) -> tuple[jax.Array, jax.Array | None]:
     x, weight = saved
-    x_grad = grad @ _converted_again(weight, grad.dtype).T
+    x_grad = grad @ _plain_behind_barrier(weight, grad.dtype).T
     if isinstance(weight, QuantizedMatrix):
         return x_grad, None
     weight_grad = jnp.einsum("...i,...o->io", x, grad, preferred_element_type=jnp.float32)
     return x_grad, weight_grad.astype(weight.dtype)
 
 
-def _converted_again(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
+def _plain_behind_barrier(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
     """The numbers of a weight, behind a barrier.
 
     Where layers are unrolled, the compiler would otherwise find that the forward pass has converted the same
@@ -129,7 +129,7 @@ def merge(params: Params, adapters: Adapters, scale: float) -> Params:
     """
     dtype = params["embedding"].dtype
     layers = {
-        name: _merged(weight, adapters["layers"].get(name), scale, dtype)
+        name: _merge_stack(weight, adapters["layers"].get(name), scale, dtype)
         for name, weight in params["layers"].items()
     }
     return params | {"layers": layers}
@@ -141,7 +141,7 @@ def merge_matrix(weight: Array | QuantizedMatrix, adapter: Adapter, scale: float
     return (plain_matrix(weight, jnp.float32) + scale * update).astype(dtype)
 
 
-def _merged(
+def _merge_stack(
     weights: Array | QuantizedMatrix, adapters: Adapter | None, scale: float, dtype: DTypeLike
 ) -> Array:
     """A stack of matrices, layer by layer: a float32 copy of more than one layer never exists."""

@@ -1,4 +1,4 @@
-"""The parameter tree: shapes, names, random initialisation, unstacked layers.
+"""The parameter tree: shapes, names, random initialisation, unstack layers.
 
 engines/param_shapes.py draws it.
 
@@ -54,20 +54,20 @@ def _map_shapes(shapes: Shapes, make: Any) -> Params:
     }
 
 
-def abstract_unstacked(params: Params, num_layers: int) -> Params:
-    """The shapes of `unstacked(params, …)`, without places."""
+def abstract_unstack(params: Params, num_layers: int) -> Params:
+    """The shapes of `unstack(params, …)`, without places."""
     layer = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), params["layers"])
     return params | {"layers": [layer for _ in range(num_layers)]}
 
 
-def unstacked(params: Params, shardings: Params) -> Params:
+def unstack(params: Params, shardings: Params) -> Params:
     """The same weights with a list of layers, each where `shardings` says; the stacks are used up.
 
     One tensor after the other, so that no more than one exists twice.
     """
     leaves, structure = jax.tree.flatten(params["layers"])
     places = zip(*(jax.tree.leaves(layer) for layer in shardings["layers"]), strict=True)
-    taken_apart = [_taken_apart(leaf, list(where)) for leaf, where in zip(leaves, places, strict=True)]
+    taken_apart = [_split_stack(leaf, list(where)) for leaf, where in zip(leaves, places, strict=True)]
     layers = [jax.tree.unflatten(structure, layer) for layer in zip(*taken_apart, strict=True)]
     rest = {
         name: jax.device_put(value, shardings[name]) for name, value in params.items() if name != "layers"
@@ -75,7 +75,7 @@ def unstacked(params: Params, shardings: Params) -> Params:
     return rest | {"layers": layers}
 
 
-def _taken_apart(stack: Array, shardings: list[Any]) -> list[Array]:
+def _split_stack(stack: Array, shardings: list[Any]) -> list[Array]:
     stack = jnp.asarray(stack)
     parts: list[Array] = jax.jit(lambda leaf: list(leaf), out_shardings=shardings)(stack)
     jax.block_until_ready(parts)

@@ -44,33 +44,33 @@ from tunix_rt.engines.training.checkpointing import (
 )
 from tunix_rt.engines.training.preparation import RunIdentity
 
-_READ = "_read_array_index_and_device_put"
-_CLOSED_LOOP = "Event loop is closed"
+_READ_COROUTINE = "_read_array_index_and_device_put"
+_CLOSED_LOOP_MESSAGE = "Event loop is closed"
 
 
-def silence_abandoned_reads() -> None:
+def ignore_cancelled_reads() -> None:
     """From here on Python reports what it cannot raise as before, but for those complaints."""
     report = sys.unraisablehook
-    if getattr(report, "leaves_out_abandoned_reads", False):
+    if getattr(report, "ignores_cancelled_reads", False):
         return
 
-    def report_others(unraisable: "sys.UnraisableHookArgs") -> None:
-        if not _is_of_an_abandoned_read(unraisable):
+    def report_unless_cancelled_read(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not _is_from_cancelled_read(unraisable):
             report(unraisable)
 
-    report_others.leaves_out_abandoned_reads = True  # type: ignore[attr-defined]
-    sys.unraisablehook = report_others
+    report_unless_cancelled_read.ignores_cancelled_reads = True  # type: ignore[attr-defined]
+    sys.unraisablehook = report_unless_cancelled_read
 
 
-def _is_of_an_abandoned_read(unraisable: "sys.UnraisableHookArgs") -> bool:
+def _is_from_cancelled_read(unraisable: "sys.UnraisableHookArgs") -> bool:
     source, error = unraisable.object, unraisable.exc_value
     if inspect.iscoroutine(source):
-        return source.__name__ == _READ
+        return source.__name__ == _READ_COROUTINE
     # What the threads of TensorStore meet when they bring what nobody waits for any more.
-    return source is None and isinstance(error, RuntimeError) and str(error) == _CLOSED_LOOP
+    return source is None and isinstance(error, RuntimeError) and str(error) == _CLOSED_LOOP_MESSAGE
 
 
-_WORDS = {1: jnp.uint8, 2: jnp.uint16, 4: jnp.uint32}
+_UINT_BY_SIZE = {1: jnp.uint8, 2: jnp.uint16, 4: jnp.uint32}
 
 
 @jax.jit
@@ -84,8 +84,8 @@ def tree_checksums(tree: Any) -> Array:
 
 
 def _checksum(array: Array) -> Array:
-    words = jax.lax.bitcast_convert_type(array, _WORDS[array.dtype.itemsize]).astype(jnp.uint32)
-    return _mixed(words ^ _mixed(_positions(array.shape))).sum(dtype=jnp.uint32)
+    words = jax.lax.bitcast_convert_type(array, _UINT_BY_SIZE[array.dtype.itemsize]).astype(jnp.uint32)
+    return _mix(words ^ _mix(_positions(array.shape))).sum(dtype=jnp.uint32)
 
 
 def _positions(shape: tuple[int, ...]) -> Array:
@@ -98,7 +98,7 @@ def _positions(shape: tuple[int, ...]) -> Array:
     return positions
 
 
-def _mixed(words: Array) -> Array:
+def _mix(words: Array) -> Array:
     """The finaliser of MurmurHash3: one to one, and each bit in depends on every bit out."""
     words = (words ^ (words >> 16)) * jnp.uint32(0x85EBCA6B)
     words = (words ^ (words >> 13)) * jnp.uint32(0xC2B2AE35)
@@ -109,7 +109,7 @@ DAMAGED_DIR = "damaged"
 _DROPPED_DIR = "dropped"
 """Where Orbax moves what it no longer keeps. In place it would delete file by file: whoever copies or resumes
 meanwhile would take the rest for a whole checkpoint."""
-_FULL_DISK = ("No space left", "ENOSPC", "File too large", "EFBIG", "Disk quota", "EDQUOT")
+_FULL_DISK_MESSAGES = ("No space left", "ENOSPC", "File too large", "EFBIG", "Disk quota", "EDQUOT")
 
 
 @dataclass
@@ -137,9 +137,9 @@ class Checkpoints:
         """
         # Orbax logs the traceback of what it raises, several times. What it raises is explained here.
         absl.logging.set_verbosity(absl.logging.FATAL)
-        silence_abandoned_reads()
+        ignore_cancelled_reads()
         self._directory = directory.absolute()
-        _refuse_patterns(self._directory)
+        _reject_glob_characters(self._directory)
         self._abstract = abstract
         with storage_errors("making the checkpoint directory"):
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -167,23 +167,23 @@ class Checkpoints:
         """
         self._policy.best_step = record.validation.best_step
         items = ocp.args.Composite(
-            state=ocp.args.StandardSave(_named_leaves(state)),
+            state=ocp.args.StandardSave(_leaves_by_name(state)),
             record=ocp.args.JsonSave(record.model_dump(mode="json")),
         )
         self.wait()
         require_room(self.directory, _num_bytes(state))
-        with _writing(self.directory):
+        with _explain_write_errors(self.directory):
             self._manager.save(record.step, args=items, force=True)
 
     def wait(self) -> None:
         """Wait until everything is on the disk. Raises StorageError when it cannot get there."""
-        with _writing(self.directory):
+        with _explain_write_errors(self.directory):
             self._manager.wait_until_finished()
         self._remove_dropped()
 
     def close(self) -> None:
         """Let go of the directory. What was not waited for may not get there."""
-        with suppress(StorageError), _writing(self.directory):
+        with suppress(StorageError), _explain_write_errors(self.directory):
             self._manager.close()
 
     def forget_after(self, step: int) -> None:
@@ -202,8 +202,8 @@ class Checkpoints:
         """
         record = self._read_record(step)
         record.identity.require_same(identity)
-        target = ocp.args.Composite(state=ocp.args.StandardRestore(_named_leaves(self._abstract)))
-        leaves = self._reading(lambda: self._manager.restore(step, args=target)["state"])
+        target = ocp.args.Composite(state=ocp.args.StandardRestore(_leaves_by_name(self._abstract)))
+        leaves = self._read_or_damaged(lambda: self._manager.restore(step, args=target)["state"])
         tree = jax.tree.structure(self._abstract)
         state = jax.tree.unflatten(tree, [leaves[name] for name in _names(self._abstract)])
         wrong = [name for name, value in checksums(state).items() if record.checksums.get(name) != value]
@@ -227,13 +227,13 @@ class Checkpoints:
 
     def _read_record(self, step: int) -> CheckpointRecord:
         target = ocp.args.Composite(record=ocp.args.JsonRestore())
-        values = self._reading(lambda: self._manager.restore(step, args=target)["record"])
+        values = self._read_or_damaged(lambda: self._manager.restore(step, args=target)["record"])
         try:
             return CheckpointRecord.model_validate(values)
         except ValidationError as error:
             raise DamagedError("its record cannot be read") from error
 
-    def _reading(self, read: Callable[[], Any]) -> Any:
+    def _read_or_damaged(self, read: Callable[[], Any]) -> Any:
         try:
             return read()
         # Orbax raises a bare Exception, a KeyError, a ValueError or a JSON error for what it cannot read.
@@ -254,7 +254,7 @@ def _names(tree: Any) -> list[str]:
     return [jax.tree_util.keystr(path, simple=True, separator=".") for path in paths]
 
 
-def _refuse_patterns(directory: Path) -> None:
+def _reject_glob_characters(directory: Path) -> None:
     """Orbax looks for its own files by a pattern: below such a path it would find none and save nothing."""
     if has_magic(str(directory)):
         raise InvalidInputError(
@@ -263,7 +263,7 @@ def _refuse_patterns(directory: Path) -> None:
         )
 
 
-def _named_leaves(tree: Any) -> dict[str, Any]:
+def _leaves_by_name(tree: Any) -> dict[str, Any]:
     return dict(zip(_names(tree), jax.tree.leaves(tree), strict=True))
 
 
@@ -272,7 +272,7 @@ def _num_bytes(state: TrainState) -> int:
 
 
 @contextmanager
-def _writing(directory: Path) -> Iterator[None]:
+def _explain_write_errors(directory: Path) -> Iterator[None]:
     """Explain what Orbax raises when a checkpoint cannot be written; what it began is removed."""
     try:
         yield
@@ -282,7 +282,7 @@ def _writing(directory: Path) -> Iterator[None]:
             raise
         for unfinished in directory.glob("*orbax-checkpoint-tmp*"):
             shutil.rmtree(unfinished, ignore_errors=True)
-        is_full = any(sign in str(error) for sign in _FULL_DISK)
+        is_full = any(sign in str(error) for sign in _FULL_DISK_MESSAGES)
         raise unwritable(directory, DISK_IS_FULL if is_full else _first_line(error)) from error
 
 

@@ -75,54 +75,54 @@ class _Sums(NamedTuple):
 def _loss_sum(
     head: _Head, hidden: jax.Array, embedding: jax.Array, targets: jax.Array, weights: jax.Array
 ) -> jax.Array:
-    vectors = embedding.astype(hidden.dtype)
-    chunks = _in_chunks(_Tokens(hidden, targets, weights), _counted_first(weights), head.num_chunks)
+    table_as_compute = embedding.astype(hidden.dtype)
+    chunks = _split_chunks(_Tokens(hidden, targets, weights), _trained_first(weights), head.num_chunks)
 
     def add_chunk(index: jax.Array, total: jax.Array) -> jax.Array:
         chunk = _chunk(chunks, index)
-        losses, _ = _losses(_logits(chunk.hidden, vectors, head.softcap), chunk.targets)
+        losses, _ = _losses(_logits(chunk.hidden, table_as_compute, head.softcap), chunk.targets)
         return total + jnp.sum(losses * chunk.weights)
 
-    total: jax.Array = _over_chunks(chunks, add_chunk, jnp.zeros((), jnp.float32))
+    total: jax.Array = _fold_chunks(chunks, add_chunk, jnp.zeros((), jnp.float32))
     return total
 
 
 def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: Any) -> tuple[jax.Array, Any]:
     """The loss with its gradients; that of a frozen embedding is never made."""
     tokens, table = _Tokens(hidden.value, targets.value, weights.value), embedding.value
-    order = _counted_first(tokens.weights)
-    chunks = _in_chunks(tokens, order, head.num_chunks)
+    order = _trained_first(tokens.weights)
+    chunks = _split_chunks(tokens, order, head.num_chunks)
     start = _Sums(
         loss=jnp.zeros((), jnp.float32),
         embedding_grad=jnp.zeros(table.shape, jnp.float32) if embedding.perturbed else None,
         hidden_grads=jnp.zeros_like(chunks.hidden),
     )
-    vectors = table.astype(tokens.hidden.dtype)
+    table_as_compute = table.astype(tokens.hidden.dtype)
 
     def add_chunk(index: jax.Array, sums: _Sums) -> _Sums:
-        return _with_chunk(sums, index, _chunk(chunks, index), vectors, head.softcap)
+        return _add_chunk_gradients(sums, index, _chunk(chunks, index), table_as_compute, head.softcap)
 
-    sums: _Sums = _over_chunks(chunks, add_chunk, start)
-    hidden_grad = _reordered(_joined(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
+    sums: _Sums = _fold_chunks(chunks, add_chunk, start)
+    hidden_grad = _reorder(_join_chunks(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
     embedding_grad = None if sums.embedding_grad is None else sums.embedding_grad.astype(table.dtype)
     return sums.loss, (hidden_grad, embedding_grad)
 
 
-def _over_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, Any], Any], start: Any) -> Any:
+def _fold_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, Any], Any], start: Any) -> Any:
     """Add up the chunks that count. A single one needs no loop, and no room for a sum beside it."""
     if chunks.weights.shape[0] == 1:
         return add_chunk(jnp.zeros((), jnp.int32), start)
-    return jax.lax.fori_loop(0, _num_counted(chunks), add_chunk, start)
+    return jax.lax.fori_loop(0, _num_trained_chunks(chunks), add_chunk, start)
 
 
-def _with_chunk(
-    sums: _Sums, index: jax.Array, chunk: _Tokens, vectors: jax.Array, softcap: float | None
+def _add_chunk_gradients(
+    sums: _Sums, index: jax.Array, chunk: _Tokens, table_as_compute: jax.Array, softcap: float | None
 ) -> _Sums:
-    logits = _logits(chunk.hidden, vectors, softcap)
+    logits = _logits(chunk.hidden, table_as_compute, softcap)
     losses, capped_grad = _losses(logits, chunk.targets)
     logits_grad = _uncapped(capped_grad, logits, softcap) * chunk.weights[..., None]
-    logits_grad = logits_grad.astype(vectors.dtype)
-    hidden_grad = _einsum("bcv,vd->bcd", logits_grad, vectors).astype(vectors.dtype)
+    logits_grad = logits_grad.astype(table_as_compute.dtype)
+    hidden_grad = _einsum("bcv,vd->bcd", logits_grad, table_as_compute).astype(table_as_compute.dtype)
     embedding_grad = sums.embedding_grad
     if embedding_grad is not None:
         embedding_grad += _einsum("bcv,bcd->vd", logits_grad, chunk.hidden)
@@ -141,8 +141,8 @@ def _backward(_: _Head, grads: Any, loss_grad: jax.Array) -> tuple[Any, ...]:
 _loss_sum.defvjp(_forward, _backward, symbolic_zeros=True)
 
 
-def _logits(hidden: jax.Array, vectors: jax.Array, softcap: float | None) -> jax.Array:
-    logits = _einsum("bcd,vd->bcv", hidden, vectors)
+def _logits(hidden: jax.Array, table_as_compute: jax.Array, softcap: float | None) -> jax.Array:
+    logits = _einsum("bcd,vd->bcv", hidden, table_as_compute)
     return logits if softcap is None else jnp.tanh(logits / softcap) * softcap
 
 
@@ -167,25 +167,25 @@ def _einsum(subscripts: str, left: jax.Array, right: jax.Array) -> jax.Array:
     return jnp.einsum(subscripts, left, right, preferred_element_type=jnp.float32)
 
 
-def _counted_first(weights: jax.Array) -> jax.Array:
+def _trained_first(weights: jax.Array) -> jax.Array:
     """The columns of each row in the order in which they are judged: [B, T]."""
     return jnp.argsort(weights == 0, axis=1, stable=True)
 
 
-def _in_chunks(tokens: _Tokens, order: jax.Array, num_chunks: int) -> _Tokens:
+def _split_chunks(tokens: _Tokens, order: jax.Array, num_chunks: int) -> _Tokens:
     """[B, T, ...] to [n, B, c, ...], reordered; zeros fill the last chunk, and weigh nothing."""
 
     def split(array: jax.Array) -> jax.Array:
         num_rows, num_columns, *rest = array.shape
         columns = math.ceil(num_columns / num_chunks)
         padding = [(0, 0), (0, num_chunks * columns - num_columns), *[(0, 0) for _ in rest]]
-        padded = jnp.pad(_reordered(array, order), padding)
+        padded = jnp.pad(_reorder(array, order), padding)
         return jnp.moveaxis(padded.reshape(num_rows, num_chunks, columns, *rest), 1, 0)
 
     return _Tokens(*map(split, tokens))
 
 
-def _num_counted(chunks: _Tokens) -> jax.Array:
+def _num_trained_chunks(chunks: _Tokens) -> jax.Array:
     """How many chunks hold a token that counts; they are the first ones."""
     return jnp.sum(jnp.any(chunks.weights != 0, axis=(1, 2)), dtype=jnp.int32)
 
@@ -194,12 +194,12 @@ def _chunk(chunks: _Tokens, index: jax.Array) -> _Tokens:
     return _Tokens(*(jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in chunks))
 
 
-def _joined(chunks: jax.Array, num_columns: int) -> jax.Array:
+def _join_chunks(chunks: jax.Array, num_columns: int) -> jax.Array:
     """[n, B, c, D] back to [B, T, D]."""
     _, num_rows, _, width = chunks.shape
     return jnp.moveaxis(chunks, 0, 1).reshape(num_rows, -1, width)[:, :num_columns]
 
 
-def _reordered(array: jax.Array, order: jax.Array) -> jax.Array:
+def _reorder(array: jax.Array, order: jax.Array) -> jax.Array:
     """The columns of each row in another order: [B, T, ...] stays [B, T, ...]."""
     return jnp.take_along_axis(array, order.reshape(*order.shape, *[1] * (array.ndim - 2)), axis=1)

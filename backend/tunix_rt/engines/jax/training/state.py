@@ -1,9 +1,9 @@
 """TrainState, number formats, stochastic rounding.
 
 - full, weights float32: master weights. One copy a step, in the compute format, does the computing.
-- full, weights bfloat16: the stored weights compute. A new weight is rounded to the nearest bfloat16, so an
+- full, weights bfloat16: the stored weights compute. A new weight is round_to to the nearest bfloat16, so an
   update below 1/512 of a weight is lost, every time.
-- the same with stochastic_rounding: it is rounded up or down at random, which is right on average.
+- the same with stochastic_rounding: it is round_to up or down at random, which is right on average.
 - lora, qlora: float32 adapters; frozen weights are cast layer by layer.
 """
 
@@ -37,7 +37,7 @@ def matrix_precision(dtype: DTypeLike) -> AbstractContextManager[None]:
     return exact
 
 
-def for_compute(weights: Any, dtype: Any) -> Any:
+def cast_for_compute(weights: Any, dtype: Any) -> Any:
     """The weights with the matrices of the layers in the format that computes.
 
     Norms stay as stored, since they compute in float32; so does the embedding, since the gradients of a
@@ -57,14 +57,14 @@ def round_stochastically(values: Array, key: Array) -> Array:
     """
     bits = jax.lax.bitcast_convert_type(values, jnp.uint32)
     noise = jax.random.bits(key, values.shape, jnp.uint16).astype(jnp.uint32)
-    rounded = jax.lax.bitcast_convert_type((bits + noise) >> _DROPPED_BITS << _DROPPED_BITS, jnp.float32)
-    return jnp.where(jnp.isfinite(values), rounded, values).astype(jnp.bfloat16)
+    round_to = jax.lax.bitcast_convert_type((bits + noise) >> _DROPPED_BITS << _DROPPED_BITS, jnp.float32)
+    return jnp.where(jnp.isfinite(values), round_to, values).astype(jnp.bfloat16)
 
 
 def add_updates(weights: Any, updates: Any, rounding_key: Array | None) -> Any:
-    """Weights plus updates, summed in float32 and rounded once: stochastically when a key is given."""
+    """Weights plus updates, summed in float32 and round_to once: stochastically when a key is given."""
     return jax.tree.map_with_path(
-        lambda path, weight, update: rounded(
+        lambda path, weight, update: round_to(
             path, weight.astype(jnp.float32) + update, weight.dtype, rounding_key
         ),
         weights,
@@ -72,7 +72,7 @@ def add_updates(weights: Any, updates: Any, rounding_key: Array | None) -> Any:
     )
 
 
-def rounded(path: KeyPath, values: Array, dtype: Any, key: Array | None) -> Array:
+def round_to(path: KeyPath, values: Array, dtype: Any, key: Array | None) -> Array:
     """`values` in `dtype`: stochastically when a key is given and bits are lost, else to the nearest.
 
     Every tensor draws its own noise, made from its path.
@@ -127,6 +127,6 @@ def initial_state(trainable: Any, optimizer: optax.GradientTransformation, key: 
     )
 
 
-def without_divergence(state: TrainState) -> TrainState:
+def clear_divergence(state: TrainState) -> TrainState:
     """The state before the bad step, free to go on."""
     return replace(state, diverged_at=jnp.full_like(state.diverged_at, NOT_DIVERGED))

@@ -30,14 +30,14 @@ from tunix_rt.engines.torch.training.loss import head_logits
 from tunix_rt.engines.weights.architecture import Architecture
 
 
-class LayerSlots(Protocol):
+class CacheView(Protocol):
     """What a transformers model is given as `past_key_values`."""
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: object) -> tuple[Tensor, Tensor]:
         """Keep keys and values of a layer; those that its attention looks at."""
 
 
-class RowCache:
+class KVCache:
     """Room for the tokens of every row, taken once."""
 
     def __init__(
@@ -58,10 +58,10 @@ class RowCache:
 
 
 @dataclass(frozen=True, eq=False)
-class PromptSlots:
+class PrefillView:
     """Prompts begin rows anew, and see only themselves."""
 
-    cache: RowCache
+    cache: KVCache
     rows: Tensor
     """The row that each prompt takes [R]."""
 
@@ -78,10 +78,10 @@ class PromptSlots:
 
 
 @dataclass(frozen=True, eq=False)
-class TokenSlots:
+class DecodeView:
     """One token goes on in every row, and sees its row."""
 
-    cache: RowCache
+    cache: KVCache
     positions: Tensor
     """Where each stands [B]."""
 
@@ -121,28 +121,28 @@ def cached_attention(
     return attended.transpose(1, 2).reshape(batch, 1, num_heads, head_dim), None
 
 
-def prepare_to_write(decoder: Decoder) -> None:
+def prepare_for_generation(decoder: Decoder) -> None:
     """Let the decoder look at a cache, and keep nothing for gradients."""
     AttentionInterface.register(CACHED_ATTENTION, cached_attention)
     decoder.module.set_attn_implementation(CACHED_ATTENTION)
     decoder.module.eval().requires_grad_(requires_grad=False)
 
 
-def read_prompts(decoder: Decoder, cache: RowCache, tokens: Tensor, rows: Tensor) -> None:
+def prefill(decoder: Decoder, cache: KVCache, tokens: Tensor, rows: Tensor) -> None:
     """Put prompts [R, T] into the rows [R]. What fills up a prompt behind its end is never seen."""
     places = torch.arange(tokens.shape[1], device=tokens.device)[None]
     masks = packed_masks(torch.ones_like(places), decoder.architecture.layer_windows)
-    _hidden(decoder, tokens, places, masks, PromptSlots(cache, rows))
+    _hidden(decoder, tokens, places, masks, PrefillView(cache, rows))
 
 
-def next_logits(decoder: Decoder, cache: RowCache, tokens: Tensor, positions: Tensor) -> Tensor:
+def next_logits(decoder: Decoder, cache: KVCache, tokens: Tensor, positions: Tensor) -> Tensor:
     """What may follow the newest token of every row, float32 [B, V]; that token goes into the cache."""
-    masks = _row_masks(decoder, cache, positions)
-    hidden = _hidden(decoder, tokens[:, None], positions[:, None], masks, TokenSlots(cache, positions))
+    masks = _decode_masks(decoder, cache, positions)
+    hidden = _hidden(decoder, tokens[:, None], positions[:, None], masks, DecodeView(cache, positions))
     return head_logits(hidden[:, 0], decoder.head_weight().to(hidden.dtype), decoder.final_softcap)
 
 
-def _hidden(decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, slots: LayerSlots) -> Tensor:
+def _hidden(decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, slots: CacheView) -> Tensor:
     outputs = decoder.module.model(
         inputs_embeds=decoder.embed(tokens),
         position_ids=positions,
@@ -154,7 +154,7 @@ def _hidden(decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, s
     return hidden
 
 
-def _row_masks(decoder: Decoder, cache: RowCache, positions: Tensor) -> Masks:
+def _decode_masks(decoder: Decoder, cache: KVCache, positions: Tensor) -> Masks:
     """The slots that the newest token of every row sees, bool [B, 1, 1, S], for each kind of layer."""
     distance = (positions[:, None] - cache.slot_numbers)[:, None, None]
     full = distance >= 0

@@ -7,7 +7,7 @@ A draw needs one number between 0 and 1. All numbers of a completion are known w
 from its seed, key and sample, one for each place. So no draw depends on a batch, a device or its neighbours.
 
 A row that has ended idles until it is given the next prompt. Shapes never change, so that a step can be
-replayed as a graph, and what a row writes does not depend on its neighbours.
+as_cuda_graph as a graph, and what a row writes does not depend on its neighbours.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,23 +32,23 @@ from tunix_rt.engines.generation.scheduler import (
     default_rows,
 )
 from tunix_rt.engines.torch.devices import TorchDevice, choose_device, is_out_of_memory
-from tunix_rt.engines.torch.generation.decoder import RowCache, next_logits, prepare_to_write, read_prompts
+from tunix_rt.engines.torch.generation.decoder import KVCache, next_logits, prefill, prepare_for_generation
 from tunix_rt.engines.torch.model.decoder import Decoder, DecoderOptions, open_decoder
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.sources import ModelSource, resolve_model, stop_token_ids
 from tunix_rt.recipes.types import FloatFormat
 
-REPLAYS_GRAPHS = True
+USE_CUDA_GRAPHS = True
 """False: start every kernel from Python, on GPU too."""
 
 
-def replayed(step: Callable[[], Tensor], device: torch.device) -> Callable[[], Tensor]:
+def as_cuda_graph(step: Callable[[], Tensor], device: torch.device) -> Callable[[], Tensor]:
     """The same step, as fast as the device allows.
 
     The step must read and write tensors that stay where they are, and its result is overwritten by the next
     one. It runs here, for the libraries to settle, and then for the capture.
     """
-    if device.type != "cuda" or not REPLAYS_GRAPHS:
+    if device.type != "cuda" or not USE_CUDA_GRAPHS:
         return step
     _warm_up(step, device)
     graph = torch.cuda.CUDAGraph()
@@ -73,14 +73,14 @@ def _warm_up(step: Callable[[], Tensor], device: torch.device) -> None:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SamplingParams:
     """How tokens are chosen."""
 
     temperature: float
     top_p: float
 
     @classmethod
-    def of(cls, decoding: Decoding) -> "Choice":
+    def of(cls, decoding: Decoding) -> "SamplingParams":
         """The part of a decoding that one step needs."""
         return cls(decoding.temperature, decoding.top_p)
 
@@ -90,31 +90,31 @@ class Choice:
         return self.temperature == 0
 
 
-def draws_of(keys: Iterable[NDArray[np.uint32]], num_places: int) -> Tensor:
+def uniform_draws(keys: Iterable[NDArray[np.uint32]], num_places: int) -> Tensor:
     """The numbers in [0, 1) that decide the draws of completions, float32 [R, num_places].
 
     Args:
         keys: What `noise_key` gives, one for each completion.
         num_places: Tokens of a row. More of them change none of the numbers before.
     """
-    return torch.from_numpy(np.stack([_stream(key).random(num_places, np.float32) for key in keys]))
+    return torch.from_numpy(np.stack([_random_stream(key).random(num_places, np.float32) for key in keys]))
 
 
-def choose_tokens(choice: Choice, logits: Tensor, draws: Tensor) -> Tensor:
+def sample_tokens(sampling: SamplingParams, logits: Tensor, draws: Tensor) -> Tensor:
     """The next token of every row, int64 [B].
 
     Args:
-        choice: Greedy, or temperature and top-p.
+        sampling: Greedy, or temperature and top-p.
         logits: float32 [B, V].
         draws: A number in [0, 1) for each row [B].
     """
-    if choice.is_greedy:
+    if sampling.is_greedy:
         return logits.argmax(dim=-1)
     # The best is 0 before the division, so that no temperature is too low for the format.
-    scaled = (logits - logits.amax(dim=-1, keepdim=True)) / choice.temperature
+    scaled = (logits - logits.amax(dim=-1, keepdim=True)) / sampling.temperature
     probabilities = torch.softmax(scaled, dim=-1)
-    if choice.top_p < 1:
-        probabilities = probabilities.where(is_in_nucleus(probabilities, choice.top_p), 0.0)
+    if sampling.top_p < 1:
+        probabilities = probabilities.where(is_in_nucleus(probabilities, sampling.top_p), 0.0)
     # float64: a sum over a large vocabulary must not lose its unlikely tokens, nor fall by rounding.
     cumulative = probabilities.cumsum(dim=-1, dtype=torch.float64)
     thresholds = draws[:, None].double() * cumulative[:, -1:]
@@ -136,7 +136,7 @@ def is_in_nucleus(probabilities: Tensor, top_p: float) -> Tensor:
     return probabilities >= ordered.gather(-1, num_needed)
 
 
-def _stream(key: NDArray[Any]) -> np.random.Generator:
+def _random_stream(key: NDArray[Any]) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key.tobytes())))
 
 
@@ -154,7 +154,7 @@ class LoadedModel:
         return 1
 
     @cached_property
-    def stops(self) -> Tensor:
+    def device_stop_ids(self) -> Tensor:
         """The stop tokens as the device reads them."""
         return torch.tensor(sorted(self.stop_ids), dtype=torch.long, device=self.place.device)
 
@@ -172,7 +172,7 @@ class LoadedModel:
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
     ) -> Batch:
         """An empty batch, with room for `num_slots` tokens a row."""
-        rows = _TorchRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look)
+        rows = _TorchRows(self, SamplingParams.of(decoding), num_rows, num_slots, steps_per_look)
         return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids)
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
@@ -189,13 +189,13 @@ class _TorchRows:
 
     @torch.inference_mode()
     def __init__(
-        self, model: LoadedModel, choice: Choice, num_rows: int, num_slots: int, num_steps: int
+        self, model: LoadedModel, sampling: SamplingParams, num_rows: int, num_slots: int, num_steps: int
     ) -> None:
         decoder, self._device = model.decoder, model.place.device
         self._model = model
-        self._choice = choice
+        self._sampling = sampling
         self._num_steps = num_steps
-        self._cache = RowCache(
+        self._cache = KVCache(
             decoder.architecture,
             num_rows=num_rows,
             num_slots=num_slots,
@@ -206,9 +206,9 @@ class _TorchRows:
         self._tokens = torch.zeros(num_rows, dtype=torch.long, device=self._device)
         self._positions = torch.zeros_like(self._tokens)
         self._lengths = torch.zeros_like(self._tokens)
-        self._is_writing = torch.zeros_like(self._tokens, dtype=torch.bool)
-        self._draws = torch.zeros((num_rows, 1 if choice.is_greedy else num_slots), device=self._device)
-        self._next_logits = replayed(
+        self._is_active = torch.zeros_like(self._tokens, dtype=torch.bool)
+        self._draws = torch.zeros((num_rows, 1 if sampling.is_greedy else num_slots), device=self._device)
+        self._next_logits = as_cuda_graph(
             lambda: next_logits(decoder, self._cache, self._tokens, self._positions), self._device
         )
 
@@ -216,37 +216,37 @@ class _TorchRows:
     def admit(self, new: Newcomers, num_rows: int) -> None:
         """Give prompts to rows that are free."""
         rows = self._long(new.rows)
-        read_prompts(self._model.decoder, self._cache, self._long(new.prompts), rows)
+        prefill(self._model.decoder, self._cache, self._long(new.prompts), rows)
         self._tokens[rows] = self._long(new.tokens)
         self._positions[rows] = self._long(new.positions)
         self._lengths[rows] = self._long(new.lengths)
-        self._is_writing[rows] = True
-        if not self._choice.is_greedy:
-            self._draws[rows] = draws_of(new.keys, self._draws.shape[1]).to(self._device)
+        self._is_active[rows] = True
+        if not self._sampling.is_greedy:
+            self._draws[rows] = uniform_draws(new.keys, self._draws.shape[1]).to(self._device)
 
     @torch.inference_mode()
     def advance(self, num_awaited: int) -> NDArray[Any]:
         """Some more tokens of every row. The host would have to wait to know how many are free."""
-        written = torch.stack([self._write_one() for _ in range(self._num_steps)])
+        written = torch.stack([self._decode_step() for _ in range(self._num_steps)])
         numbers: NDArray[Any] = written.cpu().numpy()
         return numbers
 
-    def _write_one(self) -> Tensor:
+    def _decode_step(self) -> Tensor:
         """One more token of every row [B]. The host does not wait for it."""
         logits = self._next_logits()
         places = self._positions + 1
-        chosen = choose_tokens(self._choice, logits, self._draws_at(places))
+        chosen = sample_tokens(self._sampling, logits, self._draws_at(places))
         is_finite = logits.isfinite().all(dim=-1)
-        is_stop = (chosen[:, None] == self._model.stops).any(dim=1)
-        goes_on = self._is_writing & is_finite & ~is_stop & (places + 1 < self._lengths)
-        written = chosen.where(is_finite, NOT_FINITE).where(self._is_writing, IDLE)
+        is_stop = (chosen[:, None] == self._model.device_stop_ids).any(dim=1)
+        goes_on = self._is_active & is_finite & ~is_stop & (places + 1 < self._lengths)
+        written = chosen.where(is_finite, NOT_FINITE).where(self._is_active, IDLE)
         self._tokens.copy_(chosen.where(goes_on, self._tokens))
         self._positions.copy_(places.where(goes_on, self._positions))
-        self._is_writing.copy_(goes_on)
+        self._is_active.copy_(goes_on)
         return written
 
     def _draws_at(self, places: Tensor) -> Tensor:
-        if self._choice.is_greedy:
+        if self._sampling.is_greedy:
             return self._draws[:, 0]
         return self._draws.gather(1, places[:, None]).squeeze(1)
 
@@ -257,7 +257,7 @@ class _TorchRows:
 TorchGenerator: TypeAlias = BatchGenerator[LoadedModel]
 
 # Ampere. Older cards emulate bfloat16, slower than float32.
-_BFLOAT16_CAPABILITY = (8, 0)
+_MIN_BFLOAT16_CAPABILITY = (8, 0)
 
 
 def open_generator(request: GeneratorRequest) -> TorchGenerator:
@@ -272,22 +272,22 @@ def open_generator(request: GeneratorRequest) -> TorchGenerator:
     encoder = encoder_of(request, source)
     place = choose_device(request.device)
     precision = precision_of(request, computes_bfloat16=_computes_bfloat16(place))
-    decoder = _decoder(request, source, precision, place)
+    decoder = _open_decoder(request, source, precision, place)
     model = LoadedModel(decoder, place, stop_token_ids(source, encoder))
     return BatchGenerator(model, encoder, source, str(place), precision)
 
 
 def _computes_bfloat16(place: TorchDevice) -> bool:
-    return (place.compute_capability or (0, 0)) >= _BFLOAT16_CAPABILITY
+    return (place.compute_capability or (0, 0)) >= _MIN_BFLOAT16_CAPABILITY
 
 
-def _decoder(
+def _open_decoder(
     request: GeneratorRequest, source: ModelSource, precision: FloatFormat, place: TorchDevice
 ) -> Decoder:
     options = DecoderOptions(
         weights=precision,
         compute=precision,
-        kernel="dense",  # until `prepare_to_write` puts its own in its place
+        kernel="dense",  # until `prepare_for_generation` puts its own in its place
         seed=request.seed,
         is_random=request.model.weights == "random",
     )
@@ -297,5 +297,5 @@ def _decoder(
         from tunix_rt.engines.torch.model.lora import load_adapters
 
         load_adapters(decoder, request.adapter)
-    prepare_to_write(decoder)
+    prepare_for_generation(decoder)
     return decoder

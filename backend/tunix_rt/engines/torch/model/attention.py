@@ -10,7 +10,7 @@ Padding is segment 0 and sees only padding, so that no row of the softmax is emp
                                        . . . . _
 
 transformers calls the function that its config names; `register` puts ours there. They take the masks that
-`packed_masks` makes, but for the two of flash attention, which take the borders of the segments instead.
+`packed_masks` makes, but for the two of flash attention, which take the bounds of the segments instead.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,9 +33,9 @@ Masks = Tensor | dict[str, Tensor]
 FULL, SLIDING = "full_attention", "sliding_attention"
 """What transformers calls the two kinds of layers."""
 
-_FEWEST_PLACES = 256
+_MIN_CU_SEQLENS = 256
 # What one block of a kernel takes at a time: nothing is saved below.
-_SHORTEST = 128
+_MIN_MAX_SEQLEN = 128
 # Finite, so that a gradient through it is zero and not NaN.
 _MASKED = -1e30
 
@@ -60,7 +60,7 @@ def causal_mask(segment_ids: Tensor, window: int | None) -> Tensor:
     return (is_reached & (segment_ids[:, :, None] == segment_ids[:, None, :]))[:, None]
 
 
-class Borders(NamedTuple):
+class SegmentBounds(NamedTuple):
     """Where the segments of some rows begin and end.
 
     Both are among few sizes, because a compiled layer is compiled again for every size.
@@ -72,8 +72,8 @@ class Borders(NamedTuple):
     """No segment has more tokens."""
 
 
-def segment_borders(segment_ids: Tensor) -> Borders:
-    """The borders of rows [B, T] on the host: to know their number, it would have to wait for a device.
+def segment_bounds(segment_ids: Tensor) -> SegmentBounds:
+    """The bounds of rows [B, T] on the host: to know their number, it would have to wait for a device.
 
     Padding is cut into segments no longer than the longest example may be: a kernel starts as much work for
     every segment as the longest one needs.
@@ -87,10 +87,12 @@ def segment_borders(segment_ids: Tensor) -> Borders:
     index = torch.arange(len(is_start))
     offsets = index - index.where(is_start, 0).cummax(0).values
     examples = offsets[~is_padding]
-    longest = max(_SHORTEST, _power_of_two(int(examples.max()) + 1)) if len(examples) else _SHORTEST
+    longest = (
+        max(_MIN_MAX_SEQLEN, _power_of_two(int(examples.max()) + 1)) if len(examples) else _MIN_MAX_SEQLEN
+    )
     starts = (is_start | (is_padding & (offsets % longest == 0))).nonzero().flatten().to(torch.int32)
-    num_places = max(_FEWEST_PLACES, _power_of_two(len(starts) + 1))
-    return Borders(pad(starts, (0, num_places - len(starts)), value=len(is_start)), longest)
+    num_places = max(_MIN_CU_SEQLENS, _power_of_two(len(starts) + 1))
+    return SegmentBounds(pad(starts, (0, num_places - len(starts)), value=len(is_start)), longest)
 
 
 def _power_of_two(at_least: int) -> int:
@@ -142,8 +144,8 @@ def sdpa_attention(
     num_groups = query.shape[1] // key.shape[1]
     attended = scaled_dot_product_attention(
         query,
-        _for_every_head(key, num_groups),
-        _for_every_head(value, num_groups),
+        _repeat_kv_heads(key, num_groups),
+        _repeat_kv_heads(value, num_groups),
         attn_mask=attention_mask,
         scale=scaling,
     )
@@ -164,25 +166,25 @@ def varlen_attention(
     attention_mask: None,
     *,
     scaling: float,
-    borders: Borders,
+    bounds: SegmentBounds,
     softcap: float | None = None,
     sliding_window: int | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """The same by the flash attention inside torch, which computes the segments between the borders alone."""
+    """The same by the flash attention inside torch, which computes the segments between the bounds alone."""
     assert softcap is None  # engines/torch_kernels.py gives such a model to another kernel
     batch, num_heads, row_length, _head_dim = query.shape
     if not _SHARES_KEYS:
-        key, value = (_for_every_head(heads, num_heads // heads.shape[1]) for heads in (key, value))
+        key, value = (_repeat_kv_heads(heads, num_heads // heads.shape[1]) for heads in (key, value))
     q, k, v = (heads.transpose(1, 2).flatten(0, 1) for heads in (query, key, value))
     attended = varlen_attn(
         q,
         k,
         v,
-        borders.places,
-        borders.places,
-        borders.longest,
-        borders.longest,
+        bounds.places,
+        bounds.places,
+        bounds.longest,
+        bounds.longest,
         scale=scaling,
         window_size=(-1, 0) if sliding_window is None else (sliding_window - 1, 0),
         **_SHARES_KEYS,
@@ -199,12 +201,12 @@ def flash_attention(
     attention_mask: None,
     *,
     scaling: float,
-    borders: Borders,
+    bounds: SegmentBounds,
     softcap: float | None = None,
     sliding_window: int | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """The same by flash-attn, which computes the segments between the borders and nothing around them."""
+    """The same by flash-attn, which computes the segments between the bounds and nothing around them."""
     from flash_attn import flash_attn_varlen_func
 
     batch, _heads, row_length, _head_dim = query.shape
@@ -213,10 +215,10 @@ def flash_attention(
         q,
         k,
         v,
-        borders.places,
-        borders.places,
-        borders.longest,
-        borders.longest,
+        bounds.places,
+        bounds.places,
+        bounds.longest,
+        bounds.longest,
         softmax_scale=scaling,
         causal=True,
         window_size=(-1, -1) if sliding_window is None else (sliding_window - 1, 0),
@@ -239,7 +241,7 @@ _KERNELS: dict[TorchKernel, Callable[..., tuple[Tensor, None]]] = {
 }
 
 
-def _for_every_head(heads: Tensor, num_groups: int) -> Tensor:
+def _repeat_kv_heads(heads: Tensor, num_groups: int) -> Tensor:
     """[B, K, S, H] -> [B, K * groups, S, H]: the fused kernels that take a mask do not share keys."""
     batch, num_kv_heads, length, head_dim = heads.shape
     repeated = heads[:, :, None].expand(batch, num_kv_heads, num_groups, length, head_dim)

@@ -2,7 +2,7 @@
 
 Adapters add many small kernels. With few rows at a time, which is what keeps memory low, a GPU is done with
 them before the host has started the next. A graph is recorded once and replayed for every micro-batch, so
-everything that it reads must have one shape and one place. Rows have one size. Borders are made as many as
+everything that it reads must have one shape and one place. Rows have one size. SegmentBounds are made as many as
 the graph was recorded with; more of them, or a longer example, and it is recorded again. Both are powers of
 two, so that happens a few times in a run at most.
 
@@ -27,8 +27,8 @@ from torch.utils._triton import has_triton
 
 from tunix_rt.engines.planning.kernels import TAKING_BORDERS, Compiling, kept_share, resolve_compiling
 from tunix_rt.engines.planning.targets import Platform
-from tunix_rt.engines.torch.devices import counted_as_replayed
-from tunix_rt.engines.torch.model.attention import Borders
+from tunix_rt.engines.torch.devices import count_graph_memory
+from tunix_rt.engines.torch.model.attention import SegmentBounds
 from tunix_rt.engines.torch.model.decoder import Decoder, RmsNorm
 from tunix_rt.recipes.types import Recipe
 
@@ -59,11 +59,11 @@ def compile_layers(layers: Iterable[nn.Module], recipe: Recipe, *, backend: str 
         layer.compile(backend=backend, dynamic=False)
 
 
-Hidden = Callable[[Tensor, Tensor, Tensor, Borders | None], Tensor]
+Hidden = Callable[[Tensor, Tensor, Tensor, SegmentBounds | None], Tensor]
 """As `Decoder.hidden`."""
 
 
-def can_be_graphed(decoder: Decoder, recipe: Recipe, compiling: Compiling) -> bool:
+def can_use_cuda_graph(decoder: Decoder, recipe: Recipe, compiling: Compiling) -> bool:
     """Whether replaying pays and gives what computing gives.
 
     Only adapters leave a GPU waiting. Dropout draws other numbers each time. Gradients of a replay lie in the
@@ -74,7 +74,7 @@ def can_be_graphed(decoder: Decoder, recipe: Recipe, compiling: Compiling) -> bo
     return compiling.is_on and decoder.options.kernel in TAKING_BORDERS
 
 
-class GraphedDecoder:
+class CudaGraphDecoder:
     """The hidden states of a decoder in training mode, recorded with their gradients at the first call."""
 
     def __init__(self, decoder: Decoder, device_use: threading.Lock) -> None:
@@ -87,56 +87,56 @@ class GraphedDecoder:
         """
         self._decoder = decoder
         self._device_use = device_use
-        self._recording: _Recording | None = None
+        self._captured: _CapturedGraph | None = None
 
     def __call__(
-        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders | None
+        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, bounds: SegmentBounds | None
     ) -> Tensor:
         """As `Decoder.hidden`; without gradients it is computed, not replayed."""
-        assert borders is not None
+        assert bounds is not None
         if not torch.is_grad_enabled():
-            return self._decoder.hidden(tokens, segment_ids, positions, borders)
-        num_places, longest = self._recorded_for(borders)
+            return self._decoder.hidden(tokens, segment_ids, positions, bounds)
+        num_places, longest = self._capture_size(bounds)
         # As many empty segments more at the end.
-        places = pad(borders.places, (0, num_places - len(borders.places)), value=tokens.numel())
+        places = pad(bounds.places, (0, num_places - len(bounds.places)), value=tokens.numel())
         inputs = (tokens, segment_ids, positions, places)
-        if self._recording is None:
-            replay = self._recorded(inputs, longest)
-            self._recording = _Recording(replay, num_places, longest)
-        return self._recording.replay(*inputs)
+        if self._captured is None:
+            replay = self._capture(inputs, longest)
+            self._captured = _CapturedGraph(replay, num_places, longest)
+        return self._captured.replay(*inputs)
 
-    def _recorded_for(self, borders: Borders) -> tuple[int, int]:
-        """How many borders and how long an example the graph takes; forgets one that is too small."""
-        recording, num_places = self._recording, len(borders.places)
+    def _capture_size(self, bounds: SegmentBounds) -> tuple[int, int]:
+        """How many bounds and how long an example the graph takes; forgets one that is too small."""
+        recording, num_places = self._captured, len(bounds.places)
         if recording is None:
-            return num_places, borders.longest
-        size = max(num_places, recording.num_places), max(borders.longest, recording.longest)
+            return num_places, bounds.longest
+        size = max(num_places, recording.num_places), max(bounds.longest, recording.longest)
         if size != (recording.num_places, recording.longest):
-            self._forget_recording()
+            self._release_graph()
         return size
 
-    def _forget_recording(self) -> None:
+    def _release_graph(self) -> None:
         """Give its memory back before the next one takes as much."""
-        self._recording = None
+        self._captured = None
         torch.cuda.synchronize()  # it may still be replayed
         gc.collect()
         torch.cuda.empty_cache()
 
-    def _recorded(self, inputs: tuple[Tensor, ...], longest: int) -> Callable[..., Tensor]:
+    def _capture(self, inputs: tuple[Tensor, ...], longest: int) -> Callable[..., Tensor]:
         # The graph keeps what it was recorded with: later inputs are copied there.
         samples = tuple(tensor.clone() for tensor in inputs)
         # Recording has a stream of its own: torch would warn that gradients arrive from another one.
         torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
         module = _DecoderModule(self._decoder, longest)
-        with self._device_use, counted_as_replayed(inputs[0].device):
+        with self._device_use, count_graph_memory(inputs[0].device):
             graphed: Any = torch.cuda.make_graphed_callables(module, samples, allow_unused_input=True)
         replay: Callable[..., Tensor] = graphed
         return replay
 
 
 @dataclass(frozen=True)
-class _Recording:
-    """A graph, and the borders that it takes."""
+class _CapturedGraph:
+    """A graph, and the bounds that it takes."""
 
     replay: Callable[..., Tensor]
     num_places: int
@@ -153,7 +153,7 @@ class _DecoderModule(nn.Module):
         self._longest = longest
 
     def forward(self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, places: Tensor) -> Tensor:
-        return self._hidden(tokens, segment_ids, positions, Borders(places, self._longest))
+        return self._hidden(tokens, segment_ids, positions, SegmentBounds(places, self._longest))
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def choose_liger(
     return LigerChoice(True, "norms and gates are one kernel each")
 
 
-def use_liger(decoder: Decoder) -> None:
+def apply_liger(decoder: Decoder) -> None:
     """Let Liger compute the norms and gates of a decoder; modules, parameters and their names stay.
 
     Before parameters are spread over processes or adapters are compiled: whoever wraps a module keeps it.

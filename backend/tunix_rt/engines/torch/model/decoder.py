@@ -21,7 +21,7 @@ from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.export import text_config
 from tunix_rt.engines.planning.kernels import TAKING_BORDERS, TorchKernel
-from tunix_rt.engines.torch.model.attention import Borders, packed_masks, register
+from tunix_rt.engines.torch.model.attention import SegmentBounds, packed_masks, register
 from tunix_rt.engines.torch.weights import fill, stored_tensors
 from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.weights.sources import ModelSource
@@ -111,15 +111,15 @@ class Decoder:
         return layers
 
     def hidden(
-        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders | None = None
+        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, bounds: SegmentBounds | None = None
     ) -> Tensor:
         """The last hidden states, final norm applied: [B, T] -> [B, T, D] in the compute format.
 
-        `borders` are those of the segments, for kernels that take them.
+        `bounds` are those of the segments, for kernels that take them.
         """
         attention: dict[str, Any]
         if self.options.kernel in TAKING_BORDERS:
-            attention = {"attention_mask": None, "borders": borders}
+            attention = {"attention_mask": None, "bounds": bounds}
         else:
             attention = {"attention_mask": packed_masks(segment_ids, self.architecture.layer_windows)}
         outputs = self.module.model(
@@ -151,9 +151,9 @@ def open_decoder(source: ModelSource, options: DecoderOptions, device: torch.dev
         InvalidInputError: transformers reads the model's config.json in another way than this engine.
     """
     config = _read_config(source)
-    notes = _without_dropout(config)
-    module = _described_model(config, source.architecture, options)
-    embedding_scale = _take_embedding_scale(module.model)
+    notes = _disable_dropout(config)
+    module = _meta_model(config, source.architecture, options)
+    embedding_scale = _extract_embedding_scale(module.model)
     if options.is_frozen:
         hold_for_compute(module, DTYPES[options.compute])
     _allocate(module, source.architecture, device)
@@ -185,14 +185,14 @@ def _read_config(source: ModelSource) -> transformers.PretrainedConfig:
     return read
 
 
-def _without_dropout(config: transformers.PretrainedConfig) -> tuple[str, ...]:
+def _disable_dropout(config: transformers.PretrainedConfig) -> tuple[str, ...]:
     """Switch off what neither engine does."""
     rate = getattr(config, "attention_dropout", 0.0)
     config.attention_dropout = 0.0
     return (f"attention_dropout {rate:g} of config.json is not applied",) if rate else ()
 
 
-def _described_model(
+def _meta_model(
     config: transformers.PretrainedConfig, architecture: Architecture, options: DecoderOptions
 ) -> Any:
     """The modules without memory for their weights."""
@@ -204,7 +204,7 @@ def _described_model(
     return module.eval()
 
 
-def _take_embedding_scale(model: Any) -> float | None:
+def _extract_embedding_scale(model: Any) -> float | None:
     """Leave a plain table, which may be in another format than the one that computes, and give its factor."""
     scaled = model.embed_tokens
     with torch.device("meta"):
@@ -227,7 +227,7 @@ def _allocate(module: Any, architecture: Architecture, device: torch.device) -> 
 
 
 # Products with a weight; those of attention, which multiply in batches, are computed again.
-_PRODUCTS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})
+_MATMULS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})
 
 
 def apply_remat(decoder: Decoder, remat: Remat, *, has_dropout: bool, is_compiled: bool) -> None:
@@ -243,10 +243,10 @@ def apply_remat(decoder: Decoder, remat: Remat, *, has_dropout: bool, is_compile
         return
     settings: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": has_dropout}
     if remat == "dots":
-        settings["context_fn"] = partial(create_selective_checkpoint_contexts, _policy)
+        settings["context_fn"] = partial(create_selective_checkpoint_contexts, _remat_policy)
     decoder.module.gradient_checkpointing_enable(settings)
 
 
-def _policy(_context: Any, operation: Any, *_arguments: Any, **_keywords: Any) -> CheckpointPolicy:
-    is_kept = operation in _PRODUCTS
+def _remat_policy(_context: Any, operation: Any, *_arguments: Any, **_keywords: Any) -> CheckpointPolicy:
+    is_kept = operation in _MATMULS
     return CheckpointPolicy.MUST_SAVE if is_kept else CheckpointPolicy.PREFER_RECOMPUTE

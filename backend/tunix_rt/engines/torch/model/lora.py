@@ -38,7 +38,7 @@ def add_adapters(decoder: Decoder, lora: LoraSection, seed: int) -> None:
     _inject(decoder, lora)
     with torch.no_grad():
         for name, parameter in _adapter_parameters(decoder).items():
-            parameter.data = _initial(name, parameter, seed).to(parameter.device)
+            parameter.data = _initial_values(name, parameter, seed).to(parameter.device)
 
 
 def load_adapters(decoder: Decoder, directory: Path) -> None:
@@ -56,7 +56,7 @@ def load_adapters(decoder: Decoder, directory: Path) -> None:
             for parameter in _adapter_parameters(decoder).values():
                 parameter.data = parameter.data.to(decoder.compute_dtype)
         parameters = _adapter_parameters(decoder)
-        _require_same(directory, parameters, {name: tensor.shape for name, tensor in tensors.items()})
+        _require_same_shapes(directory, parameters, {name: tensor.shape for name, tensor in tensors.items()})
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[name].read())
@@ -68,16 +68,16 @@ def adapter_tensors(decoder: Decoder) -> dict[str, Tensor]:
 
 
 def merged_weights(
-    decoder: Decoder, whole: Callable[[Tensor], Tensor] = lambda tensor: tensor
+    decoder: Decoder, gather: Callable[[Tensor], Tensor] = lambda tensor: tensor
 ) -> Iterator[tuple[str, Tensor]]:
-    """The whole model with its adapters added: summed in float32, rounded once to the stored format.
+    """The gather model with its adapters added: summed in float32, rounded once to the stored format.
 
     The weights are read again, one at a time, for the model may hold them rounded; of quantised ones, what
     training saw is taken.
 
     Args:
         decoder: After training, with the adapters in float32.
-        whole: Collects a tensor that is spread over processes.
+        gather: Collects a tensor that is spread over processes.
     """
     options = decoder.options
     matrices = {
@@ -88,7 +88,7 @@ def merged_weights(
     for name, tensor in stored_tensors(decoder.source, options.seed, is_random=options.is_random):
         stored = tensor.to(DTYPES[options.weights])
         matrix = matrices.get(name)
-        yield name, stored if matrix is None else _merged(matrix, stored, whole)
+        yield name, stored if matrix is None else _merge(matrix, stored, gather)
 
 
 def _inject(decoder: Decoder, lora: LoraSection) -> None:
@@ -112,7 +112,7 @@ def _adapter_parameters(decoder: Decoder) -> dict[str, torch.nn.Parameter]:
     }
 
 
-def _initial(name: str, parameter: Tensor, seed: int) -> Tensor:
+def _initial_values(name: str, parameter: Tensor, seed: int) -> Tensor:
     if ".lora_B." in name:
         return torch.zeros(parameter.shape)
     bound = 1 / math.sqrt(parameter.shape[1])
@@ -120,7 +120,7 @@ def _initial(name: str, parameter: Tensor, seed: int) -> Tensor:
     return torch.from_numpy(noise.astype(np.float32))
 
 
-def _require_same(
+def _require_same_shapes(
     directory: Path, parameters: dict[str, torch.nn.Parameter], shapes: dict[str, tuple[int, ...]]
 ) -> None:
     if {name: tuple(parameter.shape) for name, parameter in parameters.items()} != shapes:
@@ -130,12 +130,12 @@ def _require_same(
         )
 
 
-def _merged(matrix: Any, stored: Tensor, whole: Callable[[Tensor], Tensor]) -> Tensor:
+def _merge(matrix: Any, stored: Tensor, gather: Callable[[Tensor], Tensor]) -> Tensor:
     """A matrix, quantised or not, with the adapter that it may have."""
     is_adapted = isinstance(matrix, LoraLayer)
     quantised = plain_weight(matrix.get_base_layer() if is_adapted else matrix)
     base = stored.float() if quantised is None else quantised.float().cpu()
     if is_adapted:
-        a, b = (whole(part[_NAME].weight.detach()).float().cpu() for part in (matrix.lora_A, matrix.lora_B))
+        a, b = (gather(part[_NAME].weight.detach()).float().cpu() for part in (matrix.lora_A, matrix.lora_B))
         base = base + matrix.scaling[_NAME] * (b @ a)
     return base.to(stored.dtype)

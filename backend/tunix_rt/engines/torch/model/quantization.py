@@ -58,7 +58,7 @@ def quantize_layers(decoder: Decoder, section: QuantizationSection, device: torc
         MissingExtraError: nf4 needs bitsandbytes.
     """
     require_quantization(section, decoder.architecture)
-    make = _nf4_maker(section) if section.format == "nf4" else _int8_maker(section)
+    make = _nf4_converter(section) if section.format == "nf4" else _int8_converter(section)
     for layer in decoder.layers:
         for path in MATRIX_MODULES.values():
             parent_path, _, name = path.rpartition(".")
@@ -69,7 +69,7 @@ def quantize_layers(decoder: Decoder, section: QuantizationSection, device: torc
 def plain_weight(module: Any) -> Tensor | None:
     """The numbers [out, in] that a quantised matrix stands for; None for one that is not quantised."""
     if isinstance(module, Int8Linear):
-        return _numbers(module.weight, module.scales, torch.float32)
+        return _dequantize(module.weight, module.scales, torch.float32)
     if hasattr(module.weight, "quant_state"):
         from bitsandbytes.functional import dequantize_4bit
 
@@ -107,25 +107,25 @@ class _FrozenProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, codes: Tensor, scales: Tensor) -> Tensor:
         ctx.save_for_backward(codes, scales)
-        return linear(x, _numbers(codes, scales, x.dtype))
+        return linear(x, _dequantize(codes, scales, x.dtype))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         codes, scales = ctx.saved_tensors
-        return grad @ _numbers(codes, scales, grad.dtype), None, None
+        return grad @ _dequantize(codes, scales, grad.dtype), None, None
 
 
-def _numbers(codes: Tensor, scales: Tensor, dtype: torch.dtype) -> Tensor:
+def _dequantize(codes: Tensor, scales: Tensor, dtype: torch.dtype) -> Tensor:
     blocks = codes.unflatten(1, (scales.shape[1], -1)).float()
     numbers: Tensor = (blocks * scales[..., None]).flatten(1).to(dtype)
     return numbers
 
 
-def _int8_maker(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
+def _int8_converter(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
     return lambda matrix, _: Int8Linear(matrix.weight.data, section.block_size)
 
 
-def _nf4_maker(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
+def _nf4_converter(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
     from bitsandbytes.nn import Linear4bit, Params4bit
 
     def make(matrix: nn.Linear, compute: torch.dtype) -> nn.Module:

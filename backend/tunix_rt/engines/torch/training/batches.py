@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tunix_rt.engines.torch.distributed import ALONE, Layout
-from tunix_rt.engines.torch.model.attention import Borders, segment_borders
+from tunix_rt.engines.torch.model.attention import SegmentBounds, segment_bounds
 from tunix_rt.engines.torch.training.optimizer import TrainedWeight
 from tunix_rt.tokenization.packing import Batch
 
@@ -29,7 +29,7 @@ class MicroBatch(NamedTuple):
     """[rows, T], as `segment_ids` and `positions`."""
     segment_ids: Tensor
     positions: Tensor
-    borders: Borders
+    bounds: SegmentBounds
     """Of the segments."""
     places: Tensor
     """[n]: where the trained tokens are among the rows * T hidden states, read row after row."""
@@ -58,7 +58,7 @@ def put_batch(
         device: Where to.
         layout: Which rows are this process's.
     """
-    own = layout.own_rows(batch)
+    own = layout.local_rows(batch)
     parts = np.split(np.arange(len(own.tokens)), num_micro_batches)
     micro_batches = tuple(_micro_batch(own, rows, device) for rows in parts)
     return DeviceBatch(micro_batches, batch.num_trained_tokens)
@@ -69,12 +69,12 @@ def _micro_batch(batch: Batch, rows: NDArray[np.intp], device: torch.device) -> 
     weights = np.ones(len(places), np.float32)
     if not len(places):
         places, weights = np.zeros(1, np.intp), np.zeros(1, np.float32)
-    borders, longest = segment_borders(torch.from_numpy(batch.segment_ids[rows]))
+    bounds, longest = segment_bounds(torch.from_numpy(batch.segment_ids[rows]))
     return MicroBatch(
         tokens=_put(batch.tokens[rows], device),
         segment_ids=_put(batch.segment_ids[rows], device),
         positions=_put(batch.positions[rows], device),
-        borders=Borders(_send(borders, device), longest),
+        bounds=SegmentBounds(_send(bounds, device), longest),
         places=_put(places, device),
         targets=_put(batch.targets[rows].reshape(-1)[places], device),
         weights=_put(weights, device),
@@ -161,7 +161,7 @@ class GraphGradientSums:
 
 
 @torch.no_grad()
-def norm_of(gradients: Sequence[Tensor], layout: Layout) -> Tensor:
+def global_norm(gradients: Sequence[Tensor], layout: Layout) -> Tensor:
     """The length of all gradients as one vector, float32, wherever their parts are."""
     norms = torch._foreach_norm([layout.local(gradient) for gradient in gradients], 2.0, dtype=torch.float32)
     return layout.sum_over_shards(torch.stack(norms).square().sum()).sqrt()

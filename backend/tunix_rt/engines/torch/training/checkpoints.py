@@ -45,8 +45,8 @@ State = Mapping[str, Tensor]
 
 DAMAGED_DIR = "damaged"
 STATE_FILE = "state.safetensors"
-_DROPPED = ".dropped"
-_LEFTOVER = re.compile(rf"\d+(\.tmp-.*|{re.escape(_DROPPED)})")
+_DROPPED_SUFFIX = ".dropped"
+_LEFTOVER = re.compile(rf"\d+(\.tmp-.*|{re.escape(_DROPPED_SUFFIX)})")
 
 
 class Checkpoints:
@@ -145,20 +145,23 @@ class Checkpoints:
         self._layout.wait()
 
     def _write(self, state: State, record: CheckpointRecord) -> None:
-        proved = record.model_copy(
+        with_checksums = record.model_copy(
             update={"checksums": {name: _checksum(tensor) for name, tensor in state.items()}}
         )
         place = self._directory / str(record.step)
-        with _explained(self._directory), write_directory_atomically(place, what="writing it") as target:
+        with (
+            _explain_write_errors(self._directory),
+            write_directory_atomically(place, what="writing it") as target,
+        ):
             write_tensor_file(target / STATE_FILE, [lazy_tensor(*named) for named in state.items()])
-            write_json_atomically(target / RECORD_FILE, proved.model_dump(mode="json"))
+            write_json_atomically(target / RECORD_FILE, with_checksums.model_dump(mode="json"))
         kept = {*self.steps()[-self._num_newest :], record.validation.best_step}
         self._drop([step for step in self.steps() if step not in kept])
 
     def _drop(self, steps: list[int]) -> None:
         for step in steps:
             # Renamed first: a process that dies while it deletes must not leave half a checkpoint.
-            dropped = self._directory / f"{step}{_DROPPED}"
+            dropped = self._directory / f"{step}{_DROPPED_SUFFIX}"
             (self._directory / str(step)).rename(dropped)
             shutil.rmtree(dropped, ignore_errors=True)
 
@@ -180,7 +183,7 @@ def _checksum(tensor: Tensor) -> int:
 
 
 @contextmanager
-def _explained(directory: Path) -> Iterator[None]:
+def _explain_write_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except StorageError as error:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-Judge = Callable[[Tensor, Tensor, Tensor, float | None, torch.dtype], tuple[Tensor, Tensor]]
+LossAndGrad = Callable[[Tensor, Tensor, Tensor, float | None, torch.dtype], tuple[Tensor, Tensor]]
 """What is made of the logits of a chunk: their summed loss, and their gradient."""
 
 _LONGEST_SUM = 4096
@@ -51,8 +51,8 @@ def chunked_loss(
     tokens = _Tokens(hidden.reshape(-1, hidden.shape[-1]), targets.reshape(-1), mask.reshape(-1).float())
     chunk_size = chunk_tokens or max(1, len(tokens.targets))
     if torch.is_grad_enabled() and (hidden.requires_grad or head.requires_grad):
-        judge = _compiled_judge() if is_compiled else judge_in_place
-        loss: Tensor = _LossWithGradients.apply(*tokens, head, chunk_size, softcap, judge)  # type: ignore[no-untyped-call]
+        loss_and_grad = _compiled_loss_and_grad() if is_compiled else loss_and_grad_in_place
+        loss: Tensor = _LossWithGradients.apply(*tokens, head, chunk_size, softcap, loss_and_grad)  # type: ignore[no-untyped-call]
         return loss
     return _loss_alone(tokens, head, chunk_size, softcap)
 
@@ -90,7 +90,7 @@ class _LossWithGradients(torch.autograd.Function):
         head: Tensor,
         chunk_size: int,
         softcap: float | None,
-        judge: Judge,
+        loss_and_grad: LossAndGrad,
     ) -> Tensor:
         vectors = head.to(hidden.dtype)
         total = weights.new_zeros(())
@@ -99,13 +99,13 @@ class _LossWithGradients(torch.autograd.Function):
         hidden_grad = torch.empty_like(hidden)
         chunks = _Tokens(hidden, targets, weights).chunks(chunk_size)
         for chunk, chunk_grad in zip(chunks, torch.split(hidden_grad, chunk_size), strict=True):
-            logits = _product(chunk.hidden, vectors.T)
-            loss, logits_grad = judge(logits, chunk.targets, chunk.weights, softcap, hidden.dtype)
+            logits = _float32_matmul(chunk.hidden, vectors.T)
+            loss, logits_grad = loss_and_grad(logits, chunk.targets, chunk.weights, softcap, hidden.dtype)
             del logits
             total += loss
             torch.mm(logits_grad, vectors, out=chunk_grad)
             if head_grad is not None:
-                _add_product(head_grad, logits_grad.T, chunk.hidden)
+                _add_matmul(head_grad, logits_grad.T, chunk.hidden)
         ctx.hidden_grad = hidden_grad
         ctx.head_grad = None if head_grad is None else head_grad.to(head.dtype)
         return total
@@ -122,7 +122,7 @@ class _LossWithGradients(torch.autograd.Function):
         return hidden_grad, None, None, head_grad, None, None, None
 
 
-def judge_in_place(
+def loss_and_grad_in_place(
     logits: Tensor, targets: Tensor, weights: Tensor, softcap: float | None, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """The loss of a chunk, and the gradient of its logits in a format; overwrites the logits."""
@@ -137,7 +137,7 @@ def judge_in_place(
     return losses @ weights, grad.mul_(weights[:, None]).to(dtype)
 
 
-def judge_at_once(
+def loss_and_grad_fused(
     logits: Tensor, targets: Tensor, weights: Tensor, softcap: float | None, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """The same without writing in between, for a compiler that makes one kernel of it."""
@@ -154,14 +154,14 @@ def judge_at_once(
 
 
 @functools.cache
-def _compiled_judge() -> Judge:
+def _compiled_loss_and_grad() -> LossAndGrad:
     # The last chunk has another number of tokens in every batch.
-    return torch.compile(judge_at_once, dynamic=True)
+    return torch.compile(loss_and_grad_fused, dynamic=True)
 
 
 def head_logits(hidden: Tensor, vectors: Tensor, softcap: float | None) -> Tensor:
     """[c, D] and [V, D] -> float32 [c, V]."""
-    return _capped(_product(hidden, vectors.T), softcap)
+    return _capped(_float32_matmul(hidden, vectors.T), softcap)
 
 
 def _capped(logits: Tensor, softcap: float | None) -> Tensor:
@@ -175,7 +175,7 @@ def _losses(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     return log_normalizers - logits.gather(1, targets[:, None].long()).squeeze(1), log_normalizers
 
 
-def _product(left: Tensor, right: Tensor) -> Tensor:
+def _float32_matmul(left: Tensor, right: Tensor) -> Tensor:
     """A float32 product; of bfloat16 it is summed and kept in float32."""
     if left.dtype == torch.float32:
         return left @ right
@@ -185,9 +185,9 @@ def _product(left: Tensor, right: Tensor) -> Tensor:
     return left.float() @ right.float()
 
 
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+def _add_matmul(total: Tensor, left: Tensor, right: Tensor) -> None:
     """Add a product to a float32 sum in place."""
     if left.dtype == torch.float32:
         total.addmm_(left, right)
     else:
-        total.add_(_product(left, right))
+        total.add_(_float32_matmul(left, right))

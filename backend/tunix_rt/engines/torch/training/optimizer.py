@@ -141,14 +141,14 @@ class Optimizer(Protocol):
         """Everything that the next update depends on: the tensors themselves, to save or to fill."""
 
 
-class _Piece(NamedTuple):
+class _Slice(NamedTuple):
     """A stretch of one weight's numbers, read as one long row."""
 
     weight: int
     numbers: slice
 
     def of(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The piece of this weight, or of its gradient or moment. A view where memory has no gaps."""
+        """The part of this weight, or of its gradient or moment. A view where memory has no gaps."""
         return _own_part(tensors[self.weight]).reshape(-1)[self.numbers]
 
 
@@ -183,17 +183,17 @@ class AdamW:
         self._num_updates = torch.zeros((), dtype=torch.float32, device=self._weights[0].device)
         matrices = [index for index, weight in enumerate(weights) if weight.is_matrix]
         others = [index for index, weight in enumerate(weights) if not weight.is_matrix]
-        self._groups = [
+        self._slice_groups = [
             (decay, group)
             for decay, indices in ((settings.weight_decay, matrices), (0.0, others))
-            for group in _groups(self._weights, indices, numbers_at_a_time)
+            for group in _slice_groups(self._weights, indices, numbers_at_a_time)
         ]
 
     @torch.no_grad()
     def update(self, gradients: Sequence[Tensor], update: Update) -> None:
         """Apply one update, some pieces at a time."""
         self._num_updates += 1 - update.is_skipped
-        for decay, group in self._groups:
+        for decay, group in self._slice_groups:
             self._update_group(group, gradients, update, decay)
 
     def state(self) -> dict[str, Tensor]:
@@ -207,15 +207,15 @@ class AdamW:
         return first | second | {"num_updates": self._num_updates}
 
     def _update_group(
-        self, group: Sequence[_Piece], gradients: Sequence[Tensor], update: Update, decay: float
+        self, group: Sequence[_Slice], gradients: Sequence[Tensor], update: Update, decay: float
     ) -> None:
         stored = [
-            [piece.of(tensors) for piece in group] for tensors in (self._weights, self._first, self._second)
+            [part.of(tensors) for part in group] for tensors in (self._weights, self._first, self._second)
         ]
         weights, first, second = exact = [[part.float() for part in parts] for parts in stored]
         torch._fused_adamw_(
             weights,
-            [piece.of(gradients).float() for piece in group],
+            [part.of(gradients).float() for part in group],
             first,
             second,
             [],
@@ -236,19 +236,21 @@ class AdamW:
                 write_rounded(target, value, noise)
 
 
-def _groups(weights: Sequence[Tensor], indices: Sequence[int], group_size: int) -> Iterator[list[_Piece]]:
+def _slice_groups(
+    weights: Sequence[Tensor], indices: Sequence[int], group_size: int
+) -> Iterator[list[_Slice]]:
     """All numbers of these weights, in groups of whole and cut tensors of bounded size.
 
     Example:
         weights of 5 and 4 numbers, groups of 3 -> [0:3 of the first], [3:5, 0:1 of the second], [1:4]
     """
-    group: list[_Piece] = []
+    group: list[_Slice] = []
     num_left = group_size
     for index in indices:
         num_numbers, start = _own_part(weights[index]).numel(), 0
         while start < num_numbers:
             stop = min(num_numbers, start + num_left)
-            group.append(_Piece(index, slice(start, stop)))
+            group.append(_Slice(index, slice(start, stop)))
             num_left -= stop - start
             start = stop
             if num_left == 0:
@@ -281,7 +283,7 @@ class Adafactor:
         """Start with moments that remember nothing."""
         self._settings = settings
         self._weights = weights
-        self._moments = [_first_moments(weight) for weight in weights]
+        self._moments = [_initial_moments(weight) for weight in weights]
         self._num_updates = torch.zeros((), dtype=torch.float32, device=weights[0].stored.device)
 
     @torch.no_grad()
@@ -293,7 +295,7 @@ class Adafactor:
         for weight, moments, gradient in zip(self._weights, self._moments, gradients, strict=True):
             mean = gradient.float() / update.gradient_divisor
             mean = torch.where(update.is_skipped > 0, torch.zeros_like(mean), mean)
-            scaled = self._scaled(mean, moments, decay)
+            scaled = self._precondition(mean, moments, decay)
             self._add(weight, scaled, update)
 
     def state(self) -> dict[str, Tensor]:
@@ -305,17 +307,17 @@ class Adafactor:
         }
         return moments | {"num_updates": self._num_updates}
 
-    def _scaled(self, gradient: Tensor, moments: dict[str, Tensor], decay: Tensor) -> Tensor:
+    def _precondition(self, gradient: Tensor, moments: dict[str, Tensor], decay: Tensor) -> Tensor:
         squares = gradient.square() + _SQUARE_EPSILON
         if "squares" in moments:
             moment = moments["squares"].lerp_(squares, 1 - decay)
-            return self._limited(gradient * moment.rsqrt())
+            return self._clip_rms(gradient * moment.rsqrt())
         rows = moments["rows"].lerp_(squares.mean(dim=-1), 1 - decay)
         columns = moments["columns"].lerp_(squares.mean(dim=-2), 1 - decay)
         row_factors = (rows / rows.mean(dim=-1, keepdim=True)).rsqrt()
-        return self._limited(gradient * row_factors[..., :, None] * columns.rsqrt()[..., None, :])
+        return self._clip_rms(gradient * row_factors[..., :, None] * columns.rsqrt()[..., None, :])
 
-    def _limited(self, update: Tensor) -> Tensor:
+    def _clip_rms(self, update: Tensor) -> Tensor:
         """Scale one tensor's update down to a root mean square of the threshold."""
         size = update.square().mean().sqrt()
         return update / (size / self._settings.clipping_threshold).clamp(min=1.0)
@@ -327,7 +329,7 @@ class Adafactor:
         write_rounded(weight.stored, exact - update.learning_rate * scaled, update.weight_noise)
 
 
-def _first_moments(weight: TrainedWeight) -> dict[str, Tensor]:
+def _initial_moments(weight: TrainedWeight) -> dict[str, Tensor]:
     stored = weight.stored
     if not weight.is_matrix:
         return {"squares": torch.full_like(stored, _SQUARE_EPSILON, dtype=torch.float32)}

@@ -19,13 +19,13 @@ from torch import Tensor
 
 from tunix_rt.engines.torch.distributed import ALONE, Layout
 from tunix_rt.engines.torch.model.compiled import (
-    GraphedDecoder,
+    CudaGraphDecoder,
     Hidden,
-    can_be_graphed,
+    apply_liger,
+    can_use_cuda_graph,
     choose_compiling,
     choose_liger,
     compile_layers,
-    use_liger,
 )
 from tunix_rt.engines.torch.model.decoder import Decoder, apply_remat
 from tunix_rt.engines.torch.training.batches import (
@@ -33,7 +33,7 @@ from tunix_rt.engines.torch.training.batches import (
     GradientSums,
     GraphGradientSums,
     MicroBatch,
-    norm_of,
+    global_norm,
     put_batch,
 )
 from tunix_rt.engines.torch.training.loss import chunked_loss
@@ -67,12 +67,12 @@ def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
         if step < num_warmup:
             return training.learning_rate * (step + 1) / (num_warmup + 1)
         progress = min(1.0, (step - num_warmup) / num_decaying)
-        return training.learning_rate * (final + (1 - final) * _remaining(training.schedule, progress))
+        return training.learning_rate * (final + (1 - final) * _decay_fraction(training.schedule, progress))
 
     return at
 
 
-def _remaining(schedule: Schedule, progress: float) -> float:
+def _decay_fraction(schedule: Schedule, progress: float) -> float:
     """What is left of the peak after a share of the way down, from 1 to 0."""
     if schedule == "constant":
         return 1.0
@@ -151,7 +151,7 @@ class TrainStep:
         )
         self.liger = choose_liger(self.compiling, device, has_adapters=recipe.lora is not None)
         if self.liger.is_on:
-            use_liger(decoder)
+            apply_liger(decoder)
         compute: torch.dtype = getattr(torch, recipe.training.precision.compute)
         self._loss = layout.wrap(decoder.module, decoder.layers, self._loss_of, compute=compute)
         self._weights = trained_weights(decoder.module, compute)
@@ -166,20 +166,20 @@ class TrainStep:
         if self.compiling.is_on:
             compile_layers(decoder.layers, recipe)
         self._hidden: Hidden = decoder.hidden
-        if can_be_graphed(decoder, recipe, self.compiling):
-            self._hidden = GraphedDecoder(decoder, self._device_use)
+        if can_use_cuda_graph(decoder, recipe, self.compiling):
+            self._hidden = CudaGraphDecoder(decoder, self._device_use)
         self._gradients: GradientSums | GraphGradientSums = (
             GraphGradientSums(self._weights)
-            if self.is_graphed
+            if self.uses_cuda_graph
             else GradientSums(self._weights, recipe.training.gradient_accumulation_steps)
         )
         self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
         decoder.module.train()
 
     @property
-    def is_graphed(self) -> bool:
+    def uses_cuda_graph(self) -> bool:
         """Whether the decoder is replayed as one CUDA graph."""
-        return isinstance(self._hidden, GraphedDecoder)
+        return isinstance(self._hidden, CudaGraphDecoder)
 
     def put_batch(self, batch: Batch) -> DeviceBatch:
         """Send a batch to the device, cut into micro-batches; from any thread."""
@@ -193,8 +193,8 @@ class TrainStep:
         loss = self._summed_loss(batch, step) / num_tokens
         gradients = self._gradients.take()
         self._layout.sum_gradients(gradients)
-        grad_norm = norm_of(gradients, self._layout) / num_tokens
-        self._note_divergence(loss, grad_norm, step)
+        grad_norm = global_norm(gradients, self._layout) / num_tokens
+        self._record_divergence(loss, grad_norm, step)
         self._optimizer.update(gradients, self._update(grad_norm, num_tokens, step))
         refresh_working_copies(self._weights)
         return StepMetrics(
@@ -223,7 +223,7 @@ class TrainStep:
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Go on from a state that `state_dict` gave; updates are applied again."""
         for name, tensor in self._state().items():
-            tensor.copy_(self._layout.own_part(state[name], tensor))
+            tensor.copy_(self._layout.shard_like(state[name], tensor))
         refresh_working_copies(self._weights)
         self._diverged_at.fill_(NOT_DIVERGED)
 
@@ -231,7 +231,7 @@ class TrainStep:
         """What was trained, as it is stored, under the names of the decoder's parameters."""
         return {weight.name: self._layout.full(weight.stored) for weight in self._weights}
 
-    def give_weights_back(self) -> None:
+    def restore_stored_weights(self) -> None:
         """Put the stored weights into the decoder in place of working copies. No step may follow."""
         for weight in self._weights:
             weight.parameter.data = weight.stored
@@ -253,7 +253,7 @@ class TrainStep:
     def _loss_of(self, *fields: Any) -> Tensor:
         """The summed loss of one micro-batch, of the places that carry any."""
         part = MicroBatch(*fields)
-        hidden = self._hidden(part.tokens, part.segment_ids, part.positions, part.borders)
+        hidden = self._hidden(part.tokens, part.segment_ids, part.positions, part.bounds)
         return chunked_loss(
             hidden.flatten(0, 1).index_select(0, part.places),
             self._decoder.head_weight(),
@@ -271,7 +271,7 @@ class TrainStep:
         seed = self._recipe.training.seed
         return seeded(self._device, seed, "dropout", step, micro_batch, self._layout.process_id)
 
-    def _note_divergence(self, loss: Tensor, grad_norm: Tensor, step: int) -> None:
+    def _record_divergence(self, loss: Tensor, grad_norm: Tensor, step: int) -> None:
         is_first = (self._diverged_at == NOT_DIVERGED) & ~(loss.isfinite() & grad_norm.isfinite())
         self._diverged_at.masked_fill_(is_first, step)
 
