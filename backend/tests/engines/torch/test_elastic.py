@@ -74,6 +74,6 @@ def test_a_process_that_dies_ends_the_others_with_an_error(workshop: Workshop) -
         assert children[0].stderr is not None
         errors = children[0].stderr.read()
         assert children[0].wait(timeout=WAIT_S) == 4
-    assert "lost another of the 2 that train together" in errors
+    assert "lost the connection to another of the 2 processes" in errors
     assert "--resume" in errors
     assert workshop.manifest("dying")["failure"]["code"] == "device"

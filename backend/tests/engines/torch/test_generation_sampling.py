@@ -7,7 +7,12 @@ from numpy.typing import NDArray
 
 from tunix_rt.engines.generation.base import Prompt
 from tunix_rt.engines.generation.scheduler import noise_key
-from tunix_rt.engines.torch.generation.generator import SamplingParams, is_in_nucleus, sample_tokens, uniform_draws
+from tunix_rt.engines.torch.generation.generator import (
+    SamplingParams,
+    is_in_nucleus,
+    sample_tokens,
+    uniform_draws,
+)
 
 PROBABILITIES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
 NUM_DRAWS = 4_000

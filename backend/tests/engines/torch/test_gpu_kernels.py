@@ -74,8 +74,8 @@ def test_every_kernel_attends_as_the_dense_one_does(kernel: str, window: int | N
 
     expected = with_gradients(dense_attention, mask)
     if kernel == "varlen":
-        places, longest = segment_bounds(SEGMENTS)
-        bounds = SegmentBounds(places.cuda(), longest)
+        cu_seqlens, max_seqlen = segment_bounds(SEGMENTS)
+        bounds = SegmentBounds(cu_seqlens.cuda(), max_seqlen)
         found = with_gradients(varlen_attention, None, bounds=bounds, sliding_window=window)
     else:
         found = with_gradients(sdpa_attention if kernel == "sdpa" else cudnn_attention, mask)

@@ -21,10 +21,10 @@ class Recorder:
     """In place of `make_graphed_callables`: computes, but takes only what has the shapes of its samples."""
 
     def __init__(self) -> None:
-        self.num_places: list[int] = []
+        self.num_offsets: list[int] = []
 
     def __call__(self, module: nn.Module, samples: tuple[Tensor, ...], **_: Any) -> Callable[..., Tensor]:
-        self.num_places.append(len(samples[-1]))
+        self.num_offsets.append(len(samples[-1]))
 
         def replay(*inputs: Tensor) -> Tensor:
             assert [one.shape for one in inputs] == [one.shape for one in samples]
@@ -50,16 +50,16 @@ def _graphed() -> CudaGraphDecoder:
     """A decoder whose hidden states are the bounds that it was given."""
 
     def hidden(tokens: Tensor, segment_ids: Tensor, positions: Tensor, bounds: SegmentBounds) -> Tensor:
-        return torch.cat([bounds.places, torch.tensor([bounds.longest])])
+        return torch.cat([bounds.cu_seqlens, torch.tensor([bounds.max_seqlen])])
 
     decoder = SimpleNamespace(module=nn.Identity(), hidden=hidden)
     return CudaGraphDecoder(cast(Decoder, decoder), threading.Lock())
 
 
-def _seen(graphed: CudaGraphDecoder, num_places: int, longest: int) -> tuple[int, int]:
-    """How many bounds reach the decoder, and the longest example that it is told of."""
-    places = torch.full((num_places,), 1000, dtype=torch.int32)
-    *found, told = graphed(TOKENS, TOKENS, TOKENS, SegmentBounds(places, longest)).tolist()
+def _seen(graphed: CudaGraphDecoder, num_offsets: int, max_seqlen: int) -> tuple[int, int]:
+    """How many bounds reach the decoder, and the max_seqlen example that it is told of."""
+    cu_seqlens = torch.full((num_offsets,), 1000, dtype=torch.int32)
+    *found, told = graphed(TOKENS, TOKENS, TOKENS, SegmentBounds(cu_seqlens, max_seqlen)).tolist()
     assert set(found) == {1000}  # what was added is empty
     return len(found), told
 
@@ -68,7 +68,7 @@ def test_one_recording_serves_what_fits_into_it(recorder: Recorder) -> None:
     graphed = _graphed()
     assert _seen(graphed, 512, 256) == (512, 256)
     assert _seen(graphed, 256, 128) == (512, 256)
-    assert recorder.num_places == [512]
+    assert recorder.num_offsets == [512]
 
 
 def test_more_or_longer_examples_are_recorded_anew_and_fewer_still_fit(recorder: Recorder) -> None:
@@ -77,10 +77,10 @@ def test_more_or_longer_examples_are_recorded_anew_and_fewer_still_fit(recorder:
     assert _seen(graphed, 512, 128) == (512, 512)
     assert _seen(graphed, 256, 1024) == (512, 1024)
     assert _seen(graphed, 256, 512) == (512, 1024)
-    assert recorder.num_places == [256, 512, 512]
+    assert recorder.num_offsets == [256, 512, 512]
 
 
 def test_without_gradients_it_is_computed(recorder: Recorder) -> None:
     with torch.no_grad():
         assert _seen(_graphed(), 256, 128) == (256, 128)
-    assert recorder.num_places == []
+    assert recorder.num_offsets == []

@@ -1,11 +1,11 @@
 """Mesh and the sharding of every tensor.
 
-data     whole copies of the model, each with its rows of the batch
-    fsdp     weights, gradients and optimizer state in parts, each with its rows of the batch
-    tensor   every matrix product in parts: outputs of q, k, v, gate, up; inputs of o, down; the vocabulary
+    data     copies of the model, each with its rows of the batch
+    fsdp     shards of weights, gradients and optimizer state, each with its rows of the batch
+    tensor   shards of every matrix product: outputs of q, k, v, gate, up; inputs of o, down; the vocabulary
 
-A matrix that is a stack over the layers is never split along them: a layer is gathered when it is computed,
-and freed after.
+Stacked matrices are never sharded along the layer axis: a layer is gathered when it is computed, and freed
+afterwards.
 """
 
 import math
@@ -38,15 +38,15 @@ _TENSOR_AXIS: Mapping[str, int] = {
     "down": _INPUTS,
 }
 _VOCABULARY_TENSORS = ("embedding", "head")
-# Of an adapter's pair, `a` has the inputs of its matrix and `b` the outputs.
+# The long axis of an adapter: `a` has the inputs of its matrix, `b` the outputs.
 _ADAPTER_AXIS = {"a": _INPUTS, "b": _OUTPUTS}
 
 
 def make_mesh(section: ShardingSection, devices: Sequence[Any]) -> Mesh:
-    """The mesh that the recipe asks for; fewer devices than there are is a valid wish.
+    """Build the mesh of the recipe, which may use fewer devices than there are.
 
     Raises:
-        InvalidInputError: The sizes ask for more devices, or do not divide their number.
+        InvalidInputError: The sizes need more devices, or do not divide their number.
     """
     shape = mesh_shape(section, len(devices))
     sizes = (shape.data, shape.fsdp, shape.tensor)
@@ -67,7 +67,7 @@ def _reject_idle_processes(num_used: int, devices: Sequence[Any]) -> None:
 
 
 def check_divisible(mesh: Mesh, architecture: Architecture, training: TrainingSection) -> None:
-    """Refuse what cannot be split evenly.
+    """Reject a mesh that cannot split the model or the batch evenly.
 
     Raises:
         InvalidInputError: Rows do not divide over the devices, or heads over the tensor axis.
@@ -76,9 +76,9 @@ def check_divisible(mesh: Mesh, architecture: Architecture, training: TrainingSe
 
 
 def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:
-    """Where every leaf of a state, or of its weights alone, lives: a NamedSharding per leaf.
+    """A NamedSharding for every leaf of a training state or of a parameter tree.
 
-    Adapters, moments of the optimizer and quantised matrices go with the weight whose name they carry.
+    Adapters, optimizer moments and quantised matrices follow the weight whose name they have.
     """
     return jax.tree.map_with_path(
         lambda path, leaf: _leaf_sharding(path, leaf, mesh, architecture),
@@ -89,14 +89,14 @@ def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:
 
 def _leaf_sharding(path: KeyPath, leaf: Any, mesh: Mesh, architecture: Architecture) -> Any:
     if isinstance(leaf, QuantizedMatrix):
-        # An axis that divides the scales keeps whole blocks together, so one spec serves scales and codes.
+        # A spec that divides the scales keeps blocks whole, so it also fits the codes.
         sharding = NamedSharding(mesh, _spec(path, leaf.scales.shape, mesh, architecture))
         return jax.tree.map(lambda _: sharding, leaf)
     return NamedSharding(mesh, _spec(path, leaf.shape, mesh, architecture))
 
 
 def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Architecture) -> PartitionSpec:
-    """Split matrices over `tensor` and `fsdp`; copy the rest to every device."""
+    """Shard matrices over `tensor` and `fsdp`; replicate everything else."""
     names = names_of(path)
     if is_norm(path) or not names or len(shape) != num_matrix_axes(path):
         return PartitionSpec()
@@ -114,9 +114,9 @@ def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Archi
 
 
 def _vocabulary_spec(vocab_size: int, mesh: Mesh) -> PartitionSpec:
-    """Split [V, D] along the vocabulary only: then the loss sends hidden states around, never the embedding.
+    """Shard [V, D] along the vocabulary only, so that the loss communicates hidden states, not the embedding.
 
-    Split along D, the compiler gathers it whole, and sums its gradient whole, on every device.
+    Sharded along D, every device would gather the whole embedding and sum its whole gradient.
     """
     for axes in (("fsdp", "tensor"), ("fsdp",), ("tensor",)):
         if vocab_size % math.prod(mesh.shape[axis] for axis in axes) == 0:
@@ -127,10 +127,10 @@ def _vocabulary_spec(vocab_size: int, mesh: Mesh) -> PartitionSpec:
 def _matrix_axes(
     names: tuple[str, ...], architecture: Architecture, num_parts: int
 ) -> tuple[int | None, int]:
-    """The axes of `tensor`, if it splits this matrix, and of `fsdp`.
+    """The matrix axes that `tensor` (None if it does not shard this matrix) and `fsdp` shard.
 
-    `fsdp` wants the hidden size, or the long side of an adapter. `tensor` splits one side of an adapter, and
-    no head: keys and values with too few heads are copied.
+    `fsdp` prefers the hidden size, or the long axis of an adapter. `tensor` shards one side of an adapter,
+    and never splits a head: keys and values with too few heads are replicated.
     """
     target, side = (names[-2], names[-1]) if names[-1] in _ADAPTER_AXIS else (names[-1], None)
     split = _TENSOR_AXIS[target]
@@ -151,7 +151,7 @@ def batch_sharding(mesh: Mesh) -> NamedSharding:
 
 
 def activation_sharding(mesh: Mesh) -> NamedSharding:
-    """[rows, tokens, hidden]: rows over data and fsdp, so that it is the weights that travel."""
+    """[rows, tokens, hidden]: rows over data and fsdp, so that weights are communicated, not activations."""
     return NamedSharding(mesh, PartitionSpec(ROW_AXES))
 
 

@@ -1,15 +1,16 @@
 """Schedules, AdamW, Adafactor.
 
-A matrix G [in, out] keeps the mean square of its rows and of its columns instead of all entries:
+Adafactor stores the mean squares of the rows and columns of a matrix gradient G [in, out] instead of those of
+all entries:
 
-    rows [in]    columns [out]    update = G / sqrt(rows columns / mean(rows)),  then its size is limited
+    rows [in]    columns [out]    update = G / sqrt(rows columns / mean(rows)),  then its RMS is clipped
 
 optax.scale_by_factored_rms would factor the two longest axes of a stack [L, in, out], keep the factors in the
-format of the weights, and limit the size of a whole stack. Here every layer is a matrix of its own, as it is
-in torch. There is no momentum, and updates are not scaled by the size of the weights (`scale_parameter` and
-`relative_step` are off, as in the transformers Trainer): the learning rate means what it means for AdamW.
+format of the weights, and clip the RMS of a whole stack. Here every layer is a separate matrix, as in torch.
+There is no momentum, and updates are not scaled by the size of the weights (`scale_parameter` and
+`relative_step` are off, as in the transformers Trainer): the learning rate has the same meaning as for AdamW.
 
-Clipping is the step's: it reports the norm of the gradients before it clips them.
+The train step clips gradients, because it reports their norm before clipping.
 """
 
 from collections.abc import Callable
@@ -28,6 +29,95 @@ from tunix_rt.recipes.types import Adafactor, AdamW, Schedule, TrainingSection
 _SQUARE_EPSILON = 1e-30
 
 
+LearningRate: TypeAlias = Callable[[ArrayLike], Array]
+
+
+def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
+    """The learning rate of each update, counted from 0; no update has a learning rate of zero.
+
+    Example:
+        peak 1.0, 5 updates, 2 of them warm-up, linear down to 0 -> 1/3, 2/3, 1, 2/3, 1/3
+    """
+    num_warmup = training.warmup_steps
+    num_decaying = max(1, num_steps - num_warmup)
+    final = training.final_learning_rate_fraction
+
+    def at(step: ArrayLike) -> Array:
+        done = jnp.asarray(step, jnp.float32)
+        warmup = (done + 1) / (num_warmup + 1)
+        progress = jnp.clip((done - num_warmup) / num_decaying, 0.0, 1.0)
+        decayed = final + (1 - final) * _decay_fraction(training.schedule, progress)
+        return training.learning_rate * jnp.where(done < num_warmup, warmup, decayed)
+
+    return at
+
+
+def _decay_fraction(schedule: Schedule, progress: Array) -> Array:
+    """Fraction of the peak that is left after a fraction `progress` of the decay, from 1 to 0."""
+    if schedule == "constant":
+        return jnp.ones_like(progress)
+    if schedule == "linear":
+        return 1 - progress
+    return (1 + jnp.cos(jnp.pi * progress)) / 2
+
+
+def make_optimizer(training: TrainingSection, num_steps: int) -> optax.GradientTransformation:
+    """The optimizer: gradients to float32 updates, which are added to the weights."""
+    weight_decay = training.optimizer.weight_decay
+    return optax.chain(
+        _preconditioner(training),
+        optax.add_decayed_weights(weight_decay, mask=_is_matrix) if weight_decay else optax.identity(),
+        optax.scale_by_learning_rate(learning_rate_at(training, num_steps)),
+    )
+
+
+def _is_matrix(params: Any) -> Any:
+    return jax.tree.map_with_path(lambda path, _: not is_norm(path), params)
+
+
+def _preconditioner(training: TrainingSection) -> optax.GradientTransformation:
+    optimizer = training.optimizer
+    if not isinstance(optimizer, AdamW):
+        return scale_by_adafactor(optimizer)
+    adam = optax.scale_by_adam(optimizer.beta1, optimizer.beta2, optimizer.epsilon)
+    return _with_moment_dtype(adam, jnp.dtype(training.precision.optimizer_state), training.seed)
+
+
+def _with_moment_dtype(
+    inner: optax.GradientTransformation, dtype: jnp.dtype, seed: int
+) -> optax.GradientTransformation:
+    """Compute in float32 and store the moments in `dtype`.
+
+    bfloat16 moments are rounded stochastically. Rounded to nearest, 0.999 x stays x, and the second moment
+    would never decrease.
+    """
+
+    def init(params: Any) -> Any:
+        return _cast_floats(inner.init(params), dtype)
+
+    def update(gradients: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        exact = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), gradients)
+        updates, moments = inner.update(exact, _cast_floats(state, jnp.float32), params)
+        key = jax.random.fold_in(jax.random.key(seed), moments.count)
+        return updates, _round_moments(moments, dtype, key)
+
+    return optax.GradientTransformation(init, update)
+
+
+def _round_moments(moments: Any, dtype: jnp.dtype, key: Array) -> Any:
+    return jax.tree.map_with_path(
+        lambda path, leaf: round_to(path, leaf, dtype, key) if _is_float(leaf) else leaf, moments
+    )
+
+
+def _cast_floats(tree: Any, dtype: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf.astype(dtype) if _is_float(leaf) else leaf, tree)
+
+
+def _is_float(leaf: Array) -> bool:
+    return jnp.issubdtype(leaf.dtype, jnp.floating)
+
+
 class Factors(NamedTuple):
     """Mean squares of the rows [..., in] and of the columns [..., out] of a matrix."""
 
@@ -36,14 +126,14 @@ class Factors(NamedTuple):
 
 
 class FactoredState(NamedTuple):
-    """Updates so far; for every matrix its factors, for every norm the mean square of each entry."""
+    """The number of updates; factors for every matrix, and the mean square of each entry for every norm."""
 
     num_updates: Array
     second_moments: Any
 
 
 def scale_by_adafactor(settings: Adafactor) -> optax.GradientTransformation:
-    """Gradients divided by their factored root mean square, limited in size."""
+    """Gradients divided by their factored root mean square, with a clipped RMS."""
 
     def init(params: Any) -> FactoredState:
         return FactoredState(jnp.zeros((), jnp.int32), jax.tree.map_with_path(_zero_moment, params))
@@ -89,95 +179,6 @@ def _scaled(
 
 
 def _clip_rms(update: Array, threshold: float, axes: tuple[int, ...]) -> Array:
-    """Scale one tensor's update down to a root mean square of `threshold`."""
+    """Scale an update down to a root mean square of `threshold`."""
     size = jnp.sqrt(jnp.mean(jnp.square(update), axis=axes, keepdims=True))
     return update / jnp.maximum(1.0, size / threshold)
-
-
-LearningRate: TypeAlias = Callable[[ArrayLike], Array]
-
-
-def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
-    """The learning rate of each update, counted from 0; no update has a learning rate of zero.
-
-    Example:
-        peak 1.0, 5 updates, 2 of them warm-up, linear down to 0 -> 1/3, 2/3, 1, 2/3, 1/3
-    """
-    num_warmup = training.warmup_steps
-    num_decaying = max(1, num_steps - num_warmup)
-    final = training.final_learning_rate_fraction
-
-    def at(step: ArrayLike) -> Array:
-        done = jnp.asarray(step, jnp.float32)
-        warmup = (done + 1) / (num_warmup + 1)
-        progress = jnp.clip((done - num_warmup) / num_decaying, 0.0, 1.0)
-        decayed = final + (1 - final) * _decay_fraction(training.schedule, progress)
-        return training.learning_rate * jnp.where(done < num_warmup, warmup, decayed)
-
-    return at
-
-
-def _decay_fraction(schedule: Schedule, progress: Array) -> Array:
-    """What is left of the peak after a share of the way down, from 1 to 0."""
-    if schedule == "constant":
-        return jnp.ones_like(progress)
-    if schedule == "linear":
-        return 1 - progress
-    return (1 + jnp.cos(jnp.pi * progress)) / 2
-
-
-def make_optimizer(training: TrainingSection, num_steps: int) -> optax.GradientTransformation:
-    """Gradients to float32 updates that are added to the weights."""
-    weight_decay = training.optimizer.weight_decay
-    return optax.chain(
-        _preconditioner(training),
-        optax.add_decayed_weights(weight_decay, mask=_is_matrix) if weight_decay else optax.identity(),
-        optax.scale_by_learning_rate(learning_rate_at(training, num_steps)),
-    )
-
-
-def _is_matrix(params: Any) -> Any:
-    return jax.tree.map_with_path(lambda path, _: not is_norm(path), params)
-
-
-def _preconditioner(training: TrainingSection) -> optax.GradientTransformation:
-    optimizer = training.optimizer
-    if not isinstance(optimizer, AdamW):
-        return scale_by_adafactor(optimizer)
-    adam = optax.scale_by_adam(optimizer.beta1, optimizer.beta2, optimizer.epsilon)
-    return _with_moment_dtype(adam, jnp.dtype(training.precision.optimizer_state), training.seed)
-
-
-def _with_moment_dtype(
-    inner: optax.GradientTransformation, dtype: jnp.dtype, seed: int
-) -> optax.GradientTransformation:
-    """Compute in float32 and keep the moments in `dtype`.
-
-    bfloat16 moments are round_to stochastically. To the nearest, 0.999 of a number is the number itself: the
-    second moment would never go down again.
-    """
-
-    def init(params: Any) -> Any:
-        return _cast_floats(inner.init(params), dtype)
-
-    def update(gradients: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        exact = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), gradients)
-        updates, moments = inner.update(exact, _cast_floats(state, jnp.float32), params)
-        key = jax.random.fold_in(jax.random.key(seed), moments.count)
-        return updates, _round_moments(moments, dtype, key)
-
-    return optax.GradientTransformation(init, update)
-
-
-def _round_moments(moments: Any, dtype: jnp.dtype, key: Array) -> Any:
-    return jax.tree.map_with_path(
-        lambda path, leaf: round_to(path, leaf, dtype, key) if _is_float(leaf) else leaf, moments
-    )
-
-
-def _cast_floats(tree: Any, dtype: Any) -> Any:
-    return jax.tree.map(lambda leaf: leaf.astype(dtype) if _is_float(leaf) else leaf, tree)
-
-
-def _is_float(leaf: Array) -> bool:
-    return jnp.issubdtype(leaf.dtype, jnp.floating)

@@ -1,10 +1,10 @@
-"""Gradients of all micro-batches, one update; validation.
+"""One update from all micro-batches; validation.
 
-batch [accumulation, rows, T] --scan--> sum of losses, number of tokens, sum of gradients
+    batch [accumulation, rows, T] --scan--> sum of losses, number of tokens, sum of gradients
                                   --once--> mean = sums / tokens --> norm, clipping, update
 
-Dividing once makes micro-batches with unequal numbers of trained tokens equal to the whole batch. A mean of
-their means would not be.
+Dividing once gives the gradient of the whole batch even if micro-batches have unequal numbers of trained
+tokens; a mean of their means would not.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ DeviceBatch: TypeAlias = dict[str, Array]
 
 @dataclass(frozen=True)
 class StepParts:
-    """What a step is made of, apart from its arrays."""
+    """The static parts of a step."""
 
     training: TrainingSection
     architecture: Architecture
@@ -44,11 +44,12 @@ class StepParts:
     optimizer: optax.GradientTransformation
     learning_rate: LearningRate
     gradient_shardings: Any
-    """Where the gradients live: as the trainable weights. Without it they would be summed on every device."""
+    """Sharding of the gradients, equal to that of the trainable weights. Without it every device would hold
+    the whole sums."""
 
 
 class Sums(NamedTuple):
-    """What is added up over micro-batches."""
+    """Sums over micro-batches."""
 
     loss: Array
     num_tokens: Array
@@ -59,16 +60,11 @@ def train_step(
     parts: StepParts, state: TrainState, frozen: Any, batch: DeviceBatch
 ) -> tuple[TrainState, StepMetrics]:
     """The state after one update, or the same state with `diverged_at` set when a number is not finite."""
-    with matrix_precision(parts.options.compute_dtype):
-        return _train_step(parts, state, frozen, batch)
-
-
-def _train_step(
-    parts: StepParts, state: TrainState, frozen: Any, batch: DeviceBatch
-) -> tuple[TrainState, StepMetrics]:
     key = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.step)
     dropout_key, rounding_key = jax.random.split(key)
-    sums = _accumulate(parts, state.trainable, frozen, batch, dropout_key)
+    # Only the model multiplies matrices, in the forward and the backward pass.
+    with matrix_precision(parts.options.compute_dtype):
+        sums = _accumulate(parts, state.trainable, frozen, batch, dropout_key)
     num_tokens = jnp.maximum(sums.num_tokens, 1.0)
     grad_norm = _global_norm(sums.gradients) / num_tokens
     factor = _clipping_factor(grad_norm, parts.training.max_grad_norm) / num_tokens
@@ -80,32 +76,26 @@ def _train_step(
     rounding_key = rounding_key if parts.training.precision.stochastic_rounding else None
     updated = _apply_update(parts, state, gradients, rounding_key)
     is_applied = diverged_at == NOT_DIVERGED
-    kept = jax.tree.map(lambda new, old: jnp.where(is_applied, new, old), updated, state)
+    new = jax.tree.map(lambda after, before: jnp.where(is_applied, after, before), updated, state)
     metrics = StepMetrics(loss, sums.num_tokens, grad_norm, parts.learning_rate(state.step), diverged_at)
-    return TrainState(kept.step, kept.trainable, kept.optimizer_state, state.key, diverged_at), metrics
+    return TrainState(new.step, new.trainable, new.optimizer_state, state.key, diverged_at), metrics
 
 
 def validation_step(parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch) -> tuple[Array, Array]:
-    """Sum of the losses of a batch, and the number of tokens they are of. Nothing is dropped."""
-    with matrix_precision(parts.options.compute_dtype):
-        return _validation_step(parts, trainable, frozen, batch)
-
-
-def _validation_step(
-    parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch
-) -> tuple[Array, Array]:
+    """Sum of the losses of a batch and its number of trained tokens, without dropout."""
     weights = _compute_weights(parts, trainable)
 
     def add(sums: tuple[Array, Array], micro_batch: DeviceBatch) -> tuple[tuple[Array, Array], None]:
         loss, num_tokens = _loss_sum(parts, weights, frozen, micro_batch, None)
         return (sums[0] + loss, sums[1] + num_tokens), None
 
-    sums, _ = jax.lax.scan(add, (jnp.zeros(()), jnp.zeros(())), batch)
+    with matrix_precision(parts.options.compute_dtype):
+        sums, _ = jax.lax.scan(add, (jnp.zeros(()), jnp.zeros(())), batch)
     return sums
 
 
 def _accumulate(parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch, key: Array) -> Sums:
-    """Sums over all micro-batches: of one in the format it computes in, of several in float32."""
+    """Sums over all micro-batches. Gradients are summed in float32; one micro-batch keeps its own format."""
     weights = _compute_weights(parts, trainable)
     num_micro_batches = batch["tokens"].shape[0]
     if num_micro_batches == 1:
@@ -158,7 +148,7 @@ def _loss_sum(
 
 
 def _compute_weights(parts: StepParts, trainable: Any) -> Any:
-    """The weights that compute: cast once a step, before they are gathered from other devices."""
+    """The weights in the compute format: cast once per step, before they are gathered from other devices."""
     return (
         cast_for_compute(trainable, parts.options.compute_dtype)
         if parts.training.mode == "full"
@@ -184,12 +174,7 @@ def _clipping_factor(grad_norm: Array, max_grad_norm: float | None) -> Array:
 def _apply_update(
     parts: StepParts, state: TrainState, gradients: Any, rounding_key: Array | None
 ) -> TrainState:
-    updates, optimizer_state = parts.optimizer.update(
-        gradients, state.optimizer_state, _as_float32(state.trainable)
-    )
+    exact = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), state.trainable)
+    updates, optimizer_state = parts.optimizer.update(gradients, state.optimizer_state, exact)
     trainable = add_updates(state.trainable, updates, rounding_key)
     return TrainState(state.step + 1, trainable, optimizer_state, state.key, state.diverged_at)
-
-
-def _as_float32(tree: Any) -> Any:
-    return jax.tree.map(lambda leaf: leaf.astype(jnp.float32), tree)

@@ -1,14 +1,13 @@
-"""torch.compile, CUDA graphs, Liger kernels.
+"""torch.compile, CUDA graphs and Liger kernels.
 
-Adapters add many small kernels. With few rows at a time, which is what keeps memory low, a GPU is done with
-them before the host has started the next. A graph is recorded once and replayed for every micro-batch, so
-everything that it reads must have one shape and one place. Rows have one size. SegmentBounds are made as many as
-the graph was recorded with; more of them, or a longer example, and it is recorded again. Both are powers of
-two, so that happens a few times in a run at most.
+Adapters add many small kernels. With few rows at a time, which keeps memory low, a GPU finishes them before
+the host has launched the next ones. A CUDA graph is captured once and replayed for every micro-batch, so all
+its inputs must have fixed shapes and addresses. Rows have one size. Segment bounds are padded to the captured
+size; if there are more of them, or a longer example, the graph is captured again. Both sizes are powers of
+two, so this happens a few times per run at most.
 
-A compiler fuses these by itself. Where it does not run (engines/torch_compiling.py says when), each of their
-operations is a pass through the memory of the GPU. Liger makes one pass of a norm and one of a gate, and
-keeps less of them for the backward pass.
+torch.compile fuses these kernels by itself. Where it is off (planning/kernels.py decides), every operation is
+a pass through GPU memory. Liger fuses a norm or a gate into one pass, and keeps less for the backward pass.
 """
 
 import gc
@@ -41,7 +40,7 @@ def choose_compiling(
     num_processes: int = 1,
     finds_triton: Callable[[], bool] = has_triton,
 ) -> Compiling:
-    """Decide by the device, the recipe, the length of the run and what is installed."""
+    """Decide from the device, the recipe, the length of the run and the installed packages."""
     platform: Platform = "gpu" if device.type == "cuda" else "cpu"
     choice = resolve_compiling(recipe, platform, num_steps=num_steps, num_processes=num_processes)
     if choice.is_on and not finds_triton():
@@ -50,9 +49,9 @@ def choose_compiling(
 
 
 def compile_layers(layers: Iterable[nn.Module], recipe: Recipe, *, backend: str = "inductor") -> None:
-    """Compile each layer in place, when it is first called; its parameters and their names stay.
+    """Compile each layer in place on its first call; parameters and their names stay.
 
-    What the backward pass computes again is set for the process: it trains one model.
+    The memory budget of activations is set for the whole process, which trains one model.
     """
     torch._functorch.config.activation_memory_budget = kept_share(recipe)
     for layer in layers:
@@ -60,14 +59,14 @@ def compile_layers(layers: Iterable[nn.Module], recipe: Recipe, *, backend: str 
 
 
 Hidden = Callable[[Tensor, Tensor, Tensor, SegmentBounds | None], Tensor]
-"""As `Decoder.hidden`."""
+"""The signature of `Decoder.hidden`."""
 
 
 def can_use_cuda_graph(decoder: Decoder, recipe: Recipe, compiling: Compiling) -> bool:
-    """Whether replaying pays and gives what computing gives.
+    """Whether a CUDA graph is faster and gives the same results.
 
-    Only adapters leave a GPU waiting. Dropout draws other numbers each time. Gradients of a replay lie in the
-    memory of the graph until engines/torch/gradients.py moves them out of it.
+    Only adapters leave a GPU waiting for the host. Dropout needs new random numbers on every call. Gradients
+    of a replay stay in the memory of the graph until `GraphGradientSums` copies them.
     """
     if recipe.lora is None or recipe.lora.dropout > 0 or recipe.training.remat == "block":
         return False
@@ -75,15 +74,15 @@ def can_use_cuda_graph(decoder: Decoder, recipe: Recipe, compiling: Compiling) -
 
 
 class CudaGraphDecoder:
-    """The hidden states of a decoder in training mode, recorded with their gradients at the first call."""
+    """The hidden states of a decoder in training mode, captured with the backward pass on the first call."""
 
     def __init__(self, decoder: Decoder, device_use: threading.Lock) -> None:
-        """Record nothing yet: kernels are compiled for the first batch.
+        """Capture nothing yet: kernels are compiled for the first batch.
 
         Args:
-            decoder: What is recorded.
-            device_use: Whoever else uses the device from another thread holds it meanwhile: a graph cannot be
-                recorded while memory is taken beside it.
+            decoder: The decoder to capture.
+            device_use: Lock that other threads hold while they use the device: a graph cannot be captured
+                while another thread allocates memory.
         """
         self._decoder = decoder
         self._device_use = device_use
@@ -92,42 +91,42 @@ class CudaGraphDecoder:
     def __call__(
         self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, bounds: SegmentBounds | None
     ) -> Tensor:
-        """As `Decoder.hidden`; without gradients it is computed, not replayed."""
+        """The hidden states, as `Decoder.hidden`; without gradients they are computed, not replayed."""
         assert bounds is not None
         if not torch.is_grad_enabled():
             return self._decoder.hidden(tokens, segment_ids, positions, bounds)
-        num_places, longest = self._capture_size(bounds)
-        # As many empty segments more at the end.
-        places = pad(bounds.places, (0, num_places - len(bounds.places)), value=tokens.numel())
-        inputs = (tokens, segment_ids, positions, places)
+        num_offsets, max_seqlen = self._capture_size(bounds)
+        # Pad with empty segments.
+        cu_seqlens = pad(bounds.cu_seqlens, (0, num_offsets - len(bounds.cu_seqlens)), value=tokens.numel())
+        inputs = (tokens, segment_ids, positions, cu_seqlens)
         if self._captured is None:
-            replay = self._capture(inputs, longest)
-            self._captured = _CapturedGraph(replay, num_places, longest)
+            replay = self._capture(inputs, max_seqlen)
+            self._captured = _CapturedGraph(replay, num_offsets, max_seqlen)
         return self._captured.replay(*inputs)
 
     def _capture_size(self, bounds: SegmentBounds) -> tuple[int, int]:
-        """How many bounds and how long an example the graph takes; forgets one that is too small."""
-        recording, num_places = self._captured, len(bounds.places)
+        """Number of offsets and `max_seqlen` of the graph; releases a graph that is too small."""
+        recording, num_offsets = self._captured, len(bounds.cu_seqlens)
         if recording is None:
-            return num_places, bounds.longest
-        size = max(num_places, recording.num_places), max(bounds.longest, recording.longest)
-        if size != (recording.num_places, recording.longest):
+            return num_offsets, bounds.max_seqlen
+        size = max(num_offsets, recording.num_offsets), max(bounds.max_seqlen, recording.max_seqlen)
+        if size != (recording.num_offsets, recording.max_seqlen):
             self._release_graph()
         return size
 
     def _release_graph(self) -> None:
-        """Give its memory back before the next one takes as much."""
+        """Free its memory before the next graph allocates as much."""
         self._captured = None
         torch.cuda.synchronize()  # it may still be replayed
         gc.collect()
         torch.cuda.empty_cache()
 
-    def _capture(self, inputs: tuple[Tensor, ...], longest: int) -> Callable[..., Tensor]:
-        # The graph keeps what it was recorded with: later inputs are copied there.
+    def _capture(self, inputs: tuple[Tensor, ...], max_seqlen: int) -> Callable[..., Tensor]:
+        # The graph keeps its sample inputs; later inputs are copied into them.
         samples = tuple(tensor.clone() for tensor in inputs)
-        # Recording has a stream of its own: torch would warn that gradients arrive from another one.
+        # Capturing uses its own stream: torch would warn that gradients arrive from another stream.
         torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
-        module = _DecoderModule(self._decoder, longest)
+        module = _DecoderModule(self._decoder, max_seqlen)
         with self._device_use, count_graph_memory(inputs[0].device):
             graphed: Any = torch.cuda.make_graphed_callables(module, samples, allow_unused_input=True)
         replay: Callable[..., Tensor] = graphed
@@ -136,29 +135,29 @@ class CudaGraphDecoder:
 
 @dataclass(frozen=True)
 class _CapturedGraph:
-    """A graph, and the bounds that it takes."""
+    """A graph and the sizes of the segment bounds that it takes."""
 
     replay: Callable[..., Tensor]
-    num_places: int
-    longest: int
+    num_offsets: int
+    max_seqlen: int
 
 
 class _DecoderModule(nn.Module):
-    """What torch records: tensors in, one tensor out, with the parameters in sight."""
+    """The module that torch captures: tensors in, one tensor out, with the parameters as attributes."""
 
-    def __init__(self, decoder: Decoder, longest: int) -> None:
+    def __init__(self, decoder: Decoder, max_seqlen: int) -> None:
         super().__init__()
         self.module = decoder.module
         self._hidden: Hidden = decoder.hidden
-        self._longest = longest
+        self._longest = max_seqlen
 
-    def forward(self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, places: Tensor) -> Tensor:
-        return self._hidden(tokens, segment_ids, positions, SegmentBounds(places, self._longest))
+    def forward(self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, cu_seqlens: Tensor) -> Tensor:
+        return self._hidden(tokens, segment_ids, positions, SegmentBounds(cu_seqlens, self._longest))
 
 
 @dataclass(frozen=True)
 class LigerChoice:
-    """Whether Liger's kernels compute norms and gates."""
+    """Whether Liger kernels compute norms and gates."""
 
     is_on: bool
     reason: str
@@ -179,13 +178,13 @@ def choose_liger(
     has_adapters: bool,
     finds_liger: Callable[[], bool] = has_liger,
 ) -> LigerChoice:
-    """Decide by what else fuses, the device, what is trained and what is installed."""
+    """Decide from the compiler, the device, the training mode and the installed packages."""
     if compiling.is_on:
         return LigerChoice(False, "compiled layers have kernels of their own")
     if device.type != "cuda":
         return LigerChoice(False, "they run on GPUs only")
     if has_adapters:
-        # Seen on an H200: full training 4 % faster; of LoRA and QLoRA, epochs with and without overlap.
+        # Measured on an H200: full training is 4 % faster; LoRA and QLoRA show no clear difference.
         return LigerChoice(False, "with adapters they have shown no gain: the GPU waits for the host")
     if not finds_liger():
         return LigerChoice(False, "liger-kernel is not installed")
@@ -193,26 +192,22 @@ def choose_liger(
 
 
 def apply_liger(decoder: Decoder) -> None:
-    """Let Liger compute the norms and gates of a decoder; modules, parameters and their names stay.
+    """Compute the norms and gates of a decoder with Liger; modules, parameters and their names stay.
 
-    Before parameters are spread over processes or adapters are compiled: whoever wraps a module keeps it.
+    Call this before sharding parameters or compiling layers, because these wrap the current `forward`.
     """
     from liger_kernel.transformers.functional import liger_geglu, liger_rms_norm, liger_swiglu
 
     gate = liger_swiglu if decoder.architecture.activation == "silu" else liger_geglu
     for module in decoder.module.modules():
         if isinstance(module, RmsNorm):
-            _compute_by(module, partial(_norm, module, liger_rms_norm))
+            module.forward = partial(_norm, module, liger_rms_norm)
         elif hasattr(module, "gate_proj"):
-            _compute_by(module, partial(_gated, module, gate))
-
-
-def _compute_by(module: nn.Module, forward: Callable[[Tensor], Tensor]) -> None:
-    module.forward = forward
+            module.forward = partial(_gated, module, gate)
 
 
 def _norm(norm: RmsNorm, kernel: Callable[..., Tensor], x: Tensor) -> Tensor:
-    # "gemma": all in float32, whatever the family; in place, it would overwrite what a residual needs.
+    # "gemma" computes everything in float32 for any family; in_place would overwrite the residual.
     offset = 1.0 if norm.adds_one else 0.0
     return kernel(x, norm.weight, norm.epsilon, offset=offset, casting_mode="gemma", in_place=False)
 

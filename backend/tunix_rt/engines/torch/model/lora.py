@@ -1,8 +1,10 @@
 """LoRA through PEFT; merging.
 
-model.layers.<i>.self_attn.q_proj.base_layer.weight         frozen [out, in]
-model.layers.<i>.self_attn.q_proj.lora_A.default.weight     float32 [rank, in], drawn from the seed
-model.layers.<i>.self_attn.q_proj.lora_B.default.weight     float32 [out, rank], zero at the start
+Parameters of an adapted matrix:
+
+    model.layers.<i>.self_attn.q_proj.base_layer.weight         frozen [out, in]
+    model.layers.<i>.self_attn.q_proj.lora_A.default.weight     float32 [rank, in], random from the seed
+    model.layers.<i>.self_attn.q_proj.lora_B.default.weight     float32 [out, rank], zero at the start
 """
 
 import math
@@ -25,15 +27,15 @@ from tunix_rt.engines.weights.architecture import MATRIX_MODULES
 from tunix_rt.recipes.types import LoraSection
 
 _NAME = "default"
-"""What PEFT calls the only adapter of a model."""
+"""PEFT's name for the only adapter of a model."""
 _FILE_PREFIX = "base_model.model."
-"""What PEFT puts before the names of a model in its files."""
+"""Prefix of parameter names in PEFT's files."""
 
 
 def add_adapters(decoder: Decoder, lora: LoraSection, seed: int) -> None:
-    """Put adapters that change nothing yet beside the matrices; nothing else can be trained from here on.
+    """Add initial adapters, which change nothing, and freeze everything else.
 
-    A is uniform within ± 1 / sqrt(in), as the JAX engine draws it, though not the same numbers.
+    A is uniform within ± 1 / sqrt(in), as in the JAX engine, but with other random numbers.
     """
     _inject(decoder, lora)
     with torch.no_grad():
@@ -42,13 +44,13 @@ def add_adapters(decoder: Decoder, lora: LoraSection, seed: int) -> None:
 
 
 def load_adapters(decoder: Decoder, directory: Path) -> None:
-    """Read adapters that PEFT or either engine wrote.
+    """Load adapters that PEFT or either engine wrote.
 
-    A decoder without adapters gets those of the directory, in the format that computes: it is going to write.
+    A decoder without adapters gets those of the directory in the compute format, for generation.
 
     Raises:
-        DataError: A file is missing or damaged, does not fit the model or the adapters that it has, or is of
-            a kind that this engine does not compute.
+        DataError: A file is missing or damaged, does not fit the model or its adapters, or has a type of
+            adapter that this engine does not support.
     """
     with open_adapter(directory, decoder.architecture, "pt") as (lora, tensors):
         if not _adapter_parameters(decoder):
@@ -63,21 +65,21 @@ def load_adapters(decoder: Decoder, directory: Path) -> None:
 
 
 def adapter_tensors(decoder: Decoder) -> dict[str, Tensor]:
-    """The adapters under the names that they have in PEFT's files."""
+    """The adapters by their names in PEFT's files."""
     return {name: parameter.detach() for name, parameter in _adapter_parameters(decoder).items()}
 
 
 def merged_weights(
     decoder: Decoder, gather: Callable[[Tensor], Tensor] = lambda tensor: tensor
 ) -> Iterator[tuple[str, Tensor]]:
-    """The gather model with its adapters added: summed in float32, rounded once to the stored format.
+    """The whole model with its adapters merged: summed in float32, rounded once to the stored format.
 
-    The weights are read again, one at a time, for the model may hold them rounded; of quantised ones, what
-    training saw is taken.
+    Weights are read again one at a time, because the model may hold them rounded. For quantised weights, the
+    dequantised values of training are used.
 
     Args:
         decoder: After training, with the adapters in float32.
-        gather: Collects a tensor that is spread over processes.
+        gather: Gathers a tensor that is sharded over processes.
     """
     options = decoder.options
     matrices = {
@@ -104,7 +106,7 @@ def _inject(decoder: Decoder, lora: LoraSection) -> None:
 
 
 def _adapter_parameters(decoder: Decoder) -> dict[str, torch.nn.Parameter]:
-    """By the names in PEFT's files, which do not tell which of several adapters it is."""
+    """Adapter parameters by their names in PEFT's files, which omit the name of the adapter."""
     return {
         _FILE_PREFIX + name.replace(f".{_NAME}.", "."): parameter
         for name, parameter in decoder.module.named_parameters()
@@ -131,7 +133,7 @@ def _require_same_shapes(
 
 
 def _merge(matrix: Any, stored: Tensor, gather: Callable[[Tensor], Tensor]) -> Tensor:
-    """A matrix, quantised or not, with the adapter that it may have."""
+    """A matrix, quantised or not, with its adapter merged, if it has one."""
     is_adapted = isinstance(matrix, LoraLayer)
     quantised = plain_weight(matrix.get_base_layer() if is_adapted else matrix)
     base = stored.float() if quantised is None else quantised.float().cpu()
