@@ -1,4 +1,4 @@
-"""Number formats: what a small update does to a weight."""
+"""Number formats: the effect of a small update on a weight."""
 
 from typing import Any
 

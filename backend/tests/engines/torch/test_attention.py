@@ -1,4 +1,4 @@
-"""Who sees whom in a packed row, in every kernel."""
+"""Attention within packed segments, in every kernel."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def test_models_with_windows_get_a_mask_for_each_kind_of_layer() -> None:
     assert isinstance(packed_masks(SEGMENTS, (None, None)), Tensor)
 
 
-def test_borders_are_where_segments_begin_and_the_end_of_the_last() -> None:
+def test_bounds_are_segment_starts_and_the_end() -> None:
     cu_seqlens, max_seqlen = segment_bounds(SEGMENTS)
 
     assert cu_seqlens[:6].tolist() == [0, 2, 4, 5, 8, 10]
@@ -125,7 +125,7 @@ def test_gradients_do_not_cross_the_border_of_an_example() -> None:
         assert not gradient[1].any()
 
 
-def test_dense_attention_bends_scores_with_a_soft_cap_as_the_jax_engine_does() -> None:
+def test_dense_softcap_matches_jax() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, heads, 5, 8) * 3 for heads in (4, 2, 2))
     mask = causal_mask(SEGMENTS, None)

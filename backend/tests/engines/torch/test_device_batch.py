@@ -1,4 +1,4 @@
-"""Batches on the device: the places that carry loss, and the rows of each micro-batch."""
+"""Batches on the device: loss positions, and the rows of each micro-batch."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def test_micro_batches_take_the_rows_in_their_order() -> None:
     assert [part.loss_positions.tolist() for part in batch.micro_batches] == [[1, 2], [0, 1, 3]]
 
 
-def test_a_micro_batch_without_a_trained_token_has_one_place_that_weighs_nothing() -> None:
+def test_untrained_micro_batch_has_zero_weight_placeholder() -> None:
     _, empty = put_batch(batch_of([[0, 1], [0, 0]]), 2, CPU).micro_batches
     assert (empty.loss_positions.tolist(), empty.weights.tolist()) == ([0], [0])
 

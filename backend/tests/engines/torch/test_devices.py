@@ -1,4 +1,4 @@
-"""Which device the torch engine takes, and what it says when it cannot have it."""
+"""Device selection of the torch engine and its errors."""
 
 import pytest
 import torch
@@ -20,13 +20,13 @@ def test_the_cpu_is_described_as_the_jax_engine_describes_it() -> None:
 
 
 @needs_no_gpu
-def test_a_gpu_that_is_not_there_is_an_error_in_the_words_of_torch() -> None:
+def test_missing_gpu_error_quotes_torch() -> None:
     with pytest.raises(DeviceError, match=r"no GPU that torch can use.*CUDA.*--device cpu"):
         choose_device(DeviceRequest("gpu"))
 
 
 @needs_no_gpu
-def test_auto_takes_the_cpu_of_a_machine_without_a_gpu_and_says_why() -> None:
+def test_auto_explains_cpu_without_gpu() -> None:
     assert "auto: no GPU" in choose_device(DeviceRequest("auto")).reason
 
 
@@ -59,7 +59,7 @@ class _OldCard(TorchDevice):
         return (7, 5)
 
 
-def test_bfloat16_on_a_card_without_it_names_the_key_to_change() -> None:
+def test_unsupported_bfloat16_error_names_key() -> None:
     card = _OldCard("gpu", torch.device("cuda"), "Tesla T4", 1, 16 * 2**30, "auto: a GPU is there")
 
     with pytest.raises(InvalidInputError, match=r"Tesla T4.*bfloat16.*training\.precision\.compute: float32"):

@@ -1,4 +1,4 @@
-"""Runs of several processes through the command line: torchrun, another number of them, one that dies."""
+"""Multi-process runs through the command line: torchrun, another number of processes, one that dies."""
 
 import os
 import signal
@@ -51,7 +51,7 @@ def wait_for_checkpoint(workshop: Workshop, output: str, children: list["subproc
 
 # Slow: torchrun and two processes that import torch; test_distributed.py covers training with two processes.
 @pytest.mark.slow
-def test_a_run_goes_on_with_two_processes_and_then_with_one_again(workshop: Workshop) -> None:
+def test_run_resumes_on_two_processes_and_on_one(workshop: Workshop) -> None:
     workshop.train("alone")
     workshop.train("changing", "training.num_steps=4")
     done = run_torchrun(workshop, "changing", "--resume", "--set", "training.num_steps=8")

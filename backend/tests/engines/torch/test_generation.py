@@ -1,4 +1,4 @@
-"""What a batch of rows writes with the torch engine: cached, refilled, drawn, ended, broken."""
+"""Batches of the torch engine: cached, refilled, sampled, finished and failed rows."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How the torch engine draws tokens, on distributions that are known."""
+"""Sampling of the torch engine from known distributions."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_positions_of_one_text_draw_apart() -> None:
     assert len({tuple(text) for text in by_text.tolist()}) == len(by_text)
 
 
-def test_top_p_never_draws_the_tail_and_keeps_the_shares_of_the_rest() -> None:
+def test_top_p_excludes_tail_and_keeps_ratios() -> None:
     tokens = draws(1.0, top_p=0.7)
     assert set(tokens.tolist()) == {0, 1}
     assert abs((tokens == 0).mean() - 2 / 3) < 0.03
@@ -90,6 +90,6 @@ def test_the_nucleus_is_the_fewest_tokens_that_have_enough(top_p: float, expecte
     assert is_in_nucleus(probabilities, top_p)[0].tolist() == expected
 
 
-def test_tokens_as_likely_as_the_last_of_the_nucleus_belong_to_it() -> None:
+def test_nucleus_includes_ties() -> None:
     probabilities = torch.tensor([[0.1, 0.5, 0.1, 0.3]])
     assert is_in_nucleus(probabilities, 0.85)[0].tolist() == [True, True, True, True]

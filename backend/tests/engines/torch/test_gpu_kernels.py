@@ -1,4 +1,4 @@
-"""What only a GPU runs gives the numbers that a CPU gives. Needs one: pytest -m gpu."""
+"""GPU kernels match the CPU. Needs a GPU: pytest -m gpu."""
 
 from dataclasses import replace
 from typing import Any
@@ -121,7 +121,7 @@ def test_a_graph_of_the_decoder_trains_as_its_layers_do() -> None:
     assert replayed == pytest.approx(computed, rel=2e-3)
 
 
-def test_longer_and_more_examples_are_recorded_anew() -> None:
+def test_larger_bounds_are_captured_again_on_gpu() -> None:
     recipe = tiny_recipe(
         LORA | {"data": {"row_length": 1024}},
         mode="lora",

@@ -1,4 +1,4 @@
-"""The memory of a graph counts beside what is allocated while it is replayed."""
+"""Peak memory includes the working memory of a CUDA graph."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""A graph is recorded once, and again for bounds that do not fit into it. Torch's recording needs a GPU."""
+"""A CUDA graph is captured once, and again for bounds that do not fit. Torch's capture needs a GPU."""
 
 import threading
 from collections.abc import Callable
@@ -71,7 +71,7 @@ def test_one_recording_serves_what_fits_into_it(recorder: Recorder) -> None:
     assert recorder.num_offsets == [512]
 
 
-def test_more_or_longer_examples_are_recorded_anew_and_fewer_still_fit(recorder: Recorder) -> None:
+def test_larger_bounds_are_captured_again(recorder: Recorder) -> None:
     graphed = _graphed()
     assert _seen(graphed, 256, 512) == (256, 512)
     assert _seen(graphed, 512, 128) == (512, 512)

@@ -1,4 +1,4 @@
-"""How a training is laid over processes, as far as one process can tell."""
+"""The layout of a run over processes, as far as one process can check it."""
 
 from typing import Any
 

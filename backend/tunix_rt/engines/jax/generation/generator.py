@@ -190,7 +190,8 @@ class _JaxRows:
                 num_steps=self._num_steps,
             )
             tokens = np.asarray(decoded)
-            return tokens[(tokens != IDLE).any(axis=1)]
+            decoded_steps: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
+            return decoded_steps
         self._rows, decoded = write_on(
             model.decoder,
             model.mesh,

@@ -201,7 +201,7 @@ def apply_liger(decoder: Decoder) -> None:
     gate = liger_swiglu if decoder.architecture.activation == "silu" else liger_geglu
     for module in decoder.module.modules():
         if isinstance(module, RmsNorm):
-            module.forward = partial(_norm, module, liger_rms_norm)
+            module.forward = partial(_norm, module, liger_rms_norm)  # type: ignore[method-assign]
         elif hasattr(module, "gate_proj"):
             module.forward = partial(_gated, module, gate)
 
