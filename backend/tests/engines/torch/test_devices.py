@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
-from tunix_rt.engines.torch.devices import TorchDevice, _reason_for_cpu, choose_device, require_format
+from tunix_rt.engines.torch.devices import TorchDevice, _cpu_reason, choose_device, require_format
 from tunix_rt.engines.types import DeviceRequest
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
@@ -34,11 +34,11 @@ def test_auto_never_falls_back_to_the_cpu_beside_a_broken_gpu() -> None:
     obstacle = "The NVIDIA driver on your system is too old (found version 11040)"
 
     with pytest.raises(DeviceError, match=r"driver on your system is too old.*--device cpu"):
-        _reason_for_cpu(obstacle, has_gpu=True, visible=None)
+        _cpu_reason(obstacle, has_gpu=True, visible=None)
 
 
 def test_a_hidden_gpu_is_no_broken_one() -> None:
-    assert "CUDA_VISIBLE_DEVICES= hides it" in _reason_for_cpu("no device", has_gpu=True, visible="")
+    assert "CUDA_VISIBLE_DEVICES= hides it" in _cpu_reason("no device", has_gpu=True, visible="")
 
 
 def test_a_tpu_is_left_to_the_jax_engine() -> None:

@@ -187,14 +187,14 @@ def slot_rotations(decoder: Decoder, num_slots: int) -> Rotation:
 
 
 def prefill(
-    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array, slot_rotations: Rotation
+    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array, rotations_by_slot: Rotation
 ) -> Cache:
     """The cache with prompts [R, T] in the rows [R]. Padding after a prompt is never attended to."""
     architecture = decoder.architecture
     x = embed(weights.params["embedding"], architecture, tokens, decoder.dtype)
     windows, kinds = layer_kinds(architecture)
     segment_ids = jnp.ones((1, tokens.shape[1]), jnp.int32)
-    rotations = Rotation(*(angles[:, :, : tokens.shape[1]] for angles in slot_rotations))
+    rotations = Rotation(*(angles[:, :, : tokens.shape[1]] for angles in rotations_by_slot))
 
     def apply(
         x: Array, layer: Layer, kind: Array | int, cache: LayerCache, index: CacheIndex
@@ -215,13 +215,13 @@ def next_logits(
     cache: Cache,
     tokens: Array,
     positions: Array,
-    slot_rotations: Rotation,
+    rotations_by_slot: Rotation,
 ) -> tuple[Array, Cache]:
     """Logits after the newest token of every row, float32 [B, V], and the cache including that token."""
     architecture = decoder.architecture
     x = embed(weights.params["embedding"], architecture, tokens[:, None], decoder.dtype)
     windows, kinds = layer_kinds(architecture)
-    rotations = Rotation(*(angles[:, 0, positions, None] for angles in slot_rotations))
+    rotations = Rotation(*(angles[:, 0, positions, None] for angles in rotations_by_slot))
 
     def apply(
         x: Array, layer: Layer, kind: Array | int, cache: LayerCache, index: CacheIndex
@@ -256,7 +256,7 @@ def _apply_layers(
         return apply(x, layer_of(matrices, pairs), kind, cache, (index,)), None
 
     if not isinstance(cache, list):
-        # The cache is carried, not sliced and restacked, so that XLA updates it in index.
+        # The cache is carried, not sliced and restacked, so that XLA updates it in place.
         layers = (params, adapters, jnp.asarray(kinds), jnp.arange(len(kinds)))
         return jax.lax.scan(scan_layer, (x, cache), layers)[0]
     caches = list(cache)

@@ -190,8 +190,8 @@ def write_on(
     def decode_one(rows: Rows, _: None) -> tuple[Rows, Array]:
         return _decode_step(decoder, weights, rows, stop_ids, sampling)
 
-    rows, written = jax.lax.scan(decode_one, rows, length=num_steps)
-    return _shard_rows(decoder, mesh, rows), written
+    rows, decoded = jax.lax.scan(decode_one, rows, length=num_steps)
+    return _shard_rows(decoder, mesh, rows), decoded
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh", "sampling", "num_steps"), donate_argnames="rows")
@@ -216,13 +216,13 @@ def decode_until_free(
         return (step < num_steps) & (jnp.sum(~rows.is_active) < num_awaited)
 
     def decode_one(state: tuple[Array, Rows, Array]) -> tuple[Array, Rows, Array]:
-        step, rows, written = state
+        step, rows, decoded = state
         rows, tokens = _decode_step(decoder, weights, rows, stop_ids, sampling)
-        return step + 1, rows, jax.lax.dynamic_update_index_in_dim(written, tokens, step, axis=0)
+        return step + 1, rows, jax.lax.dynamic_update_index_in_dim(decoded, tokens, step, axis=0)
 
     idle = jnp.full((num_steps, len(rows.tokens)), IDLE, jnp.int32)
-    _, rows, written = jax.lax.while_loop(should_continue, decode_one, (jnp.int32(0), rows, idle))
-    return _shard_rows(decoder, mesh, rows), written
+    _, rows, decoded = jax.lax.while_loop(should_continue, decode_one, (jnp.int32(0), rows, idle))
+    return _shard_rows(decoder, mesh, rows), decoded
 
 
 def _prefill(decoder: Decoder, weights: Weights, rows: Rows, new: Begun) -> Rows:
