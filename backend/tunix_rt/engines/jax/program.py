@@ -19,7 +19,6 @@ from tunix_rt.engines.jax.model.decoder import ForwardOptions
 from tunix_rt.engines.jax.model.lora import Adapters, abstract_adapters, adapter_scale, init_adapters
 from tunix_rt.engines.jax.model.params import (
     Params,
-    RandomKeys,
     abstract_params,
     abstract_unstack,
     init_params,
@@ -91,7 +90,7 @@ class Program:
         """Random weights from the recipe's seed, created with their final sharding."""
         dtype = jnp.dtype(self.recipe.training.precision.weights)
         init = jax.jit(
-            lambda: init_params(self.architecture, _keys(self.recipe).weights, dtype),
+            lambda: init_params(self.architecture, random_keys(self.recipe.training.seed).weights, dtype),
             out_shardings=_shardings(self.abstract_params),
         )
         params: Params = init()
@@ -109,7 +108,9 @@ class Program:
         """
         trainable, frozen = self._split(params, adapters)
         init = jax.jit(
-            lambda weights: initial_state(weights, self.parts.optimizer, _keys(self.recipe).steps),
+            lambda weights: initial_state(
+                weights, self.parts.optimizer, random_keys(self.recipe.training.seed).steps
+            ),
             out_shardings=_shardings(self.abstract_state),
             donate_argnums=0,
         )
@@ -130,15 +131,11 @@ class Program:
     def random_adapters(self, lora: LoraSection) -> Adapters:
         """Initial adapters from the recipe's seed, created with their final sharding."""
         init = jax.jit(
-            lambda: init_adapters(self.architecture, lora, _keys(self.recipe).adapters),
+            lambda: init_adapters(self.architecture, lora, random_keys(self.recipe.training.seed).adapters),
             out_shardings=_shardings(self.abstract_state.trainable),
         )
         adapters: Adapters = init()
         return adapters
-
-
-def _keys(recipe: Recipe) -> RandomKeys:
-    return random_keys(recipe.training.seed)
 
 
 def build_program(
@@ -165,7 +162,7 @@ def build_program(
     options = _forward_options(recipe, attention, mesh, platform)
     trainable, frozen = _abstract_split(recipe, architecture, params, options)
     state = _with_shardings(
-        jax.eval_shape(lambda: initial_state(_zeros(trainable), optimizer, _keys(recipe).steps)),
+        jax.eval_shape(lambda: initial_state(_zeros(trainable), optimizer, random_keys(training.seed).steps)),
         mesh,
         architecture,
     )

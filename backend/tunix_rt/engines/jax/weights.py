@@ -104,7 +104,9 @@ def _lazy_tensors(
                 place.hf_names[0], array.shape, FORMATS[dtype.name], partial(_fetch_as, array, dtype)
             )
             continue
-        weights = _all_layers(params, place.name)
+        layers = params["layers"]
+        # A list of layers if they are unstacked, else a stack.
+        weights = [one[place.name] for one in layers] if isinstance(layers, list) else layers[place.name]
         get = partial(
             fetch_layer,
             weights,
@@ -114,21 +116,9 @@ def _lazy_tensors(
             adapter_scale=adapter_scale,
         )
         shape = weights[0].shape if isinstance(weights, list) else weights.shape[1:]
-        yield from _lazy_layers(place, shape, dtype, get)
-
-
-def _all_layers(params: Params, name: str) -> Any:
-    """A weight of all layers: a stack, or a list if the layers are unstacked."""
-    layers = params["layers"]
-    return [layer[name] for layer in layers] if isinstance(layers, list) else layers[name]
-
-
-def _lazy_layers(
-    place: TensorPlace, shape: tuple[int, ...], dtype: np.dtype[Any], get: Callable[[int], NDArray[Any]]
-) -> Iterator[LazyTensor]:
-    stored_shape = shape[::-1] if place.is_transposed else shape
-    for layer, name in enumerate(place.hf_names):
-        yield LazyTensor(name, stored_shape, FORMATS[dtype.name], partial(get, layer))
+        stored_shape = shape[::-1] if place.is_transposed else shape
+        for layer, name in enumerate(place.hf_names):
+            yield LazyTensor(name, stored_shape, FORMATS[dtype.name], partial(get, layer))
 
 
 def _fetch_as(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -290,15 +280,10 @@ def _read_block(
 def _copy(tensor: StoredTensor, index: Index, target: NDArray[Any]) -> None:
     """Copy a block of a tensor to `target`, some rows at a time, in the format of the target."""
     rows, *columns = index
-    for part in _row_chunks(rows):
+    for start in range(rows.start, rows.stop, _ROWS_PER_COPY):
+        part = slice(start, min(start + _ROWS_PER_COPY, rows.stop))
         values = tensor.read(part, *columns)
         target[part.start - rows.start : part.stop - rows.start] = values.astype(target.dtype)
-
-
-def _row_chunks(rows: slice) -> Iterator[slice]:
-    """0:600 -> 0:256, 256:512, 512:600."""
-    for start in range(rows.start, rows.stop, _ROWS_PER_COPY):
-        yield slice(start, min(start + _ROWS_PER_COPY, rows.stop))
 
 
 def _explicit_bounds(index: Index, shape: tuple[int, ...]) -> Index:
