@@ -57,11 +57,13 @@ def _graphed() -> CudaGraphDecoder:
 
 
 def _seen(graphed: CudaGraphDecoder, num_offsets: int, max_seqlen: int) -> tuple[int, int]:
-    """How many bounds reach the decoder, and the max_seqlen example that it is told of."""
+    """Number of offsets and `max_seqlen` that reach the decoder."""
     cu_seqlens = torch.full((num_offsets,), 1000, dtype=torch.int32)
-    *found, told = graphed(TOKENS, TOKENS, TOKENS, SegmentBounds(cu_seqlens, max_seqlen)).tolist()
+    *cu_seqlens_seen, max_seqlen_seen = graphed(
+        TOKENS, TOKENS, TOKENS, SegmentBounds(cu_seqlens, max_seqlen)
+    ).tolist()
     assert set(found) == {1000}  # what was added is empty
-    return len(found), told
+    return len(cu_seqlens_seen), max_seqlen_seen
 
 
 def test_one_recording_serves_what_fits_into_it(recorder: Recorder) -> None:

@@ -57,8 +57,8 @@ def round_stochastically(values: Array, key: Array) -> Array:
     """
     bits = jax.lax.bitcast_convert_type(values, jnp.uint32)
     noise = jax.random.bits(key, values.shape, jnp.uint16).astype(jnp.uint32)
-    round_to = jax.lax.bitcast_convert_type((bits + noise) >> _DROPPED_BITS << _DROPPED_BITS, jnp.float32)
-    return jnp.where(jnp.isfinite(values), round_to, values).astype(jnp.bfloat16)
+    rounded = jax.lax.bitcast_convert_type((bits + noise) >> _DROPPED_BITS << _DROPPED_BITS, jnp.float32)
+    return jnp.where(jnp.isfinite(values), rounded, values).astype(jnp.bfloat16)
 
 
 def add_updates(weights: Any, updates: Any, rounding_key: Array | None) -> Any:

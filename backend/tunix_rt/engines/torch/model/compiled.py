@@ -106,11 +106,11 @@ class CudaGraphDecoder:
 
     def _capture_size(self, bounds: SegmentBounds) -> tuple[int, int]:
         """Number of offsets and `max_seqlen` of the graph; releases a graph that is too small."""
-        recording, num_offsets = self._captured, len(bounds.cu_seqlens)
-        if recording is None:
+        graph, num_offsets = self._captured, len(bounds.cu_seqlens)
+        if graph is None:
             return num_offsets, bounds.max_seqlen
-        size = max(num_offsets, recording.num_offsets), max(bounds.max_seqlen, recording.max_seqlen)
-        if size != (recording.num_offsets, recording.max_seqlen):
+        size = max(num_offsets, graph.num_offsets), max(bounds.max_seqlen, graph.max_seqlen)
+        if size != (graph.num_offsets, graph.max_seqlen):
             self._release_graph()
         return size
 
