@@ -8,7 +8,7 @@ Used for torchrun, accelerate and the flags --coordinator, --num-processes and -
 
 Every process takes its rows of each batch. The loss is divided by the trained tokens of the whole batch, so
 the sums over all processes equal the gradients of a single process. Sharded parameters are DTensors;
-everything after the backward pass works on the plain shards that `local` returns.
+everything after the backward pass works on the plain shards that `local_shard` returns.
 """
 
 import os
@@ -187,10 +187,6 @@ class Layout:
             _fully_shard(module, mesh, policy)
         return whole
 
-    def local(self, tensor: Tensor) -> Tensor:
-        """The local shard of a parameter or gradient, sharing its memory."""
-        return tensor.to_local() if isinstance(tensor, DTensor) else tensor
-
     def sum_gradients(self, gradients: Iterable[Tensor]) -> None:
         """Sum gradients over the copies of the model, in place; FSDP does so during the backward pass."""
         if self.mesh is None or self.shape.fsdp > 1:
@@ -231,6 +227,11 @@ class Layout:
 
 
 ALONE = Layout()
+
+
+def local_shard(tensor: Tensor) -> Tensor:
+    """The part of a parameter or gradient on this process, sharing its memory; all of it if not sharded."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def make_layout(

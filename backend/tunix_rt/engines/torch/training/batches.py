@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tunix_rt.engines.torch.distributed import ALONE, Layout
+from tunix_rt.engines.torch.distributed import ALONE, Layout, local_shard
 from tunix_rt.engines.torch.model.attention import SegmentBounds, segment_bounds
 from tunix_rt.engines.torch.training.optimizer import TrainedWeight
 from tunix_rt.tokenization.packing import Batch
@@ -166,5 +166,5 @@ class GraphGradientSums:
 @torch.no_grad()
 def global_norm(gradients: Sequence[Tensor], layout: Layout) -> Tensor:
     """The L2 norm of all gradients, float32, over all shards."""
-    norms = torch._foreach_norm([layout.local(gradient) for gradient in gradients], 2.0, dtype=torch.float32)
+    norms = torch._foreach_norm([local_shard(gradient) for gradient in gradients], 2.0, dtype=torch.float32)
     return layout.sum_over_shards(torch.stack(norms).square().sum()).sqrt()

@@ -32,6 +32,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+from tunix_rt.engines.torch.distributed import local_shard
 from tunix_rt.recipes.types import Adafactor as AdafactorSettings
 from tunix_rt.recipes.types import AdamW as AdamWSettings
 
@@ -151,7 +152,7 @@ class _Slice(NamedTuple):
 
     def of(self, tensors: Sequence[Tensor]) -> Tensor:
         """This slice of the weight, its gradient or a moment; a view if the memory is contiguous."""
-        return _local(tensors[self.weight]).reshape(-1)[self.elements]
+        return local_shard(tensors[self.weight]).reshape(-1)[self.elements]
 
 
 class AdamW:
@@ -178,7 +179,9 @@ class AdamW:
             group_size: Elements per group, which bounds the float32 copies of weights in other formats.
         """
         self._settings = settings
-        self._weights = [_contiguous(weight) for weight in weights]
+        # Slices are views only of contiguous memory; an update of a copy would be lost.
+        assert all(local_shard(weight.stored).is_contiguous() for weight in weights)
+        self._weights = [weight.stored for weight in weights]
         self._names = [weight.name for weight in weights]
         self._first = [torch.zeros_like(weight, dtype=moment_format) for weight in self._weights]
         self._second = [torch.zeros_like(weight, dtype=moment_format) for weight in self._weights]
@@ -249,7 +252,7 @@ def _slice_groups(
     group: list[_Slice] = []
     num_left = group_size
     for index in indices:
-        num_elements, start = _local(weights[index]).numel(), 0
+        num_elements, start = local_shard(weights[index]).numel(), 0
         while start < num_elements:
             stop = min(num_elements, start + num_left)
             group.append(_Slice(index, slice(start, stop)))
@@ -260,17 +263,6 @@ def _slice_groups(
                 group, num_left = [], group_size
     if group:
         yield group
-
-
-def _local(tensor: Tensor) -> Tensor:
-    """The local shard of a tensor, or all of it."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
-
-
-def _contiguous(weight: TrainedWeight) -> Tensor:
-    # Slices are views only of contiguous memory; an update of a copy would be lost.
-    assert _local(weight.stored).is_contiguous(), weight.name
-    return weight.stored
 
 
 _SQUARE_EPSILON = 1e-30
