@@ -9,7 +9,7 @@ from support.tiny_models import architecture_of, engine_params, tiny_model
 
 from tunix_rt.engines.generation.base import Prompt
 from tunix_rt.engines.generation.scheduler import Task, Waiting
-from tunix_rt.engines.jax.generation.decoder import empty_cache, next_logits, read_prompts, rotations_of_slots
+from tunix_rt.engines.jax.generation.decoder import empty_cache, next_logits, prefill, slot_rotations
 from tunix_rt.engines.jax.generation.generator import LoadedModel
 from tunix_rt.engines.jax.generation.steps import Begun, admit, admit_in_turn, empty_rows
 from tunix_rt.engines.jax.model.decoder import ForwardOptions, Inputs, logits
@@ -52,8 +52,8 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(params: Params, archit
     whole = logits(params, None, architecture, inputs, ForwardOptions("float32"))
 
     cache = empty_cache(architecture, 1, 32, "float32", is_list=False)
-    angles = rotations_of_slots(model.decoder, 32)
-    cache = read_prompts(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]), angles)
+    angles = slot_rotations(model.decoder, 32)
+    cache = prefill(model.decoder, model.weights, cache, tokens[:, :16], jnp.array([0]), angles)
     step = jax.jit(next_logits, static_argnums=0)
     for position in range(10, 24):
         places = jnp.array([position])
@@ -81,7 +81,7 @@ def test_rows_compute_the_same_bits_wherever_they_are(model: LoadedModel) -> Non
     cache, tokens = rows.cache, jnp.tile(jnp.asarray(prompt.token_ids), (4, 1))
     for first in range(0, num_rows, 4):
         places = jnp.arange(first, first + 4)
-        cache = read_prompts(decoder, model.weights, cache, tokens, places, rows.rotations)
+        cache = prefill(decoder, model.weights, cache, tokens, places, rows.rotations)
     step = jax.jit(next_logits, static_argnums=0)
     newest, positions = jnp.full(num_rows, tokens[0, -1]), jnp.full(num_rows, 15)
     for _ in range(4):
@@ -106,7 +106,7 @@ def test_prompts_in_turn_are_prompts_together(model: LoadedModel) -> None:
     # There is no row 4: of the two that are wanted, nobody comes third.
     filled_up = new._replace(rows=np.array([3, 0, 4], np.int32))
     together = admit(decoder, mesh, weights, empty_rows(decoder, mesh, 4, 32), filled_up)
-    assert in_turn.is_writing.tolist() == [True, False, False, True]
+    assert in_turn.is_active.tolist() == [True, False, False, True]
     assert in_turn.lengths.tolist() == [30, 0, 0, 20]
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5), in_turn, together)
 

@@ -137,8 +137,8 @@ def _torch_batch(step: TrainStep, batch: Batch) -> dict[str, NDArray[Any]]:
     masks, targets = [], []
     for part in parts:
         mask, target = torch.zeros(part.tokens.numel()), torch.zeros(part.tokens.numel(), dtype=torch.int64)
-        mask[part.places] = part.weights
-        target[part.places] = part.targets
+        mask[part.loss_positions] = part.weights
+        target[part.loss_positions] = part.targets
         masks.append(mask.view_as(part.tokens))
         targets.append(target.view_as(part.tokens))
     return rows | {"loss_mask": torch.cat(masks).numpy(), "targets": torch.cat(targets).numpy()}

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.generation.decoder import prepare_to_write
+from tunix_rt.engines.torch.generation.decoder import prepare_for_generation
 from tunix_rt.engines.torch.generation.generator import LoadedModel
 from tunix_rt.engines.torch.model.decoder import DecoderOptions, open_decoder
 from tunix_rt.engines.types import DeviceRequest
@@ -24,5 +24,5 @@ def torch_model(
     place = choose_device(DeviceRequest("cpu"))
     options = DecoderOptions(weights=precision, compute=precision, kernel="dense")
     decoder = open_decoder(resolve_model(ModelSection(name=str(directory))), options, place.device)
-    prepare_to_write(decoder)
+    prepare_for_generation(decoder)
     return LoadedModel(decoder, place, frozenset(stop_ids))

@@ -11,7 +11,7 @@ from torch import Tensor
 from support.programs import random_batch, tiny_recipe
 from support.torch_steps import tiny_source
 from tunix_rt.engines.torch.devices import choose_device
-from tunix_rt.engines.torch.distributed import joined, make_layout
+from tunix_rt.engines.torch.distributed import joined, local_shard, make_layout
 from tunix_rt.engines.torch.start import load_decoder
 from tunix_rt.engines.torch.training.step import TrainStep
 from tunix_rt.engines.training.job import ProcessGroup
@@ -41,7 +41,7 @@ def trained(recipe: Recipe, processes: ProcessGroup | None) -> tuple[dict[str, A
     decoder = load_decoder(source, recipe, device)
     step = TrainStep(decoder, recipe, 10, device.device, layout)
     weights = list(decoder.module.parameters())
-    own_share = sum(layout.local(weight).numel() for weight in weights) / sum(map(Tensor.numel, weights))
+    own_share = sum(local_shard(weight).numel() for weight in weights) / sum(map(Tensor.numel, weights))
     metrics = [step.run(step.put_batch(random_batch(seed=index)), index) for index in range(NUM_STEPS)]
     validation, num_tokens = step.validation_sums(step.put_batch(random_batch(seed=99)))
     report = {

@@ -1,4 +1,4 @@
-"""A training that must not be says why and exits with the code of the reason."""
+"""A training with bad input explains the error and exits with its exit code."""
 
 import json
 import shutil

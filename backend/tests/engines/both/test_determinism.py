@@ -1,4 +1,4 @@
-"""`tunix-rt doctor --determinism`: on a CPU the same run twice is the same run, with either engine."""
+"""`tunix-rt doctor --determinism`: two runs on CPU are identical, with either engine."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from tunix_rt.engines.select import has_nvidia_gpu, has_tpu
 # Slow: four trainings in child processes; tests/engines/parity/test_determinism.py covers the comparison.
 @pytest.mark.slow
 @pytest.mark.skipif(has_nvidia_gpu() or has_tpu(), reason="accelerators are measured by hand")
-def test_both_engines_repeat_a_run_bit_for_bit_on_the_cpu(tmp_path: Path) -> None:
+def test_cpu_runs_are_bit_equal(tmp_path: Path) -> None:
     workshop = make_workshop(tmp_path / "workshop")
     done = subprocess.run(
         [*PROGRAM, "doctor", "--determinism", str(workshop.recipe), "--steps", "2", "--json"],

@@ -1,4 +1,4 @@
-"""Whatever a step draws or keeps, a resumed run ends as an unbroken one, to the bit."""
+"""A resumed run is bit-equal to an uninterrupted one, whatever random numbers and state a step has."""
 
 import shutil
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_whatever_a_step_draws_or_keeps_goes_on_exactly(workshop: Workshop, case
     assert workshop.metrics(resumed) == workshop.metrics(unbroken)
 
 
-def test_a_path_that_reads_as_a_pattern_is_refused_or_resumed_from(workshop: Workshop) -> None:
+def test_glob_path_is_rejected_or_resumed(workshop: Workshop) -> None:
     name = "run[1]"
     if workshop.engine == "jax":
         with pytest.raises(InvalidInputError, match=r"\*, \? or \["):

@@ -1,4 +1,4 @@
-"""What both engines write, against transformers' own generation from the same weights."""
+"""Both engines generate the same text as transformers from the same weights."""
 
 from collections.abc import Sequence
 from pathlib import Path

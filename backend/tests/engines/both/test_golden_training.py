@@ -49,7 +49,7 @@ def _one_thread() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("engine", ["jax", "torch"])
-def test_a_training_repeats_what_was_recorded(engine: str, mode: str, tmp_path: Path, update: bool) -> None:
+def test_training_repeats_recorded_losses(engine: str, mode: str, tmp_path: Path, update: bool) -> None:
     run = train(engine, mode, tmp_path)
     losses = losses_of(run)
     expected = recorded("losses.json", f"{engine}-{mode}", losses, update=update)

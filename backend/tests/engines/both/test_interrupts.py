@@ -1,4 +1,4 @@
-"""A signal, or no time left: the step is finished, the state saved, and the run goes on as if unbroken."""
+"""A signal or a time limit: the step finishes, the state is saved, and the run resumes exactly."""
 
 import os
 import shutil
@@ -95,15 +95,13 @@ def test_a_terminal_that_closes_says_so_twice(workshop: Workshop) -> None:
     assert_stopped_and_saved(workshop, "twice", manifest, 129)
 
 
-def test_a_signal_before_the_first_step_ends_the_run_at_once(workshop: Workshop) -> None:
+def test_signal_before_first_step_ends_run(workshop: Workshop) -> None:
     manifest = workshop.train("early", view=Interrupting(signal.SIGINT, after="model "))
     assert (manifest.status, manifest.exit_code) == ("cancelled", 130)
     assert workshop.metrics("early") == []
 
 
-def test_a_run_that_is_out_of_time_saves_says_so_and_can_be_resumed(
-    workshop: Workshop, unbroken: str
-) -> None:
+def test_time_limit_saves_and_resumes(workshop: Workshop, unbroken: str) -> None:
     # However slow the machine is: the time is up before the last step.
     manifest = workshop.train("late", view=(view := Dawdling(3.0)), stop_after_s=3.0)
     assert (manifest.status, manifest.exit_code) == ("cancelled", 7)

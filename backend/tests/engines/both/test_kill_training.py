@@ -1,4 +1,4 @@
-"""A training that is killed or starved of disk loses nothing that it had saved."""
+"""A training that is killed or runs out of disk loses nothing that it had saved."""
 
 import random
 import resource
@@ -89,9 +89,7 @@ def test_a_second_signal_ends_the_process_at_once(workshop: Workshop) -> None:
     assert workshop.kept_steps("stopped-twice")
 
 
-def test_a_disk_that_is_full_stops_the_run_and_keeps_the_earlier_checkpoints(
-    workshop: Workshop, small_disk: Path
-) -> None:
+def test_full_disk_keeps_earlier_checkpoints(workshop: Workshop, small_disk: Path) -> None:
     sets = ("output.save_every_steps=3",)
     output = str(small_disk / "run")
     workshop.train(output, *sets, "training.num_steps=6")

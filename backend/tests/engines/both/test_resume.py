@@ -1,4 +1,4 @@
-"""Going on after a stop: the weights and metrics of an unbroken run, or a refusal that names the reason."""
+"""Resuming: the weights and metrics of an uninterrupted run, or an error that names the reason."""
 
 import shutil
 from dataclasses import replace
@@ -113,9 +113,7 @@ def test_a_run_with_only_damaged_checkpoints_says_so(workshop: Workshop, copy: s
         workshop.train(copy, resume_from="latest")
 
 
-def test_a_run_of_the_other_engine_is_refused_and_nothing_of_it_is_touched(
-    workshop: Workshop, half: str
-) -> None:
+def test_run_of_other_engine_is_rejected_untouched(workshop: Workshop, half: str) -> None:
     other: EngineName = "torch" if workshop.engine == "jax" else "jax"
     before = {path: path.read_bytes() for path in (workshop.root / half).rglob("*") if path.is_file()}
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""A whole run of a tiny model: what it leaves behind, and that every figure agrees with every other."""
+"""A whole run of a tiny model: its files, and figures that agree with one another."""
 
 import hashlib
 import json
@@ -85,9 +85,7 @@ def test_every_step_has_one_line_and_the_loss_goes_down(workshop: Workshop, run:
     assert all(0 < line["trained_tokens"] < line["tokens"] <= 4 * 64 for line in steps)
 
 
-def test_the_validation_loss_is_measured_and_the_best_checkpoint_is_kept(
-    workshop: Workshop, run: Path, manifest: RunManifest
-) -> None:
+def test_best_checkpoint_is_kept(workshop: Workshop, run: Path, manifest: RunManifest) -> None:
     validations = {
         line["step"]: line["validation_loss"]
         for line in workshop.metrics("whole")
@@ -146,7 +144,7 @@ def test_a_directory_with_a_run_is_not_written_over(workshop: Workshop, run: Pat
     assert (run / "run_manifest.json").read_bytes() == before
 
 
-def test_training_stops_when_the_validation_loss_no_longer_improves_and_exports_the_best_weights(
+def test_early_stopping_exports_best_weights(
     workshop: Workshop,
 ) -> None:
     sets = ("eval.every_steps=1", "training.learning_rate=0.3")
@@ -164,7 +162,7 @@ def test_training_stops_when_the_validation_loss_no_longer_improves_and_exports_
     assert again.num_steps == early.num_steps
 
 
-def test_a_loss_that_is_not_finite_ends_the_run_and_keeps_the_good_state(workshop: Workshop) -> None:
+def test_divergence_ends_run_and_keeps_good_state(workshop: Workshop) -> None:
     with pytest.raises(DivergedError, match="step 2"):
         workshop.train("diverged", "training.learning_rate=1e38", "training.warmup_steps=0")
     assert workshop.kept_steps("diverged") == [1]
@@ -180,7 +178,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_keeps_the_good_state(worksho
     assert (workshop.root / "diverged" / "diverged_batch.npz").exists()
 
 
-def test_a_run_that_does_not_fit_is_refused_with_changes_that_would(workshop: Workshop) -> None:
+def test_run_that_does_not_fit_suggests_fixes(workshop: Workshop) -> None:
     # A million rows: their logits alone take 268 GB. Nothing of it is ever allocated.
     sets = ("training.batch_size=1048576", "training.loss_chunk_tokens=null")
     with pytest.raises(DoesNotFitError, match=r"would make it fit: --set training"):
@@ -192,7 +190,7 @@ def test_a_run_that_does_not_fit_is_refused_with_changes_that_would(workshop: Wo
     assert (manifest["status"], manifest["exit_code"], manifest["is_forced"]) == ("failed", 5, False)
 
 
-def test_a_device_that_is_not_there_is_said_with_how_to_get_it(workshop: Workshop) -> None:
+def test_missing_device_error_has_install_hint(workshop: Workshop) -> None:
     with pytest.raises(DeviceError, match=r"GPU.*Kaggle.*Accelerator"):
         workshop.train("no-gpu", device=DeviceRequest("gpu"))
     assert not (workshop.root / "no-gpu").exists()
@@ -204,9 +202,7 @@ def test_refused_data_leaves_no_directory(workshop: Workshop) -> None:
     assert not (workshop.root / "too-short").exists()
 
 
-def test_the_end_says_no_less_memory_than_the_lines_though_the_system_takes_its_word_back(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_final_peak_memory_covers_all_lines(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     marks = chain((9 * 2**30,), repeat(8 * 2**30))
     monkeypatch.setattr(f"tunix_rt.engines.{workshop.engine}.devices.peak_process_bytes", lambda: next(marks))
 

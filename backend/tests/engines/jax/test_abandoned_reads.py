@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tunix_rt.engines.jax.training.checkpoints import silence_abandoned_reads
+from tunix_rt.engines.jax.training.checkpoints import ignore_cancelled_reads
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is still reported, by name of the error."""
     names: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda complaint: names.append(complaint.exc_type.__name__))
-    silence_abandoned_reads()
+    ignore_cancelled_reads()
     return names
 
 
@@ -46,14 +46,14 @@ def abandon(coroutine: Any) -> None:
     gc.collect()
 
 
-def test_a_read_that_orbax_abandons_is_not_reported_and_all_else_is(reported: list[Any]) -> None:
+def test_only_abandoned_reads_are_dropped(reported: list[Any]) -> None:
     abandon(_read_array_index_and_device_put(OSError))
     assert reported == []
     abandon(another_read())
     assert reported == ["ValueError"]
 
 
-def test_an_answer_that_nobody_waits_for_is_not_reported(reported: list[Any]) -> None:
+def test_closed_loop_errors_are_dropped(reported: list[Any]) -> None:
     for text in ("Event loop is closed", "Event loop is broken"):
         error = RuntimeError(text)
         complaint = SimpleNamespace(exc_type=type(error), exc_value=error, object=None)
@@ -61,7 +61,7 @@ def test_an_answer_that_nobody_waits_for_is_not_reported(reported: list[Any]) ->
     assert reported == ["RuntimeError"]
 
 
-def test_silencing_twice_is_silencing_once(reported: list[Any]) -> None:
+def test_hook_is_installed_once(reported: list[Any]) -> None:
     hook = sys.unraisablehook
-    silence_abandoned_reads()
+    ignore_cancelled_reads()
     assert sys.unraisablehook is hook

@@ -1,4 +1,4 @@
-"""Adapters on disk: PEFT's layout, exact both ways, and every mistake named."""
+"""Adapters on disk: PEFT's layout, exact round trips, and an error for every mistake."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The real compilers, in child processes: the TPU's for a chip that is not there, and this machine's."""
+"""The real compilers in child processes: libtpu for an absent TPU, and the compiler of this machine."""
 
 import json
 import signal
@@ -38,7 +38,7 @@ def plan_as_json(settings: Settings, *arguments: str | Path) -> tuple[int, dict[
     return done.returncode, json.loads(done.stdout)
 
 
-def test_the_tpu_compiler_refuses_the_seeds_step_and_the_second_answer_is_kept(home: Settings) -> None:
+def test_tpu_compiler_rejects_step_and_answer_is_cached(home: Settings) -> None:
     code, plan = plan_as_json(home, SEED, "--on", "v5e-8")
     assert (code, plan["fits"], plan["source"]) == (1, False, "compiled")
     assert plan["per_device_bytes"] == pytest.approx(28.0 * GIB, rel=0.03)
@@ -72,7 +72,7 @@ def test_a_small_model_fits_on_every_chip_of_the_tpu(home: Settings) -> None:
 
 # Slow: compiling two billion parameters for a TPU takes a minute of CPU time.
 @pytest.mark.slow
-def test_our_full_fine_tune_of_the_same_model_fits_below_four_gib_a_chip(home: Settings) -> None:
+def test_full_fine_tune_fits_below_4_gib_per_chip(home: Settings) -> None:
     recipe = load_recipe(CONFIGS / "submission_tpu.yaml").recipe
     options = PlanOptions(session_seconds=9 * 3600)
     plan = plan_recipe(home, recipe, find_target("v5e-8"), options, PlanProgress())
@@ -93,7 +93,7 @@ def test_this_machines_compiler_gives_exact_components(home: Settings) -> None:
 
 
 @pytest.mark.skipif(find_spec("jax_cuda12_plugin") is None, reason="needs the extra gpu-plan")
-def test_the_gpu_compiler_answers_for_a_card_that_is_not_there(home: Settings) -> None:
+def test_gpu_compiler_plans_absent_gpu(home: Settings) -> None:
     recipe = make_recipe("tiny-gemma", **{"training.attention": "dense", "data.row_length": 64})
     plan = plan_recipe(home, recipe, find_target("rtx4090"), PlanOptions(), PlanProgress())
     assert plan.source == "compiled"

@@ -1,4 +1,4 @@
-"""Checkpoints of the JAX engine: what is no longer kept goes whole, and leaves nothing."""
+"""Checkpoints of the JAX engine: expired ones are removed completely."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_a_checkpoint_that_is_dropped_goes_in_one_step(
     checkpoints.close()
 
 
-def test_what_a_killed_process_left_of_dropped_ones_is_removed(tmp_path: Path) -> None:
+def test_leftovers_of_dropped_checkpoints_are_removed(tmp_path: Path) -> None:
     (tmp_path / "dropped" / "1").mkdir(parents=True)
     checkpoints = opened(tmp_path)
     save(checkpoints, 2)

@@ -1,4 +1,4 @@
-"""Checksums of arrays: they see one bit and one move, and nothing else."""
+"""Checksums of arrays detect a changed bit and swapped elements."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Joining a run of several processes: what is refused before JAX is asked."""
+"""Joining a multi-process run: invalid requests are rejected before JAX starts."""
 
 import socket
 

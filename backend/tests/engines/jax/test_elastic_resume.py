@@ -1,4 +1,4 @@
-"""A checkpoint of eight devices goes on with two, and with one. The devices are simulated, in one child."""
+"""A checkpoint of eight devices resumes on two and on one. The devices are simulated in one child."""
 
 import json
 import os

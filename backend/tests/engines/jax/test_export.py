@@ -1,4 +1,4 @@
-"""The exported directory is what transformers and PEFT load: same logits, same tokens, same template."""
+"""The exported directory loads in transformers and PEFT with the same logits, tokens and template."""
 
 import json
 from pathlib import Path
@@ -124,7 +124,7 @@ def test_quantised_matrices_are_exported_as_the_numbers_they_stand_for(
     )
 
 
-def test_the_tokenizer_goes_with_the_model_as_it_was_trained_with(tmp_path: Path) -> None:
+def test_export_includes_the_tokenizer(tmp_path: Path) -> None:
     source, params = a_model("tiny-qwen3")
     tokenizer = load_tokenizer("tiny")
     encoder = TraceEncoder(tokenizer, choose_template(tokenizer, "chatml"))

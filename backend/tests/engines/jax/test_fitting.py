@@ -1,4 +1,4 @@
-"""Out of memory is told apart from other errors and explained against the plan."""
+"""Out-of-memory errors are distinguished from other errors and explained with the plan."""
 
 import jax
 import pytest

@@ -1,4 +1,4 @@
-"""How tokens are drawn, on distributions that are known."""
+"""Sampling from known distributions."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tunix_rt.engines.generation.base import Prompt
 from tunix_rt.engines.generation.scheduler import noise_key
-from tunix_rt.engines.jax.generation.steps import Choice, choose_tokens, is_in_nucleus
+from tunix_rt.engines.jax.generation.steps import SamplingParams, is_in_nucleus, sample_tokens
 
 PROBABILITIES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
 NUM_DRAWS = 4_000
@@ -21,8 +21,8 @@ def draws(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> 
     keys = [noise_key(Prompt(str(number), [0]), seed=11) for number in range(NUM_DRAWS // num_positions)]
     keys_and_positions = [(key, position) for key in keys for position in range(num_positions)]
     return np.asarray(
-        jax.jit(choose_tokens, static_argnums=0)(
-            Choice(temperature, top_p),
+        jax.jit(sample_tokens, static_argnums=0)(
+            SamplingParams(temperature, top_p),
             jnp.tile(jnp.log(jnp.asarray(PROBABILITIES, jnp.float32)), (NUM_DRAWS, 1)),
             jnp.asarray([key for key, _ in keys_and_positions]),
             jnp.asarray([position for _, position in keys_and_positions]),
@@ -49,7 +49,7 @@ def test_positions_of_one_text_draw_apart() -> None:
     assert len({tuple(text) for text in by_text.tolist()}) == len(by_text)
 
 
-def test_top_p_never_draws_the_tail_and_keeps_the_shares_of_the_rest() -> None:
+def test_top_p_excludes_tail_and_keeps_ratios() -> None:
     tokens = draws(1.0, top_p=0.7)
     assert set(tokens.tolist()) == {0, 1}
     assert abs((tokens == 0).mean() - 2 / 3) < 0.03
@@ -76,7 +76,7 @@ def test_the_nucleus_is_the_fewest_tokens_that_have_enough(top_p: float, expecte
     assert is_in_nucleus(probabilities, top_p)[0].tolist() == expected
 
 
-def test_tokens_as_likely_as_the_last_of_the_nucleus_belong_to_it() -> None:
+def test_nucleus_includes_ties() -> None:
     probabilities = jnp.asarray([[0.1, 0.5, 0.1, 0.3]], jnp.float32)
     assert is_in_nucleus(probabilities, 0.85)[0].tolist() == [True, True, True, True]
 

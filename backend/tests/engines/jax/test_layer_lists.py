@@ -1,4 +1,4 @@
-"""Frozen layers one by one: the unrolled program of a GPU, run here on the CPU."""
+"""Unstacked frozen layers: the unrolled program of a GPU, run on CPU."""
 
 from typing import Any
 

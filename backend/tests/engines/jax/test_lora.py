@@ -1,4 +1,4 @@
-"""Adapters: what they are made of, what they add, and that merging them changes nothing else."""
+"""Adapters: their initial values, what they add, and merging."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The chunked cross-entropy against the dense one, and what the compiler says that it costs."""
+"""The chunked cross-entropy against a dense one, and its memory according to the compiler."""
 
 from functools import partial
 from typing import NamedTuple

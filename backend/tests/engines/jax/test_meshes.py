@@ -1,4 +1,4 @@
-"""The same recipe on meshes of eight simulated devices, in one child that compiles them all."""
+"""The same recipe on meshes of eight simulated devices, compiled in one child."""
 
 import json
 import os

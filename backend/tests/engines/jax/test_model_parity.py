@@ -1,4 +1,4 @@
-"""Every family gives the logits of transformers, which is the oracle: eager attention, float32."""
+"""Every model family has the logits of transformers (eager attention, float32)."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_packed_and_padded_logits_are_those_of_each_example_alone(name: str, tmp
         np.testing.assert_allclose(ours[row, start : start + len(tokens)], theirs, atol=1e-4, rtol=1e-4)
 
 
-def test_the_embedding_of_gemma_is_scaled_with_the_rounding_it_was_trained_with() -> None:
+def test_gemma_embedding_scale_is_rounded() -> None:
     model = tiny_model("gemma").to(torch.bfloat16)
     architecture = architecture_of(model)
     tokens = np.arange(8, dtype=np.int32)[None]

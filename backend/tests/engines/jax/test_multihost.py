@@ -1,4 +1,4 @@
-"""Two processes that meet through jax.distributed train as one does."""
+"""Two processes joined by jax.distributed train like one."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def reports(processes: list[subprocess.Popen[str]]) -> list[dict[str, Any]]:
     return [json.loads(stdout.splitlines()[-1]) for stdout, _ in printed]
 
 
-def test_two_processes_with_two_devices_each_have_the_losses_of_one_with_one() -> None:
+def test_two_processes_match_one_device() -> None:
     coordinator = f"127.0.0.1:{free_port()}"
     of_each = reports([start(coordinator, process_id) for process_id in (0, 1)])
     _, metrics = train(tiny_program(tiny_recipe(sections={"sharding": {"fsdp": 1}})), num_steps=3)

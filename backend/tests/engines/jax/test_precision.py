@@ -1,4 +1,4 @@
-"""Number formats: what a small update does to a weight."""
+"""Number formats: the effect of a small update on a weight."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from support.programs import tiny_program, tiny_recipe
 
-from tunix_rt.engines.jax.training.state import add_updates, for_compute, round_stochastically
+from tunix_rt.engines.jax.training.state import add_updates, cast_for_compute, round_stochastically
 
 
 def test_stochastic_rounding_is_right_on_average() -> None:
@@ -58,7 +58,7 @@ def test_matrices_compute_in_bfloat16_and_norms_and_embedding_as_stored() -> Non
         "embedding": jnp.zeros((4, 2)),
         "layers": {"up": jnp.zeros((1, 2, 3)), "mlp_norm": jnp.zeros((1, 2))},
     }
-    computing = for_compute(stored, jnp.bfloat16)
+    computing = cast_for_compute(stored, jnp.bfloat16)
     assert computing["layers"]["up"].dtype == jnp.bfloat16
     assert computing["layers"]["mlp_norm"].dtype == computing["embedding"].dtype == jnp.float32
 

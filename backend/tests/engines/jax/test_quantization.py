@@ -1,4 +1,4 @@
-"""Quantised matrices: how close they are, how small they are, and what flows through them."""
+"""Quantised matrices: their error, size and gradients."""
 
 from functools import partial
 
@@ -133,9 +133,7 @@ def test_matrices_that_loading_has_quantised_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("num_inputs", "block_size", "advice"), [(96, 64, "Set it to 32"), (27, 9, "mode lora")]
 )
-def test_a_block_that_does_not_fit_names_the_matrix_and_one_that_does(
-    num_inputs: int, block_size: int, advice: str
-) -> None:
+def test_bad_block_size_error_names_matrix(num_inputs: int, block_size: int, advice: str) -> None:
     section = QuantizationSection(block_size=block_size)
 
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""The TPU kernel on a mesh: every device computes its rows and heads. Eight simulated devices, in a child."""
+"""The TPU kernel on a mesh of eight simulated devices in a child: every device has its rows and heads."""
 
 import json
 import os

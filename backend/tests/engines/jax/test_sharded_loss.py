@@ -1,4 +1,4 @@
-"""The loss and quantised products on meshes of eight simulated devices, in a child: as on one device."""
+"""The loss and quantised products on meshes of eight simulated devices equal those on one device."""
 
 import json
 import os

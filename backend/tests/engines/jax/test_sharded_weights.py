@@ -1,4 +1,4 @@
-"""Weights in and out when they are spread: over eight simulated devices, and over two processes."""
+"""Loading and saving sharded weights, over eight simulated devices and over two processes."""
 
 import json
 import os
@@ -89,13 +89,13 @@ def assert_same_file(written: Path, stored: Path) -> None:
     assert path.read_bytes() == (stored / path.name).read_bytes()
 
 
-def test_a_model_spread_over_eight_devices_is_written_as_it_was_read(stored: Path, tmp_path: Path) -> None:
+def test_eight_device_round_trip(stored: Path, tmp_path: Path) -> None:
     sizes = {"data": 2, "fsdp": 2, "tensor": 2}
     assert result(start(stored, tmp_path, sizes, num_devices=8)) == {"parts": 4}
     assert_same_file(tmp_path, stored)
 
 
-def test_a_model_spread_over_two_processes_is_written_by_the_first(stored: Path, tmp_path: Path) -> None:
+def test_two_process_model_is_written_by_first(stored: Path, tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     places = [tmp_path / "first", tmp_path / "second"]
     for place in places:

@@ -1,4 +1,4 @@
-"""Meshes, and which part of every tensor a device holds. No devices are needed: the mesh is abstract."""
+"""Meshes and the shards of every tensor. The mesh is abstract, so no devices are needed."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from support.programs import tiny_architecture, tiny_recipe
 
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.jax.model.lora import abstract_adapters
-from tunix_rt.engines.jax.model.params import abstract_params, abstract_unstacked
+from tunix_rt.engines.jax.model.params import abstract_params, abstract_unstack
 from tunix_rt.engines.jax.model.quantization import abstract_quantized
 from tunix_rt.engines.jax.sharding import AXES, check_divisible, make_mesh, state_shardings
 from tunix_rt.engines.jax.training.optimizer import make_optimizer
@@ -31,13 +31,13 @@ def weights_of(**architecture: Any) -> Any:
     return abstract_params(tiny_architecture(**architecture), jnp.float32)
 
 
-def test_fsdp_splits_matrices_along_the_hidden_size_and_never_along_the_layers() -> None:
+def test_fsdp_shards_hidden_size_never_layers() -> None:
     specs = specs_of(weights_of(num_hidden_layers=8), mesh_of(1, 8, 1))["layers"]
     assert specs["gate"] == specs["q"] == P(None, "fsdp", None)
     assert specs["down"] == specs["o"] == P(None, None, "fsdp")
 
 
-def test_fsdp_takes_the_other_axis_where_the_hidden_size_does_not_divide() -> None:
+def test_fsdp_falls_back_to_other_axis() -> None:
     specs = specs_of(weights_of(hidden_size=36), mesh_of(1, 8, 1), hidden_size=36)["layers"]
     assert specs["gate"] == P(None, None, "fsdp")
 
@@ -84,7 +84,7 @@ def test_adapters_are_split_along_their_long_side() -> None:
     assert specs["up"]["b"] == P(None, None, "fsdp")
 
 
-def test_the_side_of_an_adapter_that_tensor_splits_is_that_of_its_matrix() -> None:
+def test_tensor_shards_adapter_like_its_matrix() -> None:
     adapters = abstract_adapters(tiny_architecture(), LoraSection(rank=2))
     specs = specs_of(adapters, mesh_of(1, 2, 2))["layers"]
     assert (specs["up"]["a"], specs["up"]["b"]) == (P(None, "fsdp", None), P(None, "fsdp", "tensor"))
@@ -100,7 +100,7 @@ def test_codes_and_scales_are_split_alike_and_only_between_blocks() -> None:
 
 
 def test_layers_one_by_one_are_split_like_stacked_ones() -> None:
-    weights = abstract_unstacked(weights_of(), num_layers=2)
+    weights = abstract_unstack(weights_of(), num_layers=2)
     layer = specs_of(weights, mesh_of(1, 4, 2))["layers"][1]
     assert (layer["gate"], layer["down"], layer["mlp_norm"]) == (
         P("fsdp", "tensor"),

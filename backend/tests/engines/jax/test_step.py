@@ -1,4 +1,4 @@
-"""The train step: accumulation, clipping, divergence, randomness, and what LoRA leaves alone."""
+"""The train step: accumulation, clipping, divergence, randomness and frozen weights of LoRA."""
 
 from dataclasses import replace
 from typing import Any
@@ -63,7 +63,7 @@ def test_a_mean_of_means_would_not_equal_the_whole_batch(program: Program) -> No
     assert abs(mean_of_means - mean) > 1e-3
 
 
-def test_the_norm_is_reported_before_clipping_and_the_update_is_clipped(program: Program) -> None:
+def test_reported_norm_is_before_clipping(program: Program) -> None:
     state, (metrics,) = train(program, num_steps=1)
     first_moments = jax.tree.leaves(state.optimizer_state[0].mu)
     norm_of_clipped = np.sqrt(sum(np.sum(np.square(leaf)) for leaf in first_moments)) / 0.1
@@ -78,7 +78,7 @@ def test_metrics_name_the_learning_rate_and_count_the_trained_tokens(program: Pr
     assert float(metrics[1].learning_rate) < 1e-2
 
 
-def test_a_step_that_is_not_finite_changes_nothing_and_neither_do_the_later_ones(program: Program) -> None:
+def test_non_finite_step_stops_all_updates(program: Program) -> None:
     state, frozen = program.init_state(tiny_params(program))
     state, _ = program.train_step(state, frozen, program.put_batch(random_batch()))
     broken = replace(state, trainable=state.trainable | {"final_norm": jnp.full((32,), jnp.nan)})
@@ -91,7 +91,7 @@ def test_a_step_that_is_not_finite_changes_nothing_and_neither_do_the_later_ones
     assert largest_difference(later.optimizer_state, state.optimizer_state) == 0
 
 
-def test_lora_trains_adapters_and_a_resumed_run_drops_the_same_inputs(lora_program: Program) -> None:
+def test_lora_dropout_repeats_after_resume(lora_program: Program) -> None:
     program = lora_program
     batches = [program.put_batch(random_batch(seed=index)) for index in range(4)]
     state, frozen = program.init_state(tiny_params(program))
@@ -110,7 +110,7 @@ def test_lora_trains_adapters_and_a_resumed_run_drops_the_same_inputs(lora_progr
     assert largest_difference(resumed, state) == 0
 
 
-def test_dropout_differs_from_step_to_step_and_is_off_in_validation(lora_program: Program) -> None:
+def test_dropout_varies_by_step_and_is_off_in_validation(lora_program: Program) -> None:
     program = lora_program
     state, frozen = program.init_state(tiny_params(program))
     adapters = jax.tree.map(lambda leaf: leaf + 0.3, state.trainable)

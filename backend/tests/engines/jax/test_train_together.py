@@ -1,4 +1,4 @@
-"""Two processes train one model together: the losses and the weights of one process, checkpoints included."""
+"""Two processes train one model: losses, weights and checkpoints equal those of one process."""
 
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""Weights in and out: what transformers saved is what we hold, and what we save is what it loads."""
+"""Loading and saving weights, in both directions with transformers."""
 
 import json
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_every_stored_format_is_converted_as_torch_does(stored: str, asked: str,
     assert_same(params, expected)
 
 
-def test_sixteen_bit_weights_survive_the_round_trip_to_the_bit(tmp_path: Path) -> None:
+def test_sixteen_bit_round_trip_is_bit_equal(tmp_path: Path) -> None:
     model = tiny_model("gemma2").bfloat16()
     architecture = architecture_of(model)
     model.save_pretrained(tmp_path / "theirs")
@@ -76,7 +76,7 @@ def test_sixteen_bit_weights_survive_the_round_trip_to_the_bit(tmp_path: Path) -
     assert {tensor.dtype for tensor in ours.values()} == {torch.bfloat16}
 
 
-def test_layers_that_are_kept_one_by_one_are_written_like_stacked_ones(tmp_path: Path) -> None:
+def test_unstacked_layers_are_saved_like_stacked(tmp_path: Path) -> None:
     model = tiny_model("qwen3")
     architecture = architecture_of(model)
     params = engine_params(model, architecture)

@@ -1,4 +1,4 @@
-"""LoRA by PEFT: what is trained, what it computes, what its files hold."""
+"""LoRA by PEFT: trained parameters, outputs and files."""
 
 import dataclasses
 from pathlib import Path
@@ -148,7 +148,7 @@ def test_adapters_of_another_model_are_refused(directory: Path, tmp_path: Path) 
         load_adapters(decoder_of(directory), tmp_path)
 
 
-def test_frozen_weights_are_held_in_the_format_that_computes_and_merged_as_stored(directory: Path) -> None:
+def test_frozen_weights_use_compute_format_and_merge_as_stored(directory: Path) -> None:
     exact = _adapted(directory)
     options = dataclasses.replace(exact.options, compute="bfloat16", is_frozen=True)
     held = open_decoder(exact.source, options, CPU)

@@ -1,4 +1,4 @@
-"""Who sees whom in a packed row, in every kernel."""
+"""Attention within packed segments, in every kernel."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tunix_rt.engines.torch.model.attention import (
     dense_attention,
     packed_masks,
     sdpa_attention,
-    segment_borders,
+    segment_bounds,
 )
 
 SEGMENTS = torch.tensor([[1, 1, 2, 2, 0], [1, 1, 1, 0, 0]])
@@ -58,23 +58,23 @@ def test_models_with_windows_get_a_mask_for_each_kind_of_layer() -> None:
     assert isinstance(packed_masks(SEGMENTS, (None, None)), Tensor)
 
 
-def test_borders_are_where_segments_begin_and_the_end_of_the_last() -> None:
-    places, longest = segment_borders(SEGMENTS)
+def test_bounds_are_segment_starts_and_the_end() -> None:
+    cu_seqlens, max_seqlen = segment_bounds(SEGMENTS)
 
-    assert places[:6].tolist() == [0, 2, 4, 5, 8, 10]
-    assert places.dtype == torch.int32
-    assert longest == 128  # tokens at most: a power of two, and no less than a kernel takes at a time
+    assert cu_seqlens[:6].tolist() == [0, 2, 4, 5, 8, 10]
+    assert cu_seqlens.dtype == torch.int32
+    assert max_seqlen == 128  # tokens at most: a power of two, and no less than a kernel takes at a time
 
 
 def test_padding_is_no_longer_than_the_longest_example() -> None:
     row = torch.zeros(1, 1000, dtype=torch.int32)
     row[0, :130] = 1
 
-    places, longest = segment_borders(row)
+    cu_seqlens, max_seqlen = segment_bounds(row)
 
-    assert longest == 256
-    assert places[:6].tolist() == [0, 130, 386, 642, 898, 1000]
-    assert segment_borders(torch.zeros(2, 130, dtype=torch.int32)).places[:5].tolist() == [
+    assert max_seqlen == 256
+    assert cu_seqlens[:6].tolist() == [0, 130, 386, 642, 898, 1000]
+    assert segment_bounds(torch.zeros(2, 130, dtype=torch.int32)).cu_seqlens[:5].tolist() == [
         0,
         128,
         130,
@@ -86,9 +86,9 @@ def test_padding_is_no_longer_than_the_longest_example() -> None:
 def test_borders_have_few_different_lengths() -> None:
     row = torch.arange(300)[None]
 
-    assert len(segment_borders(SEGMENTS).places) == len(segment_borders(row[:, :255]).places) == 256
-    assert len(segment_borders(row[:, :256]).places) == len(segment_borders(row).places) == 512
-    assert set(segment_borders(row).places[300:].tolist()) == {300}
+    assert len(segment_bounds(SEGMENTS).cu_seqlens) == len(segment_bounds(row[:, :255]).cu_seqlens) == 256
+    assert len(segment_bounds(row[:, :256]).cu_seqlens) == len(segment_bounds(row).cu_seqlens) == 512
+    assert set(segment_bounds(row).cu_seqlens[300:].tolist()) == {300}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_gradients_do_not_cross_the_border_of_an_example() -> None:
         assert not gradient[1].any()
 
 
-def test_dense_attention_bends_scores_with_a_soft_cap_as_the_jax_engine_does() -> None:
+def test_dense_softcap_matches_jax() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, heads, 5, 8) * 3 for heads in (4, 2, 2))
     mask = causal_mask(SEGMENTS, None)

@@ -1,4 +1,4 @@
-"""The programs that measure on a GPU run here on a tiny model, and the planner can be fitted to a grid."""
+"""The GPU benchmarks run on a tiny model, and the planner can be calibrated with a grid."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ def run_benchmark(name: str, *arguments: str) -> "subprocess.CompletedProcess[st
 
 # Slow: each run of a benchmark takes 15 s of CPU time.
 @pytest.mark.slow
-def test_the_grid_is_measured_on_a_tiny_model_and_not_twice(tmp_path: Path) -> None:
+def test_grid_is_measured_once_on_tiny_model(tmp_path: Path) -> None:
     grid = tmp_path / "grid.json"
     command = (
         "gpu_grid",
@@ -53,7 +53,7 @@ def test_the_grid_is_measured_on_a_tiny_model_and_not_twice(tmp_path: Path) -> N
 
 # Slow, as the test before.
 @pytest.mark.slow
-def test_a_training_is_measured_on_a_tiny_model_with_another_recipe(tmp_path: Path) -> None:
+def test_training_benchmark_runs_on_tiny_model(tmp_path: Path) -> None:
     table = tmp_path / "table.json"
     command = ("torch_training", "--tiny", "--only", "ours-lora", "--json", str(table))
     fills = []

@@ -1,4 +1,4 @@
-"""Checkpoints of the torch engine: whole, proved, and no more of them than are wanted."""
+"""Checkpoints of the torch engine: complete, verified, and pruned."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_what_is_read_is_what_was_saved_to_the_bit(tmp_path: Path) -> None:
         assert torch.equal(restored.state[name], tensor)
 
 
-def test_a_state_that_changes_after_saving_is_saved_as_it_was(tmp_path: Path) -> None:
+def test_save_copies_the_state(tmp_path: Path) -> None:
     checkpoints, state = Checkpoints(tmp_path, num_newest=1), a_state()
     checkpoints.save(state, record(1))
     state["weights.q"].zero_()
@@ -61,7 +61,7 @@ def test_the_newest_and_the_best_are_kept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "4", "5"]
 
 
-def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_leftovers_of_killed_process_are_removed(tmp_path: Path) -> None:
     saved(tmp_path)
     for name in ("7.tmp-ab12", "1.dropped", "damaged", "notes.tmp-1"):
         (tmp_path / name).mkdir()

@@ -1,4 +1,4 @@
-"""Whether layers are compiled, and that compiling changes no number."""
+"""When layers are compiled; compiling does not change numbers."""
 
 from typing import Any
 

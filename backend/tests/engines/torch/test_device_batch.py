@@ -1,4 +1,4 @@
-"""Batches on the device: the places that carry loss, and the rows of each micro-batch."""
+"""Batches on the device: loss positions, and the rows of each micro-batch."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ def batch_of(loss_mask: list[list[int]]) -> Batch:
 
 def test_the_loss_is_computed_of_the_trained_places_only() -> None:
     (part,), num_trained_tokens = put_batch(batch_of([[0, 1, 1, 0], [0, 0, 0, 1]]), 1, CPU)
-    assert part.places.tolist() == [1, 2, 7]
+    assert part.loss_positions.tolist() == [1, 2, 7]
     assert part.targets.tolist() == [2, 3, 14]
     assert part.weights.tolist() == [1, 1, 1]
     assert num_trained_tokens == 3
@@ -29,12 +29,12 @@ def test_the_loss_is_computed_of_the_trained_places_only() -> None:
 def test_micro_batches_take_the_rows_in_their_order() -> None:
     batch = put_batch(batch_of([[0, 1], [1, 0], [1, 1], [0, 1]]), 2, CPU)
     assert [part.tokens[:, 0].tolist() for part in batch.micro_batches] == [[0, 10], [20, 30]]
-    assert [part.places.tolist() for part in batch.micro_batches] == [[1, 2], [0, 1, 3]]
+    assert [part.loss_positions.tolist() for part in batch.micro_batches] == [[1, 2], [0, 1, 3]]
 
 
-def test_a_micro_batch_without_a_trained_token_has_one_place_that_weighs_nothing() -> None:
+def test_untrained_micro_batch_has_zero_weight_placeholder() -> None:
     _, empty = put_batch(batch_of([[0, 1], [0, 0]]), 2, CPU).micro_batches
-    assert (empty.places.tolist(), empty.weights.tolist()) == ([0], [0])
+    assert (empty.loss_positions.tolist(), empty.weights.tolist()) == ([0], [0])
 
 
 def test_a_process_gets_its_rows_and_the_tokens_of_all() -> None:

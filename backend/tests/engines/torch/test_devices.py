@@ -1,10 +1,10 @@
-"""Which device the torch engine takes, and what it says when it cannot have it."""
+"""Device selection of the torch engine and its errors."""
 
 import pytest
 import torch
 
 from tunix_rt.base.errors import DeviceError, InvalidInputError
-from tunix_rt.engines.torch.devices import TorchDevice, _reason_for_cpu, choose_device, require_format
+from tunix_rt.engines.torch.devices import TorchDevice, _cpu_reason, choose_device, require_format
 from tunix_rt.engines.types import DeviceRequest
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
@@ -20,13 +20,13 @@ def test_the_cpu_is_described_as_the_jax_engine_describes_it() -> None:
 
 
 @needs_no_gpu
-def test_a_gpu_that_is_not_there_is_an_error_in_the_words_of_torch() -> None:
+def test_missing_gpu_error_quotes_torch() -> None:
     with pytest.raises(DeviceError, match=r"no GPU that torch can use.*CUDA.*--device cpu"):
         choose_device(DeviceRequest("gpu"))
 
 
 @needs_no_gpu
-def test_auto_takes_the_cpu_of_a_machine_without_a_gpu_and_says_why() -> None:
+def test_auto_explains_cpu_without_gpu() -> None:
     assert "auto: no GPU" in choose_device(DeviceRequest("auto")).reason
 
 
@@ -34,11 +34,11 @@ def test_auto_never_falls_back_to_the_cpu_beside_a_broken_gpu() -> None:
     obstacle = "The NVIDIA driver on your system is too old (found version 11040)"
 
     with pytest.raises(DeviceError, match=r"driver on your system is too old.*--device cpu"):
-        _reason_for_cpu(obstacle, has_gpu=True, visible=None)
+        _cpu_reason(obstacle, has_gpu=True, visible=None)
 
 
 def test_a_hidden_gpu_is_no_broken_one() -> None:
-    assert "CUDA_VISIBLE_DEVICES= hides it" in _reason_for_cpu("no device", has_gpu=True, visible="")
+    assert "CUDA_VISIBLE_DEVICES= hides it" in _cpu_reason("no device", has_gpu=True, visible="")
 
 
 def test_a_tpu_is_left_to_the_jax_engine() -> None:
@@ -59,7 +59,7 @@ class _OldCard(TorchDevice):
         return (7, 5)
 
 
-def test_bfloat16_on_a_card_without_it_names_the_key_to_change() -> None:
+def test_unsupported_bfloat16_error_names_key() -> None:
     card = _OldCard("gpu", torch.device("cuda"), "Tesla T4", 1, 16 * 2**30, "auto: a GPU is there")
 
     with pytest.raises(InvalidInputError, match=r"Tesla T4.*bfloat16.*training\.precision\.compute: float32"):

@@ -1,4 +1,4 @@
-"""Two processes over gloo train as one does, with copies of the weights and with shared ones."""
+"""Two gloo processes train like one, with replicated and with sharded weights."""
 
 import json
 import os

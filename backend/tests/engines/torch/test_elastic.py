@@ -1,4 +1,4 @@
-"""Runs of several processes through the command line: torchrun, another number of them, one that dies."""
+"""Multi-process runs through the command line: torchrun, another number of processes, one that dies."""
 
 import os
 import signal
@@ -51,7 +51,7 @@ def wait_for_checkpoint(workshop: Workshop, output: str, children: list["subproc
 
 # Slow: torchrun and two processes that import torch; test_distributed.py covers training with two processes.
 @pytest.mark.slow
-def test_a_run_goes_on_with_two_processes_and_then_with_one_again(workshop: Workshop) -> None:
+def test_run_resumes_on_two_processes_and_on_one(workshop: Workshop) -> None:
     workshop.train("alone")
     workshop.train("changing", "training.num_steps=4")
     done = run_torchrun(workshop, "changing", "--resume", "--set", "training.num_steps=8")
@@ -74,6 +74,6 @@ def test_a_process_that_dies_ends_the_others_with_an_error(workshop: Workshop) -
         assert children[0].stderr is not None
         errors = children[0].stderr.read()
         assert children[0].wait(timeout=WAIT_S) == 4
-    assert "lost another of the 2 that train together" in errors
+    assert "lost the connection to another of the 2 processes" in errors
     assert "--resume" in errors
     assert workshop.manifest("dying")["failure"]["code"] == "device"

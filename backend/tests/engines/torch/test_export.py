@@ -1,4 +1,4 @@
-"""What the torch engine exports has the same logits in transformers, in PEFT and in the JAX engine."""
+"""Exports of the torch engine have the same logits in transformers, in PEFT and in the JAX engine."""
 
 import json
 import shutil
@@ -66,9 +66,7 @@ def assert_close(left: NDArray[np.float32], right: NDArray[np.float32]) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny-gemma", "tiny-qwen3"])
-def test_a_trained_model_has_the_same_logits_in_transformers_and_in_jax(
-    workshop: Workshop, name: str
-) -> None:
+def test_trained_model_logits_match_transformers_and_jax(workshop: Workshop, name: str) -> None:
     output = f"full-{name}"
     workshop.train(output, *SHORT, *base(workshop, name))
     exported = workshop.root / output / "model"
@@ -82,7 +80,7 @@ def test_a_trained_model_has_the_same_logits_in_transformers_and_in_jax(
     assert len(ids) > 1
 
 
-def test_an_adapter_has_the_same_logits_in_peft_in_jax_and_merged(workshop: Workshop) -> None:
+def test_adapter_logits_match_peft_jax_and_merged(workshop: Workshop) -> None:
     sets = (*SHORT, *LORA, *base(workshop, "tiny-qwen3"))
     workshop.train("adapter", *sets)
     workshop.train("merged", *sets, "output.merge_adapters=true")

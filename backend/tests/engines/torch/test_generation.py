@@ -1,4 +1,4 @@
-"""What a batch of rows writes with the torch engine: cached, refilled, drawn, ended, broken."""
+"""Batches of the torch engine: cached, refilled, sampled, finished and failed rows."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from support.tiny_models import tiny_model
 from support.torch_generation import torch_model
 
 from tunix_rt.engines.generation.base import Prompt
-from tunix_rt.engines.torch.generation.decoder import RowCache, next_logits, read_prompts
+from tunix_rt.engines.torch.generation.decoder import KVCache, next_logits, prefill
 from tunix_rt.engines.torch.generation.generator import LoadedModel
 
 LENGTHS = (3, 7, 12, 20, 9, 5)
@@ -45,10 +45,10 @@ def test_logits_from_the_cache_are_those_of_the_whole_row(name: str, tmp_path: P
     tokens = torch.tensor([prompt.token_ids])
     with torch.inference_mode():
         whole = reference(tokens).logits[0]
-        cache = RowCache(
+        cache = KVCache(
             decoder.architecture, num_rows=2, num_slots=32, dtype=torch.float32, device=torch.device("cpu")
         )
-        read_prompts(decoder, cache, tokens[:, :16], rows=torch.tensor([1]))
+        prefill(decoder, cache, tokens[:, :16], rows=torch.tensor([1]))
         for position in range(10, 24):
             newest = torch.tensor([0, int(tokens[0, position])])
             logits = next_logits(decoder, cache, newest, torch.tensor([0, position]))

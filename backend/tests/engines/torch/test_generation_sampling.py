@@ -1,4 +1,4 @@
-"""How the torch engine draws tokens, on distributions that are known."""
+"""Sampling of the torch engine from known distributions."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,12 @@ from numpy.typing import NDArray
 
 from tunix_rt.engines.generation.base import Prompt
 from tunix_rt.engines.generation.scheduler import noise_key
-from tunix_rt.engines.torch.generation.generator import Choice, choose_tokens, draws_of, is_in_nucleus
+from tunix_rt.engines.torch.generation.generator import (
+    SamplingParams,
+    is_in_nucleus,
+    sample_tokens,
+    uniform_draws,
+)
 
 PROBABILITIES = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
 NUM_DRAWS = 4_000
@@ -19,8 +24,8 @@ def draws(temperature: float, top_p: float = 1.0, *, num_positions: int = 1) -> 
     """Tokens drawn for many prompts, some at each of several positions."""
     keys = [noise_key(Prompt(str(number), [0]), seed=11) for number in range(NUM_DRAWS // num_positions)]
     logits = torch.tensor(np.log(PROBABILITIES), dtype=torch.float32).tile((NUM_DRAWS, 1))
-    numbers = draws_of(keys, num_positions).flatten()
-    return choose_tokens(Choice(temperature, top_p), logits, numbers).numpy()
+    numbers = uniform_draws(keys, num_positions).flatten()
+    return sample_tokens(SamplingParams(temperature, top_p), logits, numbers).numpy()
 
 
 def chi_square(tokens: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
@@ -42,7 +47,7 @@ def test_positions_of_one_text_draw_apart() -> None:
     assert len({tuple(text) for text in by_text.tolist()}) == len(by_text)
 
 
-def test_top_p_never_draws_the_tail_and_keeps_the_shares_of_the_rest() -> None:
+def test_top_p_excludes_tail_and_keeps_ratios() -> None:
     tokens = draws(1.0, top_p=0.7)
     assert set(tokens.tolist()) == {0, 1}
     assert abs((tokens == 0).mean() - 2 / 3) < 0.03
@@ -56,8 +61,8 @@ def test_no_temperature_is_too_low() -> None:
 def test_the_largest_draw_takes_a_token_that_is_possible() -> None:
     logits = torch.tensor([[0.0, 0.0, -1000.0, -1000.0]])
     largest = torch.tensor([1 - 2**-24])
-    assert choose_tokens(Choice(1.0, 1.0), logits, largest).tolist() == [1]
-    assert choose_tokens(Choice(1.0, 1.0), logits, torch.tensor([0.0])).tolist() == [0]
+    assert sample_tokens(SamplingParams(1.0, 1.0), logits, largest).tolist() == [1]
+    assert sample_tokens(SamplingParams(1.0, 1.0), logits, torch.tensor([0.0])).tolist() == [0]
 
 
 def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
@@ -65,7 +70,7 @@ def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share() -> None:
     logits = torch.zeros(1, num_tokens)
     logits[0, 0] = float(np.log(num_tokens - 1))  # as likely as all the others together
     middle_of_the_rest = torch.tensor([0.75])
-    [chosen] = choose_tokens(Choice(1.0, 1.0), logits, middle_of_the_rest).tolist()
+    [chosen] = sample_tokens(SamplingParams(1.0, 1.0), logits, middle_of_the_rest).tolist()
     assert abs(chosen - num_tokens / 2) < 0.001 * num_tokens
 
 
@@ -85,6 +90,6 @@ def test_the_nucleus_is_the_fewest_tokens_that_have_enough(top_p: float, expecte
     assert is_in_nucleus(probabilities, top_p)[0].tolist() == expected
 
 
-def test_tokens_as_likely_as_the_last_of_the_nucleus_belong_to_it() -> None:
+def test_nucleus_includes_ties() -> None:
     probabilities = torch.tensor([[0.1, 0.5, 0.1, 0.3]])
     assert is_in_nucleus(probabilities, 0.85)[0].tolist() == [True, True, True, True]

@@ -1,4 +1,4 @@
-"""What only a GPU runs gives the numbers that a CPU gives. Needs one: pytest -m gpu."""
+"""GPU kernels match the CPU. Needs a GPU: pytest -m gpu."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,12 +12,12 @@ from torch import Tensor
 
 from tunix_rt.engines.torch.devices import choose_device
 from tunix_rt.engines.torch.model.attention import (
-    Borders,
+    SegmentBounds,
     causal_mask,
     cudnn_attention,
     dense_attention,
     sdpa_attention,
-    segment_borders,
+    segment_bounds,
     varlen_attention,
 )
 from tunix_rt.engines.torch.model.compiled import has_liger
@@ -74,9 +74,9 @@ def test_every_kernel_attends_as_the_dense_one_does(kernel: str, window: int | N
 
     expected = with_gradients(dense_attention, mask)
     if kernel == "varlen":
-        places, longest = segment_borders(SEGMENTS)
-        borders = Borders(places.cuda(), longest)
-        found = with_gradients(varlen_attention, None, borders=borders, sliding_window=window)
+        cu_seqlens, max_seqlen = segment_bounds(SEGMENTS)
+        bounds = SegmentBounds(cu_seqlens.cuda(), max_seqlen)
+        found = with_gradients(varlen_attention, None, bounds=bounds, sliding_window=window)
     else:
         found = with_gradients(sdpa_attention if kernel == "sdpa" else cudnn_attention, mask)
 
@@ -113,7 +113,7 @@ def test_a_graph_of_the_decoder_trains_as_its_layers_do() -> None:
         LORA, mode="lora", gradient_accumulation_steps=2, remat="none", precision={"compute": "bfloat16"}
     )
     steps = [_gpu_step(recipe, LLAMA, num_steps=100) for _ in range(2)]
-    assert all(step.is_graphed for step in steps)
+    assert all(step.uses_cuda_graph for step in steps)
     steps[1]._hidden = steps[1]._decoder.hidden
 
     replayed, computed = (losses(train(step, 5)) for step in steps)
@@ -121,7 +121,7 @@ def test_a_graph_of_the_decoder_trains_as_its_layers_do() -> None:
     assert replayed == pytest.approx(computed, rel=2e-3)
 
 
-def test_longer_and_more_examples_are_recorded_anew() -> None:
+def test_larger_bounds_are_captured_again_on_gpu() -> None:
     recipe = tiny_recipe(
         LORA | {"data": {"row_length": 1024}},
         mode="lora",

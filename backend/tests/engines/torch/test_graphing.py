@@ -1,4 +1,4 @@
-"""A graph is recorded once, and again for borders that do not fit into it. Torch's recording needs a GPU."""
+"""A CUDA graph is captured once, and again for bounds that do not fit. Torch's capture needs a GPU."""
 
 import threading
 from collections.abc import Callable
@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from tunix_rt.engines.torch import devices as graph_memory
-from tunix_rt.engines.torch.model.attention import Borders
-from tunix_rt.engines.torch.model.compiled import GraphedDecoder
+from tunix_rt.engines.torch.model.attention import SegmentBounds
+from tunix_rt.engines.torch.model.compiled import CudaGraphDecoder
 from tunix_rt.engines.torch.model.decoder import Decoder
 
 TOKENS = torch.zeros(2, 500, dtype=torch.int64)
@@ -21,10 +21,10 @@ class Recorder:
     """In place of `make_graphed_callables`: computes, but takes only what has the shapes of its samples."""
 
     def __init__(self) -> None:
-        self.num_places: list[int] = []
+        self.num_offsets: list[int] = []
 
     def __call__(self, module: nn.Module, samples: tuple[Tensor, ...], **_: Any) -> Callable[..., Tensor]:
-        self.num_places.append(len(samples[-1]))
+        self.num_offsets.append(len(samples[-1]))
 
         def replay(*inputs: Tensor) -> Tensor:
             assert [one.shape for one in inputs] == [one.shape for one in samples]
@@ -38,7 +38,7 @@ class Recorder:
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     recorder = Recorder()
     monkeypatch.setattr(torch.cuda, "make_graphed_callables", recorder)
-    monkeypatch.setattr(graph_memory, "_needed", graph_memory._Needed())
+    monkeypatch.setattr(graph_memory, "_graph_memory", graph_memory._GraphMemory())
     for name in ("synchronize", "empty_cache", "reset_peak_memory_stats"):
         monkeypatch.setattr(torch.cuda, name, lambda *_: None)
     for name in ("max_memory_allocated", "memory_allocated"):
@@ -46,41 +46,41 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     return recorder
 
 
-def _graphed() -> GraphedDecoder:
-    """A decoder whose hidden states are the borders that it was given."""
+def _graphed() -> CudaGraphDecoder:
+    """A decoder whose hidden states are the bounds that it was given."""
 
-    def hidden(tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders) -> Tensor:
-        return torch.cat([borders.places, torch.tensor([borders.longest])])
+    def hidden(tokens: Tensor, segment_ids: Tensor, positions: Tensor, bounds: SegmentBounds) -> Tensor:
+        return torch.cat([bounds.cu_seqlens, torch.tensor([bounds.max_seqlen])])
 
     decoder = SimpleNamespace(module=nn.Identity(), hidden=hidden)
-    return GraphedDecoder(cast(Decoder, decoder), threading.Lock())
+    return CudaGraphDecoder(cast(Decoder, decoder), threading.Lock())
 
 
-def _seen(graphed: GraphedDecoder, num_places: int, longest: int) -> tuple[int, int]:
-    """How many borders reach the decoder, and the longest example that it is told of."""
-    places = torch.full((num_places,), 1000, dtype=torch.int32)
-    *found, told = graphed(TOKENS, TOKENS, TOKENS, Borders(places, longest)).tolist()
-    assert set(found) == {1000}  # what was added is empty
-    return len(found), told
+def _seen(graphed: CudaGraphDecoder, num_offsets: int, max_seqlen: int) -> tuple[int, int]:
+    """Number of offsets and `max_seqlen` that reach the decoder."""
+    cu_seqlens = torch.full((num_offsets,), 1000, dtype=torch.int32)
+    *offsets, longest = graphed(TOKENS, TOKENS, TOKENS, SegmentBounds(cu_seqlens, max_seqlen)).tolist()
+    assert set(offsets) == {1000}  # what was added is empty
+    return len(offsets), longest
 
 
 def test_one_recording_serves_what_fits_into_it(recorder: Recorder) -> None:
     graphed = _graphed()
     assert _seen(graphed, 512, 256) == (512, 256)
     assert _seen(graphed, 256, 128) == (512, 256)
-    assert recorder.num_places == [512]
+    assert recorder.num_offsets == [512]
 
 
-def test_more_or_longer_examples_are_recorded_anew_and_fewer_still_fit(recorder: Recorder) -> None:
+def test_larger_bounds_are_captured_again(recorder: Recorder) -> None:
     graphed = _graphed()
     assert _seen(graphed, 256, 512) == (256, 512)
     assert _seen(graphed, 512, 128) == (512, 512)
     assert _seen(graphed, 256, 1024) == (512, 1024)
     assert _seen(graphed, 256, 512) == (512, 1024)
-    assert recorder.num_places == [256, 512, 512]
+    assert recorder.num_offsets == [256, 512, 512]
 
 
 def test_without_gradients_it_is_computed(recorder: Recorder) -> None:
     with torch.no_grad():
         assert _seen(_graphed(), 256, 128) == (256, 128)
-    assert recorder.num_places == []
+    assert recorder.num_offsets == []

@@ -1,4 +1,4 @@
-"""Joining a run of several torch processes: what is refused, and what is told when the others do not come."""
+"""Joining a run of several torch processes: rejected requests, and processes that never join."""
 
 import pytest
 import torch

@@ -46,7 +46,7 @@ def test_help_names_every_flag(workshop: Workshop) -> None:
         assert f"{flag} " in done.stdout, flag
 
 
-def test_the_seeds_command_trains_with_torch_and_auto_goes_on_with_it(workshop: Workshop) -> None:
+def test_seed_launcher_trains_and_auto_resumes(workshop: Workshop) -> None:
     output = workshop.root / "launched"
     flags = ("--output", output, "--dataset", DATASET, "--device", "cpu", "--smoke_steps", 2)
     done = launch(workshop, "--config", workshop.recipe, *flags)
@@ -64,7 +64,7 @@ def test_the_seeds_command_trains_with_torch_and_auto_goes_on_with_it(workshop: 
     assert json.loads(done.stdout)["figures"]["num_steps"] == 3
 
 
-def test_a_tokenizer_without_padding_and_chat_template_gets_a_named_one(workshop: Workshop) -> None:
+def test_missing_padding_and_template_are_added(workshop: Workshop) -> None:
     workshop.train("whole", "training.num_steps=1", "training.warmup_steps=0")
     model = workshop.root / "whole" / "model"
     (model / "chat_template.jinja").unlink()
@@ -85,7 +85,7 @@ def test_a_tokenizer_without_padding_and_chat_template_gets_a_named_one(workshop
 
 
 @pytest.mark.skipif(has_nvidia_gpu(), reason="this machine has an NVIDIA GPU")
-def test_a_gpu_that_is_not_there_is_never_replaced_by_the_cpu(workshop: Workshop) -> None:
+def test_missing_gpu_never_falls_back_to_cpu(workshop: Workshop) -> None:
     output = workshop.root / "nowhere"
     flags = ("--config", workshop.recipe, "--output", output, "--device", "cuda")
     done = run_script_here(SCRIPT, *flags, environ=workshop.environment(COLUMNS="200"))

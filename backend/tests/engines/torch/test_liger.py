@@ -1,4 +1,4 @@
-"""When Liger's kernels are used. That they compute the same needs a GPU: test_gpu_kernels.py."""
+"""When Liger kernels are used. test_gpu_kernels.py checks their results on a GPU."""
 
 import pytest
 import torch

@@ -11,7 +11,7 @@ from support.tensor_sizes import LargestTensor
 from torch import Tensor
 
 from tunix_rt.engines.jax.training.loss import cross_entropy
-from tunix_rt.engines.torch.training.loss import chunked_loss, judge_at_once, judge_in_place
+from tunix_rt.engines.torch.training.loss import chunked_loss, loss_and_grad_fused, loss_and_grad_in_place
 
 NUM_ROWS, NUM_COLUMNS, HIDDEN, VOCABULARY = 3, 11, 8, 50
 
@@ -91,8 +91,8 @@ def test_what_is_compiled_judges_as_what_is_not(dtype: torch.dtype, softcap: flo
     logits, targets = torch.randn(7, 24) * 4, torch.arange(7)
     weights = torch.tensor([1.0, 1, 0, 1, 1, 1, 1])
 
-    loss, grad = judge_at_once(logits, targets, weights, softcap, dtype)
-    same_loss, same_grad = judge_in_place(logits.clone(), targets, weights, softcap, dtype)
+    loss, grad = loss_and_grad_fused(logits, targets, weights, softcap, dtype)
+    same_loss, same_grad = loss_and_grad_in_place(logits.clone(), targets, weights, softcap, dtype)
 
     torch.testing.assert_close(loss, same_loss)
     torch.testing.assert_close(grad, same_grad)

@@ -85,7 +85,7 @@ def test_float32_norms_and_embedding_serve_bfloat16_matrices(tmp_path: Path) -> 
     np.testing.assert_allclose(ours.float().numpy(), np.asarray(exact), atol=0.15)
 
 
-def test_the_embedding_of_gemma_is_scaled_with_the_rounding_it_was_trained_with(tmp_path: Path) -> None:
+def test_gemma_embedding_scale_is_rounded(tmp_path: Path) -> None:
     model = tiny_model("gemma")
     model.save_pretrained(tmp_path)
     tokens = torch.arange(8)[None]

@@ -97,7 +97,7 @@ def test_adafactor_is_the_adafactor_of_transformers() -> None:
 def test_weights_that_are_updated_in_pieces_become_the_same() -> None:
     whole, cut = make_weights(), make_weights()
     train(adamw(whole))
-    train(AdamW(cut, ADAMW, torch.float32, numbers_at_a_time=7))
+    train(AdamW(cut, ADAMW, torch.float32, group_size=7))
     for one, other in zip(whole, cut, strict=True):
         torch.testing.assert_close(one.stored, other.stored, rtol=1e-6, atol=1e-7)
 

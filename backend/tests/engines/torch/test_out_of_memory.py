@@ -1,4 +1,4 @@
-"""Which errors of torch mean that a device has no memory left."""
+"""Which torch errors mean that a device is out of memory."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Out of memory while training: explained against the plan, with the flag that helps, and gone on with."""
+"""Out of memory while training: explained with the plan, fixed by the suggested flag, and resumed."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""Number formats: what a small update does to a weight, and which copy computes."""
+"""Number formats: the effect of a small update on a weight, and working copies."""
 
 import pytest
 import torch
@@ -82,7 +82,7 @@ def test_matrices_compute_in_bfloat16_and_norms_and_embedding_as_stored() -> Non
     assert "frozen.weight" not in weights
 
 
-def test_a_working_copy_follows_its_master_and_the_others_share_its_memory() -> None:
+def test_working_copies_follow_stored_weights() -> None:
     module = TinyLayer()
     weights = trained_weights(module, torch.bfloat16)
     for weight in weights:

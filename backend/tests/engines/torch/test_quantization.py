@@ -1,4 +1,4 @@
-"""QLoRA: quantised matrices stand for the numbers of the JAX engine, and stay frozen."""
+"""QLoRA: quantised matrices equal those of the JAX engine and stay frozen."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_quantised_matrices_are_those_of_the_jax_engine(
 
 
 @pytest.mark.parametrize(("format", "block_size"), FORMATS)
-def test_products_are_those_of_the_numbers_that_the_codes_stand_for(
+def test_products_match_dequantised_matrices(
     format: QuantizationFormat, block_size: int, wide_directory: Path
 ) -> None:
     decoder = decoder_of(wide_directory)

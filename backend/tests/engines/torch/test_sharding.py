@@ -1,4 +1,4 @@
-"""How a training is laid over processes, as far as one process can tell."""
+"""The layout of a run over processes, as far as one process can check it."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ def layout_for(sharding: dict[str, Any], processes: ProcessGroup | None = None, 
 def test_a_process_alone_has_all_rows() -> None:
     batch = random_batch()
     assert layout_for({}) is ALONE
-    assert ALONE.own_rows(batch) is batch
+    assert ALONE.local_rows(batch) is batch
 
 
 def test_every_row_belongs_to_one_process() -> None:
     batch = random_batch(num_rows=4)
-    parts = [Layout(process_id, 2).own_rows(batch).tokens for process_id in range(2)]
+    parts = [Layout(process_id, 2).local_rows(batch).tokens for process_id in range(2)]
     np.testing.assert_array_equal(parts[1], batch.tokens[[1, 3]])
     np.testing.assert_array_equal(np.stack(parts, axis=1).reshape(batch.tokens.shape), batch.tokens)
 

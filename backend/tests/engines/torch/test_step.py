@@ -93,7 +93,7 @@ def test_gradients_that_a_graph_leaves_are_summed_as_others_are() -> None:
     assert [parameter.grad for parameter in parameters] == [None] * 3
 
 
-def test_the_norm_is_reported_before_clipping_and_the_update_is_clipped() -> None:
+def test_reported_norm_is_before_clipping() -> None:
     step = tiny_step(tiny_recipe(max_grad_norm=0.1))
     (metrics,) = train(step, 1)
     norm_of_clipped = torch.stack([tensor.norm() for tensor in first_moments(step).values()]).norm() / 0.1
@@ -109,7 +109,7 @@ def test_metrics_name_the_learning_rate_and_count_the_trained_tokens() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
-def test_a_step_that_is_not_finite_changes_nothing_and_neither_do_the_later_ones(optimizer: str) -> None:
+def test_non_finite_step_stops_all_updates(optimizer: str) -> None:
     step = tiny_step(tiny_recipe(optimizer=optimizer))
     train(step, 1)
     before = copied(step.state_dict())
@@ -187,7 +187,7 @@ def lora_step(**training: Any) -> TrainStep:
     return step
 
 
-def test_lora_trains_adapters_and_a_resumed_run_drops_the_same_inputs() -> None:
+def test_lora_dropout_repeats_after_resume() -> None:
     unbroken = lora_step(gradient_accumulation_steps=2)
     assert {name.split(".")[-3] for name in unbroken.stored_weights()} == {"lora_A", "lora_B"}
     train(unbroken, 2)
@@ -200,7 +200,7 @@ def test_lora_trains_adapters_and_a_resumed_run_drops_the_same_inputs() -> None:
     assert largest_difference(resumed.state_dict(), unbroken.state_dict()) == 0
 
 
-def test_dropout_differs_from_step_to_step_and_is_off_in_validation() -> None:
+def test_dropout_varies_by_step_and_is_off_in_validation() -> None:
     batch = lora_step().put_batch(random_batch())
     first, again, second = (float(lora_step().run(batch, index).loss) for index in (0, 0, 1))
     loss_sum, num_tokens = lora_step().validation_sums(batch)
@@ -214,7 +214,7 @@ def test_adapters_compute_in_bfloat16_and_leave_the_step_in_float32() -> None:
     step = TrainStep(decoder, recipe, 10, CPU)
     train(step, 1)
     assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.bfloat16}
-    step.give_weights_back()
+    step.restore_stored_weights()
     assert {tensor.dtype for tensor in adapter_tensors(decoder).values()} == {torch.float32}
 
 

@@ -1,12 +1,13 @@
-"""python -m: compile a step for absent devices and report its memory.
+"""Compile a train step for absent devices and report its memory.
 
-python -m tunix_rt.engines.jax.aot ANSWER.json      (the request is a line of JSON on standard input)
+    python -m tunix_rt.engines.jax.aot ANSWER.json      (reads the request as one line of JSON from stdin)
 
-Nothing is allocated: weights, optimizer state and batch are shapes with shardings. For a TPU the compiler is
-the real one, from the libtpu wheel; a step that does not fit fails here as it would on the machine, and the
-size is in its message. The process must be started with the environment that `compile_child` prepares.
+Nothing is allocated: weights, optimizer state and batch are shapes with shardings. For a TPU this uses the
+real compiler from the libtpu wheel: a step that does not fit fails here as it would on the machine, and the
+message states its size. The process must be started with the environment that `compile_child` prepares.
 """
 
+import math
 import os
 import re
 import sys
@@ -35,16 +36,16 @@ from tunix_rt.engines.weights.architecture import architecture_from_config
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SIZE = r"([\d.]+)([KMGT]?)B?"
-_TOO_LARGE = (
+_OUT_OF_MEMORY_PATTERNS = (
     re.compile(rf"Used {_SIZE} of {_SIZE} hbm"),
     re.compile(rf"temporaries \({_SIZE}\) exceeds available HBM \({_SIZE}\)"),
 )
-# The schedule is a constant of the program; its length changes no buffer.
+# The schedule is a constant of the program; its length does not change any buffer.
 _ANY_NUM_STEPS = 1_000
 
 
 def compile_step(request: CompileRequest) -> CompiledStep:
-    """Compile the step of the request and read the compiler's memory analysis."""
+    """Compile the step of the request and return the compiler's memory analysis."""
     program = build_program(
         request.recipe,
         architecture_from_config(request.architecture_config),
@@ -59,10 +60,10 @@ def compile_program(program: Program) -> tuple[CompiledStep, Any]:
     """Compile the train step of a program.
 
     Returns:
-        What the compiler says about memory, and the executable; None when it refused the step for its size.
+        The compiler's memory figures, and the executable, or None if the step does not fit in memory.
 
     Raises:
-        JaxRuntimeError: The compiler failed for another reason than memory.
+        JaxRuntimeError: The compiler failed for a reason other than memory.
     """
     started = time.monotonic()
     arguments = (program.abstract_state, program.abstract_frozen, program.abstract_batch)
@@ -70,11 +71,11 @@ def compile_program(program: Program) -> tuple[CompiledStep, Any]:
     executable, figures = None, {}
     try:
         executable = lowered.compile()
-        figures = _figures(executable.memory_analysis())
+        figures = _memory_figures(executable.memory_analysis())
     except jax.errors.JaxRuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        figures = {"fits": False, "total_bytes": needed_bytes(str(error)), "message": _first_lines(error)}
+        figures = {"fits": False, "total_bytes": required_bytes(str(error)), "message": _first_lines(error)}
     step = CompiledStep(
         **figures,
         stored=_stored_bytes(program),
@@ -88,16 +89,16 @@ def compile_program(program: Program) -> tuple[CompiledStep, Any]:
 def _devices(request: CompileRequest) -> Sequence[Any]:
     if request.topology is None:
         return jax.devices()[: request.num_devices]
-    described = topologies.get_topology_desc(
+    topology = topologies.get_topology_desc(
         platform=request.topology.platform,
         topology_name=request.topology.name,
         **request.topology.options,
     )
-    devices: Sequence[Any] = described.devices
+    devices: Sequence[Any] = topology.devices
     return devices
 
 
-def _figures(memory: Any) -> dict[str, Any]:
+def _memory_figures(memory: Any) -> dict[str, Any]:
     undonated = memory.output_size_in_bytes - memory.alias_size_in_bytes
     parts = {
         "argument_bytes": memory.argument_size_in_bytes,
@@ -108,18 +109,18 @@ def _figures(memory: Any) -> dict[str, Any]:
     return {"fits": True, "total_bytes": sum(parts.values()), **parts}
 
 
-def needed_bytes(message: str) -> int:
-    """The size in a compiler's complaint that a program does not fit.
+def required_bytes(message: str) -> int:
+    """Parse the size of a program from the compiler's out-of-memory message.
 
     Example:
         "RESOURCE_EXHAUSTED: … Used 28.08G of 15.75G hbm. …" -> 30150670417
 
     Raises:
-        ValueError: It is another complaint.
+        ValueError: The message has no size.
     """
-    for pattern in _TOO_LARGE:
-        if found := pattern.search(message):
-            return int(float(found[1]) * _UNITS[found[2]])
+    for pattern in _OUT_OF_MEMORY_PATTERNS:
+        if match := pattern.search(message):
+            return int(float(match[1]) * _UNITS[match[2]])
     raise ValueError(message)
 
 
@@ -137,26 +138,21 @@ def _stored_bytes(program: Program) -> StoredBytes:
 
 
 def _bytes_per_device(tree: Any) -> int:
-    total = 0
-    for leaf in jax.tree.leaves(tree):
-        num_elements = 1
-        for size in leaf.sharding.shard_shape(leaf.shape):
-            num_elements *= size
-        total += num_elements * leaf.dtype.itemsize
-    return total
+    leaves = jax.tree.leaves(tree)
+    return sum(math.prod(leaf.sharding.shard_shape(leaf.shape)) * leaf.dtype.itemsize for leaf in leaves)
 
 
-def _end_with_the_caller() -> None:
-    """Standard input ends when the caller does, however it ended: then nobody waits for the answer."""
+def _exit_with_parent() -> None:
+    """Exit when stdin closes: the parent process has ended, so nobody waits for the answer."""
     while os.read(sys.stdin.fileno(), 1024):
         pass
     os._exit(1)
 
 
 def main() -> None:
-    """Answer the request on standard input in the file that the argument names."""
+    """Write the answer to the request on stdin to the file named by the argument."""
     request = CompileRequest.model_validate_json(sys.stdin.readline())
-    threading.Thread(target=_end_with_the_caller, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     answer = Path(sys.argv[1])
     try:
         answer.write_text(compile_step(request).model_dump_json(), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Device choice with proof; multi-process initialisation.
+"""Device selection with a functional check; multi-process initialisation.
 
-Each process calls `initialize` before it touches a device. After that `jax.devices()` has the devices of all
-processes, and a mesh over them works like any other: `Program.put_batch` takes the whole batch on every
-process and sends only the rows of the process's own devices.
+Each process calls `initialize` before it touches a device. After that `jax.devices()` lists the devices of
+all processes, and a mesh over them works like any other: `Program.put_batch` takes the whole batch on every
+process and transfers only the rows of that process's devices.
 """
 
 import importlib.util
@@ -25,35 +25,12 @@ from tunix_rt.engines.training.job import (
 )
 from tunix_rt.engines.types import DeviceRequest
 
-
-def initialize(
-    coordinator: str, num_processes: int, process_id: int, *, timeout_s: int = DEFAULT_TIMEOUT_S
-) -> None:
-    """Join the other processes; returns when all of them are there.
-
-    Args:
-        coordinator: `host:port` that process 0 listens on and the others can reach.
-        num_processes: Processes of the run.
-        process_id: Which of them this is, from 0.
-        timeout_s: How long to wait for the others.
-
-    Raises:
-        InvalidInputError: The address is none, or the process does not exist in a run of this size.
-        DeviceError: Nothing listens at the coordinator's address.
-    """
-    processes = ProcessGroup(coordinator, num_processes, process_id)
-    coordinator_address(processes)
-    # JAX aborts a process that cannot reach process 0; a wrong address must be an error instead.
-    wait_for_process_0(processes, timeout_s)
-    jax.distributed.initialize(coordinator, num_processes, process_id, initialization_timeout=timeout_s)
-
-
 Platform = Literal["cpu", "gpu", "tpu"]
 
-# JAX's own names: `gpu` is an alias that it does not take everywhere.
+# JAX does not accept its alias `gpu` everywhere.
 _JAX_PLATFORM: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 
-_HOW_TO_GET: dict[Platform, str] = {
+_INSTALL_HINTS: dict[Platform, str] = {
     "cpu": "Unset JAX_PLATFORMS and run it again.",
     "gpu": "On Kaggle: Settings > Accelerator > GPU T4 x2. Elsewhere: install the NVIDIA driver, then "
     "pip install 'jax[cuda13]'. Or run with --device cpu.",
@@ -64,26 +41,26 @@ _HOW_TO_GET: dict[Platform, str] = {
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """The devices of a run, each of them tried."""
+    """The devices of a run, each of them checked."""
 
     platform: Platform
     devices: tuple[jax.Device, ...]
     reason: str
     memory_bytes: int | None
-    """What one device offers; None when it does not tell."""
+    """Memory of one device; None if it does not report it."""
 
     @property
     def kind(self) -> str:
-        """What the devices are, e.g. `TPU v5 lite`."""
+        """Device kind, e.g. `TPU v5 lite`."""
         return str(self.devices[0].device_kind)
 
     @property
     def count(self) -> int:
-        """How many, over all processes."""
+        """Number of devices over all processes."""
         return len(self.devices)
 
     def peak_memory_bytes(self) -> int | None:
-        """The most that one device of this process has used so far; on a CPU, the process."""
+        """Peak memory of any device of this process; on CPU, of the process."""
         if self.platform == "cpu":
             return peak_process_bytes()
         stats = [
@@ -97,37 +74,59 @@ class DeviceChoice:
 
 
 def join(processes: ProcessGroup, request: DeviceRequest) -> None:
-    """Become one of several processes; must come before anything that touches a device."""
+    """Join a multi-process run; call this before anything that touches a device."""
     if request.name != "auto":
         jax.config.update("jax_platforms", _platforms(request.name))
     initialize(processes.coordinator, processes.num_processes, processes.process_id)
 
 
-def choose_device(request: DeviceRequest) -> DeviceChoice:
-    """Find the devices, try them, and say why these.
+def initialize(
+    coordinator: str, num_processes: int, process_id: int, *, timeout_s: int = DEFAULT_TIMEOUT_S
+) -> None:
+    """Join the other processes; return when all have joined.
+
+    Args:
+        coordinator: `host:port` that process 0 listens on and the others can reach.
+        num_processes: Number of processes of the run.
+        process_id: Index of this process, from 0.
+        timeout_s: How long to wait for the others.
 
     Raises:
-        DeviceError: What was asked for is not there or does not work.
+        InvalidInputError: The address is invalid, or `process_id` is out of range.
+        DeviceError: Nothing listens at the coordinator's address.
+    """
+    processes = ProcessGroup(coordinator, num_processes, process_id)
+    coordinator_address(processes)
+    # JAX aborts a process that cannot reach process 0; raise an error instead.
+    wait_for_process_0(processes, timeout_s)
+    jax.distributed.initialize(coordinator, num_processes, process_id, initialization_timeout=timeout_s)
+
+
+def choose_device(request: DeviceRequest) -> DeviceChoice:
+    """Select the devices, check that they work, and record the reason for the choice.
+
+    Raises:
+        DeviceError: The requested device does not exist or does not work.
     """
     # The default of 75 % leaves a quarter of every card unused.
     os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", str(GPU_MEMORY_FRACTION))
     if request.name == "auto":
-        platform, devices, reason = _first_that_works()
+        platform, devices, reason = _auto_select()
     else:
         platform, reason = request.name, f"--device {request.name}"
         devices = _devices_of(platform)
-    chosen = _one_of(devices, request.index)
+    chosen = _select_index(devices, request.index)
     for device in chosen:
         if device.process_index == jax.process_index():
-            _try_out(device, platform)
+            _check_device(device, platform)
     return DeviceChoice(platform, chosen, reason, _memory_bytes(platform, chosen))
 
 
-def _first_that_works() -> tuple[Platform, tuple[jax.Device, ...], str]:
-    """The fastest kind that is there; a kind without a trace of it is not started, which can take long."""
+def _auto_select() -> tuple[Platform, tuple[jax.Device, ...], str]:
+    """The fastest platform that works. One without a device file is not initialised, which can be slow."""
     misses: list[str] = []
-    signs: dict[Platform, str | None] = {"tpu": _missing_for_tpu(), "gpu": _missing_for_gpu()}
-    for platform, missing in signs.items():
+    missing_by_platform: dict[Platform, str | None] = {"tpu": _missing_for_tpu(), "gpu": _missing_for_gpu()}
+    for platform, missing in missing_by_platform.items():
         if missing is None:
             try:
                 return platform, _devices_of(platform), f"auto: a {platform.upper()} is there"
@@ -157,17 +156,17 @@ def _devices_of(platform: Platform) -> tuple[jax.Device, ...]:
     except RuntimeError as error:
         raise DeviceError(
             f"There is no {platform.upper()} that JAX can use on this machine.",
-            next_step=_HOW_TO_GET[platform],
+            next_step=_INSTALL_HINTS[platform],
         ) from error
 
 
 def _platforms(platform: Platform) -> str:
-    """The host platform comes along, for what JAX does beside the accelerator."""
+    """The platform plus the host, which JAX uses for work off the accelerator."""
     name = _JAX_PLATFORM[platform]
     return name if name == "cpu" else f"{name},cpu"
 
 
-def _one_of(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Device, ...]:
+def _select_index(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Device, ...]:
     if index is None:
         return devices
     if index >= len(devices):
@@ -178,8 +177,8 @@ def _one_of(devices: tuple[jax.Device, ...], index: int | None) -> tuple[jax.Dev
     return (devices[index],)
 
 
-def _try_out(device: jax.Device, platform: Platform) -> None:
-    """Multiply something small: a device that is listed may still be taken, broken or out of memory."""
+def _check_device(device: jax.Device, platform: Platform) -> None:
+    """Multiply two small matrices: a listed device may still be in use, broken or out of memory."""
     try:
         ones = jax.device_put(jnp.ones((8, 8), jnp.float32), device)
         is_right = float((ones @ ones).sum()) == 512.0
@@ -187,7 +186,7 @@ def _try_out(device: jax.Device, platform: Platform) -> None:
         raise DeviceError(
             f"{device} is there but does not work: {error}",
             next_step="Check that no other process holds it (nvidia-smi), then run it again. "
-            + _HOW_TO_GET[platform],
+            + _INSTALL_HINTS[platform],
         ) from error
     if not is_right:
         raise DeviceError(
@@ -198,17 +197,17 @@ def _try_out(device: jax.Device, platform: Platform) -> None:
 def _memory_bytes(platform: Platform, devices: tuple[jax.Device, ...]) -> int | None:
     if platform == "cpu":
         available = available_memory_bytes()
-        # Simulated devices share the memory of the host.
+        # Simulated devices share the host memory.
         return None if available is None else available // len(devices)
     local = next(device for device in devices if device.process_index == jax.process_index())
     stats = local.memory_stats() or {}
     return int(stats["bytes_limit"]) if "bytes_limit" in stats else None
 
 
-_SIGNS = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
+_OUT_OF_MEMORY_MESSAGES = ("RESOURCE_EXHAUSTED", "Out of memory", "out of memory")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether XLA says that the program, or an array, does not fit on the device."""
-    is_of_xla = isinstance(error, jax.errors.JaxRuntimeError)
-    return is_of_xla and any(sign in str(error) for sign in _SIGNS)
+    """Whether XLA reports that a program or an array does not fit on the device."""
+    is_xla_error = isinstance(error, jax.errors.JaxRuntimeError)
+    return is_xla_error and any(message in str(error) for message in _OUT_OF_MEMORY_MESSAGES)

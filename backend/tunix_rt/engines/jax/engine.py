@@ -18,7 +18,7 @@ from tunix_rt.engines.jax.program import Program, build_program
 from tunix_rt.engines.jax.sharding import make_mesh
 from tunix_rt.engines.jax.start import CompiledTrainStep, Fitted, fit, load_state, sanity_block
 from tunix_rt.engines.jax.training.checkpoints import Checkpoints, checksums
-from tunix_rt.engines.jax.training.state import NOT_DIVERGED, StepMetrics, TrainState, without_divergence
+from tunix_rt.engines.jax.training.state import NOT_DIVERGED, StepMetrics, TrainState, clear_divergence
 from tunix_rt.engines.jax.training.step import DeviceBatch
 from tunix_rt.engines.planning.fixes import out_of_memory_error
 from tunix_rt.engines.planning.step import model_flops
@@ -71,7 +71,7 @@ class JaxLearner:
     def save(self, step: int, history: ValidationHistory) -> None:
         """Write a checkpoint while the training goes on."""
         # After a step that was not finite, the state is still the one before it.
-        state = without_divergence(self.state)
+        state = clear_divergence(self.state)
         record = CheckpointRecord(
             step=step, identity=self.identity, validation=history, checksums=checksums(state)
         )

@@ -1,7 +1,9 @@
-"""python -m: the weights two engines start from.
+"""Write the initial weights that both engines start a parity run from.
 
-DIR/model     the random weights of a recipe that starts from such
-DIR/adapters  the random adapters of a LoRA recipe
+`python -m tunix_rt.engines.jax.parity_start RECIPE.yaml DIR` writes
+
+    DIR/model     the random weights, if the recipe starts from random weights
+    DIR/adapters  the random adapters of a LoRA recipe
 """
 
 import sys
@@ -23,7 +25,7 @@ from tunix_rt.tokenization.encoding import TraceEncoder
 
 
 def write_start(recipe: Recipe, directory: Path) -> None:
-    """Draw what the recipe draws at random, and write it as Hugging Face and PEFT read it."""
+    """Write the random weights and adapters of a recipe in the formats of Hugging Face and PEFT."""
     source = resolve_model(recipe.model, needs_weights=False)
     program = _program(recipe, source)
     if recipe.model.weights == "random":

@@ -1,4 +1,4 @@
-"""python -m: do the devices work?"""
+"""Report the devices that work (run with `python -m`)."""
 
 from tunix_rt.engines.jax.devices import choose_device
 from tunix_rt.engines.select import answer_probe
@@ -6,7 +6,7 @@ from tunix_rt.engines.types import DeviceReport, DeviceRequest, Platform
 
 
 def open_device(platform: Platform) -> DeviceReport:
-    """The devices of a platform, each tried. Raises DeviceError."""
+    """Report the devices of a platform after checking each. Raises DeviceError."""
     choice = choose_device(DeviceRequest(platform))
     return DeviceReport(
         platform=choice.platform,

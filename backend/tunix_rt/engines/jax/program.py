@@ -1,6 +1,6 @@
-"""A recipe as compiled programs on a mesh: what trains and what the planner compiles.
+"""A recipe as compiled programs on a mesh, for training and for the planner.
 
-Building one allocates nothing and asks for no device, so the mesh may be one that is only described.
+Building a program allocates nothing and needs no device, so the mesh may be a description of absent devices.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,11 @@ from tunix_rt.engines.jax.model.decoder import ForwardOptions
 from tunix_rt.engines.jax.model.lora import Adapters, abstract_adapters, adapter_scale, init_adapters
 from tunix_rt.engines.jax.model.params import (
     Params,
-    RandomKeys,
     abstract_params,
-    abstract_unstacked,
+    abstract_unstack,
     init_params,
     random_keys,
-    unstacked,
+    unstack,
 )
 from tunix_rt.engines.jax.model.quantization import abstract_quantized, quantize, quantize_tensor
 from tunix_rt.engines.jax.sharding import (
@@ -47,28 +46,28 @@ _BATCH_ARRAYS = ("tokens", "targets", "loss_mask", "segment_ids", "positions")
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The compiled parts of a run, and the shapes and places of everything that they take."""
+    """The compiled programs of a run, and the shapes and shardings of their inputs."""
 
     recipe: Recipe
     architecture: Architecture
     mesh: Mesh
     attention: Choice
-    """Kernel of the attention, and why."""
+    """The attention kernel and the reason for it."""
     parts: StepParts
     abstract_params: Params
-    """The whole model in the format of the recipe, with shardings: what loading must give."""
+    """Shapes, formats and shardings that loading the model must produce."""
     abstract_state: TrainState
     abstract_frozen: Any
     abstract_batch: dict[str, jax.ShapeDtypeStruct]
 
     @property
     def options(self) -> ForwardOptions:
-        """How the forward pass is computed."""
+        """Options of the forward pass."""
         return self.parts.options
 
     @cached_property
     def train_step(self) -> Callable[[TrainState, Any, DeviceBatch], tuple[TrainState, StepMetrics]]:
-        """(state, frozen, batch) -> (state, metrics); the old state is used up when buffers are donated."""
+        """(state, frozen, batch) -> (state, metrics); the old state is invalid if buffers are donated."""
         return jax.jit(
             partial(train_step, self.parts),
             donate_argnums=(0,) if self.recipe.training.donate_buffers else (),
@@ -77,43 +76,45 @@ class Program:
 
     @cached_property
     def validation_step(self) -> Callable[[Any, Any, DeviceBatch], tuple[Array, Array]]:
-        """(trainable, frozen, batch) -> sum of losses, number of trained tokens."""
+        """(trainable, frozen, batch) -> (sum of losses, number of trained tokens)."""
         return jax.jit(partial(validation_step, self.parts), out_shardings=replicated(self.mesh))
 
     def put_batch(self, batch: Batch) -> DeviceBatch:
-        """Send a batch to the devices. With several processes, each sends the rows of its own devices."""
+        """Transfer a batch to the devices; each process transfers the rows of its own devices."""
         return {
             name: _put(getattr(batch, name).reshape(abstract.shape), abstract)
             for name, abstract in self.abstract_batch.items()
         }
 
     def random_params(self) -> Params:
-        """Random weights from the recipe's seed, made where they will live."""
+        """Random weights from the recipe's seed, created with their final sharding."""
         dtype = jnp.dtype(self.recipe.training.precision.weights)
-        make = jax.jit(
-            lambda: init_params(self.architecture, _keys(self.recipe).weights, dtype),
+        init = jax.jit(
+            lambda: init_params(self.architecture, random_keys(self.recipe.training.seed).weights, dtype),
             out_shardings=_shardings(self.abstract_params),
         )
-        params: Params = make()
+        params: Params = init()
         return params
 
-    def stored(self, name: str, weight: Array) -> Any:
-        """A loaded tensor as the run keeps it: quantised at once where the recipe asks for that."""
+    def to_stored_format(self, name: str, weight: Array) -> Any:
+        """Convert a loaded tensor to the format of the run: quantise it if the recipe says so."""
         section = self.recipe.quantization
         return weight if section is None else quantize_tensor(name, weight, section)
 
     def init_state(self, params: Params, adapters: Adapters | None = None) -> tuple[TrainState, Any]:
         """The state before the first step, and the frozen weights. `params` must not be used afterwards.
 
-        LoRA starts from `adapters`, or from random ones.
+        LoRA starts from `adapters`, or from random adapters if None.
         """
         trainable, frozen = self._split(params, adapters)
-        start = jax.jit(
-            lambda weights: initial_state(weights, self.parts.optimizer, _keys(self.recipe).steps),
+        init = jax.jit(
+            lambda weights: initial_state(
+                weights, self.parts.optimizer, random_keys(self.recipe.training.seed).steps
+            ),
             out_shardings=_shardings(self.abstract_state),
             donate_argnums=0,
         )
-        return start(trainable), frozen
+        return init(trainable), frozen
 
     def _split(self, params: Params, adapters: Adapters | None) -> tuple[Any, Any]:
         lora, quantization = self.recipe.lora, self.recipe.quantization
@@ -122,49 +123,46 @@ class Program:
         trainable = self.random_adapters(lora) if adapters is None else adapters
         trainable = jax.device_put(trainable, _shardings(self.abstract_state.trainable))
         frozen = params if quantization is None else quantize(params, quantization)
-        places = _shardings(self.abstract_frozen)
+        shardings = _shardings(self.abstract_frozen)
         if self.options.unrolls_layers:
-            return trainable, unstacked(frozen, places)
-        return trainable, jax.device_put(frozen, places)
+            return trainable, unstack(frozen, shardings)
+        return trainable, jax.device_put(frozen, shardings)
 
     def random_adapters(self, lora: LoraSection) -> Adapters:
-        """Adapters that change nothing yet, from the recipe's seed, made where they will live."""
-        make = jax.jit(
-            lambda: init_adapters(self.architecture, lora, _keys(self.recipe).adapters),
+        """Initial adapters from the recipe's seed, created with their final sharding."""
+        init = jax.jit(
+            lambda: init_adapters(self.architecture, lora, random_keys(self.recipe.training.seed).adapters),
             out_shardings=_shardings(self.abstract_state.trainable),
         )
-        adapters: Adapters = make()
+        adapters: Adapters = init()
         return adapters
-
-
-def _keys(recipe: Recipe) -> RandomKeys:
-    return random_keys(recipe.training.seed)
 
 
 def build_program(
     recipe: Recipe, architecture: Architecture, mesh: Mesh, *, num_steps: int, platform: Platform
 ) -> Program:
-    """Everything that training needs, from shapes alone.
+    """Build the programs of a training run from shapes alone.
 
     Args:
-        recipe: What to train and how.
+        recipe: The training recipe.
         architecture: The shape of the model.
-        mesh: Devices, real or described, as `sharding.make_mesh` lays them out.
-        num_steps: Updates of the whole run: the schedule ends with them.
-        platform: What the devices are; decides the attention kernel.
+        mesh: A mesh of real or described devices from `sharding.make_mesh`.
+        num_steps: Number of updates of the whole run, the length of the schedule.
+        platform: Platform of the devices, which decides the attention kernel.
 
     Raises:
-        InvalidInputError: The batch or the heads cannot be split over the mesh, or a kernel cannot serve.
+        InvalidInputError: The batch or the heads do not divide over the mesh, or the requested kernel is not
+            supported here.
     """
     training = recipe.training
     check_divisible(mesh, architecture, training)
     attention = _resolve_attention(recipe, architecture, mesh, platform)
     optimizer = make_optimizer(training, num_steps)
-    params = _placed(abstract_params(architecture, training.precision.weights), mesh, architecture)
+    params = _with_shardings(abstract_params(architecture, training.precision.weights), mesh, architecture)
     options = _forward_options(recipe, attention, mesh, platform)
     trainable, frozen = _abstract_split(recipe, architecture, params, options)
-    state = _placed(
-        jax.eval_shape(lambda: initial_state(_zeros(trainable), optimizer, _keys(recipe).steps)),
+    state = _with_shardings(
+        jax.eval_shape(lambda: initial_state(_zeros(trainable), optimizer, random_keys(training.seed).steps)),
         mesh,
         architecture,
     )
@@ -184,7 +182,7 @@ def build_program(
         parts=parts,
         abstract_params=params,
         abstract_state=state,
-        abstract_frozen=_placed(frozen, mesh, architecture),
+        abstract_frozen=_with_shardings(frozen, mesh, architecture),
         abstract_batch=_abstract_batch(recipe, mesh),
     )
 
@@ -192,12 +190,12 @@ def build_program(
 def _abstract_split(
     recipe: Recipe, architecture: Architecture, params: Params, options: ForwardOptions
 ) -> tuple[Any, Any]:
-    """Which weights are trained and which are frozen."""
+    """Shapes of the trained and the frozen weights."""
     if recipe.lora is None:
         return params, {}
     adapters = abstract_adapters(architecture, recipe.lora)
     frozen = params if recipe.quantization is None else abstract_quantized(params, recipe.quantization)
-    return adapters, abstract_unstacked(frozen, architecture.num_layers) if options.unrolls_layers else frozen
+    return adapters, abstract_unstack(frozen, architecture.num_layers) if options.unrolls_layers else frozen
 
 
 def _resolve_attention(recipe: Recipe, architecture: Architecture, mesh: Mesh, platform: Platform) -> Choice:
@@ -207,14 +205,14 @@ def _resolve_attention(recipe: Recipe, architecture: Architecture, mesh: Mesh, p
         platform=platform,
         row_length=recipe.data.row_length,
         compute=recipe.training.precision.compute,
-        compute_capability=None if capability is None else _version(capability),
+        compute_capability=None if capability is None else _parse_capability(capability),
         num_tensor_shards=mesh.shape["tensor"],
     )
     return resolve_kernel(recipe.training.attention, setting)
 
 
-def _version(text: str) -> tuple[int, int]:
-    """Major and minor: "9.0" -> (9, 0)."""
+def _parse_capability(text: str) -> tuple[int, int]:
+    """Parse major and minor: "9.0" -> (9, 0)."""
     major, minor = text.split(".")
     return int(major), int(minor)
 
@@ -247,7 +245,7 @@ def _zeros(abstract: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), abstract)
 
 
-def _placed(abstract: Any, mesh: Mesh, architecture: Architecture) -> Any:
+def _with_shardings(abstract: Any, mesh: Mesh, architecture: Architecture) -> Any:
     return jax.tree.map(
         lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
         abstract,

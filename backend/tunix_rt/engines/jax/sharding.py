@@ -1,11 +1,11 @@
 """Mesh and the sharding of every tensor.
 
-data     whole copies of the model, each with its rows of the batch
-    fsdp     weights, gradients and optimizer state in parts, each with its rows of the batch
-    tensor   every matrix product in parts: outputs of q, k, v, gate, up; inputs of o, down; the vocabulary
+    data     copies of the model, each with its rows of the batch
+    fsdp     shards of weights, gradients and optimizer state, each with its rows of the batch
+    tensor   shards of every matrix product: outputs of q, k, v, gate, up; inputs of o, down; the vocabulary
 
-A matrix that is a stack over the layers is never split along them: a layer is gathered when it is computed,
-and freed after.
+Stacked matrices are never sharded along the layer axis: a layer is gathered when it is computed, and freed
+afterwards.
 """
 
 import math
@@ -37,28 +37,28 @@ _TENSOR_AXIS: Mapping[str, int] = {
     "up": _OUTPUTS,
     "down": _INPUTS,
 }
-_VOCABULARY = ("embedding", "head")
-# Of an adapter's pair, `a` has the inputs of its matrix and `b` the outputs.
-_ADAPTER_SIDE = {"a": _INPUTS, "b": _OUTPUTS}
+_VOCABULARY_TENSORS = ("embedding", "head")
+# The long axis of an adapter: `a` has the inputs of its matrix, `b` the outputs.
+_ADAPTER_AXIS = {"a": _INPUTS, "b": _OUTPUTS}
 
 
 def make_mesh(section: ShardingSection, devices: Sequence[Any]) -> Mesh:
-    """The mesh that the recipe asks for; fewer devices than there are is a valid wish.
+    """Build the mesh of the recipe, which may use fewer devices than there are.
 
     Raises:
-        InvalidInputError: The sizes ask for more devices, or do not divide their number.
+        InvalidInputError: The sizes need more devices, or do not divide their number.
     """
     shape = mesh_shape(section, len(devices))
     sizes = (shape.data, shape.fsdp, shape.tensor)
     if shape.num_devices < len(devices):
-        _refuse_idle_hosts(shape.num_devices, devices)
+        _reject_idle_processes(shape.num_devices, devices)
         grid = np.asarray(devices[: shape.num_devices]).reshape(sizes)
     else:
         grid = mesh_utils.create_device_mesh(sizes, devices)
     return Mesh(grid, AXES, axis_types=(AxisType.Auto,) * len(AXES))
 
 
-def _refuse_idle_hosts(num_used: int, devices: Sequence[Any]) -> None:
+def _reject_idle_processes(num_used: int, devices: Sequence[Any]) -> None:
     if len({device.process_index for device in devices}) > 1:
         raise InvalidInputError(
             f"The sharding uses {num_used} of {len(devices)} devices, and a process would have none.",
@@ -67,7 +67,7 @@ def _refuse_idle_hosts(num_used: int, devices: Sequence[Any]) -> None:
 
 
 def check_divisible(mesh: Mesh, architecture: Architecture, training: TrainingSection) -> None:
-    """Refuse what cannot be split evenly.
+    """Reject a mesh that cannot split the model or the batch evenly.
 
     Raises:
         InvalidInputError: Rows do not divide over the devices, or heads over the tensor axis.
@@ -76,37 +76,37 @@ def check_divisible(mesh: Mesh, architecture: Architecture, training: TrainingSe
 
 
 def state_shardings(tree: Any, mesh: Mesh, architecture: Architecture) -> Any:
-    """Where every leaf of a state, or of its weights alone, lives: a NamedSharding per leaf.
+    """A NamedSharding for every leaf of a training state or of a parameter tree.
 
-    Adapters, moments of the optimizer and quantised matrices go with the weight whose name they carry.
+    Adapters, optimizer moments and quantised matrices follow the weight whose name they have.
     """
     return jax.tree.map_with_path(
-        lambda path, leaf: _of_leaf(path, leaf, mesh, architecture),
+        lambda path, leaf: _leaf_sharding(path, leaf, mesh, architecture),
         tree,
         is_leaf=lambda node: isinstance(node, QuantizedMatrix),
     )
 
 
-def _of_leaf(path: KeyPath, leaf: Any, mesh: Mesh, architecture: Architecture) -> Any:
+def _leaf_sharding(path: KeyPath, leaf: Any, mesh: Mesh, architecture: Architecture) -> Any:
     if isinstance(leaf, QuantizedMatrix):
-        # An axis that divides the scales keeps whole blocks together, so one spec serves scales and codes.
+        # A spec that divides the scales keeps blocks whole, so it also fits the codes.
         sharding = NamedSharding(mesh, _spec(path, leaf.scales.shape, mesh, architecture))
         return jax.tree.map(lambda _: sharding, leaf)
     return NamedSharding(mesh, _spec(path, leaf.shape, mesh, architecture))
 
 
 def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Architecture) -> PartitionSpec:
-    """Split matrices over `tensor` and `fsdp`; copy the rest to every device."""
+    """Shard matrices over `tensor` and `fsdp`; replicate everything else."""
     names = names_of(path)
     if is_norm(path) or not names or len(shape) != num_matrix_axes(path):
         return PartitionSpec()
-    if names[-1] in _VOCABULARY:
+    if names[-1] in _VOCABULARY_TENSORS:
         return _vocabulary_spec(shape[0], mesh)
     axes: list[str | None] = [None] * len(shape)
-    tensor_axis, fsdp_axis = _wanted_axes(names, architecture, mesh.shape["tensor"])
+    tensor_axis, fsdp_axis = _matrix_axes(names, architecture, mesh.shape["tensor"])
     if tensor_axis is not None and shape[tensor_axis] % mesh.shape["tensor"] == 0:
         axes[tensor_axis] = "tensor"
-    for axis in (fsdp_axis, _other(fsdp_axis)):
+    for axis in (fsdp_axis, _other_axis(fsdp_axis)):
         if axes[axis] is None and shape[axis] % mesh.shape["fsdp"] == 0:
             axes[axis] = "fsdp"
             break
@@ -114,9 +114,9 @@ def _spec(path: KeyPath, shape: tuple[int, ...], mesh: Mesh, architecture: Archi
 
 
 def _vocabulary_spec(vocab_size: int, mesh: Mesh) -> PartitionSpec:
-    """Split [V, D] along the vocabulary only: then the loss sends hidden states around, never the embedding.
+    """Shard [V, D] along the vocabulary only, so that the loss communicates hidden states, not the embedding.
 
-    Split along D, the compiler gathers it whole, and sums its gradient whole, on every device.
+    Sharded along D, every device would gather the whole embedding and sum its whole gradient.
     """
     for axes in (("fsdp", "tensor"), ("fsdp",), ("tensor",)):
         if vocab_size % math.prod(mesh.shape[axis] for axis in axes) == 0:
@@ -124,24 +124,24 @@ def _vocabulary_spec(vocab_size: int, mesh: Mesh) -> PartitionSpec:
     return PartitionSpec()
 
 
-def _wanted_axes(
+def _matrix_axes(
     names: tuple[str, ...], architecture: Architecture, num_parts: int
 ) -> tuple[int | None, int]:
-    """The axes of `tensor`, if it splits this matrix, and of `fsdp`.
+    """The matrix axes that `tensor` (None if it does not shard this matrix) and `fsdp` shard.
 
-    `fsdp` wants the hidden size, or the long side of an adapter. `tensor` splits one side of an adapter, and
-    no head: keys and values with too few heads are copied.
+    `fsdp` prefers the hidden size, or the long axis of an adapter. `tensor` shards one side of an adapter,
+    and never splits a head: keys and values with too few heads are replicated.
     """
-    target, side = (names[-2], names[-1]) if names[-1] in _ADAPTER_SIDE else (names[-1], None)
+    target, side = (names[-2], names[-1]) if names[-1] in _ADAPTER_AXIS else (names[-1], None)
     split = _TENSOR_AXIS[target]
     is_split = num_parts > 1 and not (target in ("k", "v") and architecture.num_kv_heads % num_parts)
     if side is None:
-        return (split if is_split else None), _other(split)
-    long_side = _ADAPTER_SIDE[side]
+        return (split if is_split else None), _other_axis(split)
+    long_side = _ADAPTER_AXIS[side]
     return (split if is_split and long_side == split else None), long_side
 
 
-def _other(axis: int) -> int:
+def _other_axis(axis: int) -> int:
     return _OUTPUTS if axis == _INPUTS else _INPUTS
 
 
@@ -151,7 +151,7 @@ def batch_sharding(mesh: Mesh) -> NamedSharding:
 
 
 def activation_sharding(mesh: Mesh) -> NamedSharding:
-    """[rows, tokens, hidden]: rows over data and fsdp, so that it is the weights that travel."""
+    """[rows, tokens, hidden]: rows over data and fsdp, so that weights are communicated, not activations."""
     return NamedSharding(mesh, PartitionSpec(ROW_AXES))
 
 

@@ -146,8 +146,8 @@ def _adapters(directory: Path, program: Program) -> Adapters:
             "There are adapters to start from, but the recipe trains none.",
             next_step="Set training.mode to lora, or leave the adapters out.",
         )
-    adapters, stored = load_adapters(directory, program.architecture)
-    if (stored.rank, set(stored.targets)) != (lora.rank, set(lora.targets)):
+    adapters, to_stored_format = load_adapters(directory, program.architecture)
+    if (to_stored_format.rank, set(to_stored_format.targets)) != (lora.rank, set(lora.targets)):
         raise DataError(
             f"The adapters in {directory} have another rank or other targets than the recipe.",
             next_step="Start from adapters of lora.rank and lora.targets.",
@@ -164,5 +164,5 @@ def _params(program: Program, prepared: Prepared) -> Params:
         program.architecture,
         program.recipe.training.precision.weights,
         jax.tree.map(lambda leaf: leaf.sharding, program.abstract_params),
-        convert=program.stored,
+        convert=program.to_stored_format,
     )

@@ -1,8 +1,10 @@
 """Safetensors to device arrays and back; PEFT adapters.
 
-ours                   there
-layers / q / a [in, r]    base_model.model.model.layers.<i>.self_attn.q_proj.lora_A.weight [r, in]
-layers / q / b [r, out]   base_model.model.model.layers.<i>.self_attn.q_proj.lora_B.weight [out, r]
+Adapters have other names and axes in the files of PEFT:
+
+    ours                      in a file of PEFT
+    layers / q / a [in, r]    base_model.model.model.layers.<i>.self_attn.q_proj.lora_A.weight [r, in]
+    layers / q / b [r, out]   base_model.model.model.layers.<i>.self_attn.q_proj.lora_B.weight [out, r]
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,9 +56,8 @@ def save_params(
 ) -> None:
     """Write the weights under their Hugging Face names, in the format of the embedding.
 
-    Adapters are added in float32 and rounded once; quantised matrices are written as the numbers they stand
-    for. Every process of a run must call this, because a tensor may be spread over all of them; the first
-    one writes.
+    Adapters are merged in float32 and rounded once; quantised matrices are dequantised. Every process of a
+    run must call this, because a tensor may be sharded over all of them; process 0 writes.
     """
     tensors = list(_lazy_tensors(params, architecture, adapters, adapter_scale))
     if jax.process_index() == 0:
@@ -75,17 +76,17 @@ def fetch_layer(
     adapters: Adapter | None = None,
     adapter_scale: float = 1.0,
 ) -> NDArray[Any]:
-    """One layer of a weight on the host, its adapter added, [out, in] if it is transposed.
+    """One layer of a weight on the host with its adapter merged, [out, in] if transposed.
 
-    `weights` is a stack over the layers, or a list of them; `adapters` is stacked.
+    `weights` is a stack or a list of layers; `adapters` is stacked.
     """
-    weight = weights[layer] if isinstance(weights, list) else _one_of(weights, layer)
-    adapter = None if adapters is None else _one_of(adapters, layer)
-    return _fetch(_as_written(weight, adapter, adapter_scale, dtype, is_transposed))
+    weight = weights[layer] if isinstance(weights, list) else _layer_of(weights, layer)
+    adapter = None if adapters is None else _layer_of(adapters, layer)
+    return _fetch(_export_matrix(weight, adapter, adapter_scale, dtype, is_transposed))
 
 
 def _fetch(array: Array) -> NDArray[Any]:
-    """The whole of an array on the host, wherever its parts are."""
+    """The whole array on the host, gathered from all processes if needed."""
     if array.is_fully_addressable or array.is_fully_replicated:
         return np.asarray(array)
     gathered: NDArray[Any] = multihost_utils.process_allgather(array, tiled=True)
@@ -103,7 +104,9 @@ def _lazy_tensors(
                 place.hf_names[0], array.shape, FORMATS[dtype.name], partial(_fetch_as, array, dtype)
             )
             continue
-        weights = _of_all_layers(params, place.name)
+        layers = params["layers"]
+        # A list of layers if they are unstacked, else a stack.
+        weights = [one[place.name] for one in layers] if isinstance(layers, list) else layers[place.name]
         get = partial(
             fetch_layer,
             weights,
@@ -113,21 +116,9 @@ def _lazy_tensors(
             adapter_scale=adapter_scale,
         )
         shape = weights[0].shape if isinstance(weights, list) else weights.shape[1:]
-        yield from _lazy_layers(place, shape, dtype, get)
-
-
-def _of_all_layers(params: Params, name: str) -> Any:
-    """A weight of every layer: a stack, or a list where the program keeps its layers one by one."""
-    layers = params["layers"]
-    return [layer[name] for layer in layers] if isinstance(layers, list) else layers[name]
-
-
-def _lazy_layers(
-    place: TensorPlace, shape: tuple[int, ...], dtype: np.dtype[Any], get: Callable[[int], NDArray[Any]]
-) -> Iterator[LazyTensor]:
-    stored_shape = shape[::-1] if place.is_transposed else shape
-    for layer, name in enumerate(place.hf_names):
-        yield LazyTensor(name, stored_shape, FORMATS[dtype.name], partial(get, layer))
+        stored_shape = shape[::-1] if place.is_transposed else shape
+        for layer, name in enumerate(place.hf_names):
+            yield LazyTensor(name, stored_shape, FORMATS[dtype.name], partial(get, layer))
 
 
 def _fetch_as(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -135,13 +126,15 @@ def _fetch_as(array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 @jax.jit
-def _one_of(stack: Any, layer: int) -> Any:
-    """One layer of everything in a stack; one compilation serves all layers."""
+def _layer_of(stack: Any, layer: int) -> Any:
+    """One layer of a stacked tree; compiled once for all layers."""
     return jax.tree.map(lambda leaf: leaf[layer], stack)
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4))
-def _as_written(weight: Any, adapter: Any, scale: float, dtype: np.dtype[Any], is_transposed: bool) -> Array:
+def _export_matrix(
+    weight: Any, adapter: Any, scale: float, dtype: np.dtype[Any], is_transposed: bool
+) -> Array:
     if adapter is None:
         matrix = plain_matrix(weight, dtype)
     else:
@@ -155,11 +148,11 @@ def save_adapters(
     """Write adapters for `peft.PeftModel.from_pretrained(base, directory)`.
 
     Args:
-        directory: exists already.
-        adapters: the trained matrices.
-        lora: the recipe's section: rank, alpha, dropout.
-        base_model: hub id or directory of the weights that the adapters belong to.
-        revision: the base's commit on the hub.
+        directory: An existing directory.
+        adapters: The trained matrices.
+        lora: The recipe's section: rank, alpha, dropout.
+        base_model: Hub id or directory of the base model.
+        revision: Commit of the base model on the hub.
     """
     tensors = list(_lazy_adapter_tensors(adapters))
     if jax.process_index() != 0:
@@ -174,14 +167,14 @@ def load_adapters(directory: Path, architecture: Architecture) -> tuple[Adapters
     """Read adapters that PEFT or `save_adapters` wrote.
 
     Raises:
-        DataError: A file is missing or damaged, does not fit the architecture, or is of a kind that this
-            engine does not compute.
+        DataError: A file is missing or damaged, does not fit the architecture, or has a type of adapter that
+            this engine does not support.
     """
     with open_adapter(directory, architecture) as (lora, tensors):
         layers: dict[str, Adapter] = {
             target: {
-                "a": _stack(tensors, target, "a", architecture.num_layers),
-                "b": _stack(tensors, target, "b", architecture.num_layers),
+                "a": _read_stack(tensors, target, "a", architecture.num_layers),
+                "b": _read_stack(tensors, target, "b", architecture.num_layers),
             }
             for target in lora.targets
         }
@@ -199,7 +192,7 @@ def _lazy_adapter_tensors(adapters: Adapters) -> Iterator[LazyTensor]:
                 yield LazyTensor(name, tuple(shape[::-1]), FORMATS[float32.name], partial(get, layer))
 
 
-def _stack(tensors: Mapping[str, StoredTensor], target: str, part: str, num_layers: int) -> Array:
+def _read_stack(tensors: Mapping[str, StoredTensor], target: str, part: str, num_layers: int) -> Array:
     """One matrix of every layer, [L, in, r] or [L, r, out]."""
     matrices = [tensors[adapter_tensor_name(layer, target, part)].read().T for layer in range(num_layers)]
     return jnp.asarray(np.stack(matrices), jnp.float32)
@@ -207,7 +200,7 @@ def _stack(tensors: Mapping[str, StoredTensor], target: str, part: str, num_laye
 
 Index: TypeAlias = tuple[slice, ...]
 
-# Rows that are cast and transposed at a time: small enough to stay in the processor's cache.
+# Rows that are cast and transposed at a time: few enough to stay in the CPU cache.
 _ROWS_PER_COPY = 256
 
 
@@ -221,19 +214,18 @@ def load_params(
 ) -> Params:
     """Read the weights of a model directory.
 
-    One stacked tensor at a time passes through host memory, and of it only the parts that this process's
-    devices hold.
+    Only one stacked tensor at a time is in host memory, and only the blocks that this process's devices hold.
 
     Args:
-        directory: `model.safetensors`, or shards with an index.
-        architecture: what its `config.json` says.
-        dtype: format of the arrays; stored float32, bfloat16 and float16 are converted.
-        shardings: a tree like the result with a sharding at every leaf. None: the first local device.
-        convert: what is kept of each weight, given its name (`q`, `embedding`, …); called before the next one
-            is read, so that a model which is quantised never lies on the devices whole.
+        directory: Contains `model.safetensors`, or shards with an index.
+        architecture: The architecture in its `config.json`.
+        dtype: Format of the arrays; stored float32, bfloat16 and float16 are converted.
+        shardings: A tree like the result with a sharding at every leaf. None: the first local device.
+        convert: Converts each weight, given its name (`q`, `embedding`, …), before the next one is read, so
+            that the unquantised model is never on the devices as a whole.
 
     Raises:
-        DataError: A file is damaged, or its tensors are not those of the architecture.
+        DataError: A file is damaged, or its tensors do not match the architecture.
     """
     with open_tensors(directory) as stored:
         tensors = text_tensors(stored)
@@ -260,9 +252,9 @@ def _load_array(
 
     def read(index: Index | None) -> NDArray[Any]:
         assert index is not None
-        # Devices that hold the same block ask for it one after the other.
+        # Devices that hold the same block request it one after the other.
         if str(index) not in blocks:
-            blocks[str(index)] = _read_block(parts, place, _bounded(index, shape), np.dtype(dtype))
+            blocks[str(index)] = _read_block(parts, place, _explicit_bounds(index, shape), np.dtype(dtype))
         return blocks[str(index)]
 
     return jax.make_array_from_callback(shape, sharding or SingleDeviceSharding(jax.local_devices()[0]), read)
@@ -271,7 +263,7 @@ def _load_array(
 def _read_block(
     parts: Sequence[StoredTensor], place: TensorPlace, index: Index, dtype: np.dtype[Any]
 ) -> NDArray[Any]:
-    """A block of one weight: layers on the first axis if it is stacked, matrices [in, out]."""
+    """A block of one weight [in, out], with the layers on the first axis if it is stacked."""
     block = np.empty([part.stop - part.start for part in index], dtype)
     if not place.is_stacked:
         _copy(parts[0], index, block)
@@ -286,19 +278,14 @@ def _read_block(
 
 
 def _copy(tensor: StoredTensor, index: Index, target: NDArray[Any]) -> None:
-    """Fill `target` with a part of a tensor, some rows at a time, in the target's format."""
+    """Copy a block of a tensor to `target`, some rows at a time, in the format of the target."""
     rows, *columns = index
-    for part in _row_chunks(rows):
+    for start in range(rows.start, rows.stop, _ROWS_PER_COPY):
+        part = slice(start, min(start + _ROWS_PER_COPY, rows.stop))
         values = tensor.read(part, *columns)
         target[part.start - rows.start : part.stop - rows.start] = values.astype(target.dtype)
 
 
-def _row_chunks(rows: slice) -> Iterator[slice]:
-    """0:600 -> 0:256, 256:512, 512:600."""
-    for start in range(rows.start, rows.stop, _ROWS_PER_COPY):
-        yield slice(start, min(start + _ROWS_PER_COPY, rows.stop))
-
-
-def _bounded(index: Index, shape: tuple[int, ...]) -> Index:
-    """The same block with both ends of every slice written out: `[:]` of 8 rows is `[0:8]`."""
+def _explicit_bounds(index: Index, shape: tuple[int, ...]) -> Index:
+    """The same block with explicit bounds of every slice: `[:]` of 8 rows is `[0:8]`."""
     return tuple(slice(*part.indices(size)[:2]) for part, size in zip(index, shape, strict=True))

@@ -1,7 +1,7 @@
-"""Device choice with proof; memory including CUDA graphs.
+"""Device selection with a functional check; peak memory including CUDA graphs.
 
-Torch's allocator counts the memory that a graph computes in while the graph is recorded. Then that memory is
-free in its books, although every replay writes to it, beside whatever is allocated at that time.
+Torch's allocator counts the working memory of a CUDA graph only while the graph is captured. Afterwards it
+counts that memory as free, although every replay writes to it in addition to what is allocated then.
 """
 
 import os
@@ -19,75 +19,45 @@ from tunix_rt.engines.planning.limits import require_torch_format
 from tunix_rt.engines.types import DeviceRequest
 from tunix_rt.recipes.types import FloatFormat
 
-
-@dataclass
-class _Needed:
-    replayed_bytes: int = 0
-    """What the last graph took while it was recorded, and gave back to the books."""
-    before_bytes: int = 0
-    """The peak up to the last recording."""
-
-
-# As torch's own counters: of the process, which uses one GPU.
-_needed = _Needed()
-
-
-@contextmanager
-def counted_as_replayed(device: torch.device) -> Iterator[None]:
-    """Whatever is taken and given back inside is taken again by every replay, until the next recording."""
-    before = peak_needed_bytes(device)
-    torch.cuda.reset_peak_memory_stats(device)
-    yield
-    recording = torch.cuda.max_memory_allocated(device)
-    _needed.before_bytes = max(before, recording)
-    _needed.replayed_bytes = recording - torch.cuda.memory_allocated(device)
-    torch.cuda.reset_peak_memory_stats(device)
-
-
-def peak_needed_bytes(device: torch.device) -> int:
-    """The most that was needed at one time so far."""
-    return max(_needed.before_bytes, torch.cuda.max_memory_allocated(device) + _needed.replayed_bytes)
-
-
 Platform = Literal["cpu", "gpu"]
 
 _NVIDIA_DEVICE_FILE = Path("/dev/nvidiactl")
-_HOW_TO_GET_GPU = (
+_GPU_INSTALL_HINT = (
     "On Kaggle: Settings > Accelerator > GPU. Elsewhere: install the NVIDIA driver and a torch built for its "
     "CUDA version (nvidia-smi names it). Or run with --device cpu."
 )
-# Many containers announce AMX and forbid it: oneDNN then ends the process with an illegal instruction at the
-# first product of bfloat16. It reads this variable when it first multiplies.
+# Many containers report AMX but forbid it: oneDNN then crashes with an illegal instruction in the first
+# bfloat16 product. It reads this variable at its first product.
 _ONEDNN_LIMIT = "ONEDNN_MAX_CPU_ISA"
 
 
 @dataclass(frozen=True)
 class TorchDevice:
-    """The device of this process, tried."""
+    """The device of this process, checked."""
 
     platform: Platform
     device: torch.device
     kind: str
-    """What it is, e.g. `NVIDIA H200`."""
+    """Device kind, e.g. `NVIDIA H200`."""
     count: int
-    """Devices of the run, over all processes."""
+    """Number of devices of the run, over all processes."""
     memory_bytes: int | None
-    """What one device offers; None when it does not tell."""
+    """Memory of one device; None if unknown."""
     reason: str
 
     @property
     def compute_capability(self) -> tuple[int, int] | None:
-        """Of the NVIDIA GPU, e.g. (9, 0) for Hopper; None where there is none."""
+        """Compute capability of the NVIDIA GPU, e.g. (9, 0) for Hopper; None on CPU."""
         return torch.cuda.get_device_capability(self.device) if self.platform == "gpu" else None
 
     def peak_memory_bytes(self) -> int | None:
-        """The most that this process has needed of the device so far; on a CPU, the process.
+        """Peak device memory that this process has needed so far; on CPU, of the process.
 
-        Torch's allocator may hold more, and gives it back before it says that memory is full.
+        Torch's allocator may cache more, and frees it before it reports that memory is full.
         """
         if self.platform == "cpu":
             return peak_process_bytes()
-        return peak_needed_bytes(self.device)
+        return peak_bytes(self.device)
 
     def __str__(self) -> str:
         memory = "" if self.memory_bytes is None else f", {self.memory_bytes / 2**30:.2f} GiB each"
@@ -95,15 +65,16 @@ class TorchDevice:
 
 
 def choose_device(request: DeviceRequest, *, count: int = 1) -> TorchDevice:
-    """Find the device, try it, and say why this one.
+    """Select the device, check that it works, and record the reason for the choice.
 
     Args:
-        request: What was asked for. Without an index, a process takes the first GPU that it sees.
-        count: Devices of the run, over all processes.
+        request: The requested device. Without an index, a process takes its first visible GPU.
+        count: Number of devices of the run, over all processes.
 
     Raises:
-        DeviceError: What was asked for is not there or does not work, or `auto` finds a GPU that is there but
-            cannot be used: a run that was meant for it would take days on the CPU.
+        DeviceError: The requested device does not exist or does not work, or `auto` finds a GPU that cannot
+        be
+            used: a run that was meant for it would take days on the CPU.
         InvalidInputError: There is no device of this index.
     """
     if request.name == "tpu":
@@ -119,31 +90,31 @@ def choose_device(request: DeviceRequest, *, count: int = 1) -> TorchDevice:
         device = TorchDevice("cpu", torch.device("cpu"), "cpu", count, memory_bytes, reason)
     else:
         device = _gpu(request.index, count, reason)
-    _try_out(device.device)
+    _check_device(device.device)
     return device
 
 
 def require_format(compute: FloatFormat, device: TorchDevice) -> None:
-    """Refuse a number format that the device does not compute in.
+    """Reject a number format that the device does not support.
 
     Raises:
-        InvalidInputError: bfloat16 on a card that has none, such as the T4.
+        InvalidInputError: bfloat16 on a GPU without it, such as the T4.
     """
     require_torch_format(compute, device.kind, device.compute_capability)
 
 
 def gpu_obstacle() -> str | None:
-    """Why torch cannot use a GPU here, in its own words; None when it can."""
+    """Torch's reason why it cannot use a GPU here; None if it can."""
     try:
         torch.cuda.init()
     # A torch without CUDA asserts; a missing or too old driver is a RuntimeError.
     except (AssertionError, RuntimeError) as error:
         return " ".join(str(error).split())
-    return None if torch.cuda.device_count() else "CUDA works, but shows no device"
+    return None if torch.cuda.device_count() else "CUDA works, but has no visible device"
 
 
 def _platform(request: DeviceRequest) -> tuple[Platform, str]:
-    """Where to run, and why."""
+    """The platform and the reason for it."""
     if request.name == "cpu":
         return "cpu", "--device cpu"
     obstacle = gpu_obstacle()
@@ -151,13 +122,15 @@ def _platform(request: DeviceRequest) -> tuple[Platform, str]:
         return "gpu", "--device gpu" if request.name == "gpu" else "auto: a GPU is there"
     if request.name == "gpu":
         raise DeviceError(
-            f"There is no GPU that torch can use on this machine: {obstacle}.", next_step=_HOW_TO_GET_GPU
+            f"There is no GPU that torch can use on this machine: {obstacle}.", next_step=_GPU_INSTALL_HINT
         )
-    return "cpu", _reason_for_cpu(obstacle, has_gpu=_NVIDIA_DEVICE_FILE.exists(), visible=_visible_devices())
+    return "cpu", _cpu_reason(
+        obstacle, has_gpu=_NVIDIA_DEVICE_FILE.exists(), visible=os.environ.get("CUDA_VISIBLE_DEVICES")
+    )
 
 
-def _reason_for_cpu(obstacle: str, *, has_gpu: bool, visible: str | None) -> str:
-    """Why `auto` may take the CPU; a GPU that is there and was not hidden must be used or given up aloud."""
+def _cpu_reason(obstacle: str, *, has_gpu: bool, visible: str | None) -> str:
+    """Why `auto` uses the CPU. A visible but unusable GPU raises: the user must give it up explicitly."""
     if not has_gpu:
         return "auto: no GPU: this machine has no NVIDIA device file"
     if visible in ("", "-1"):
@@ -167,10 +140,6 @@ def _reason_for_cpu(obstacle: str, *, has_gpu: bool, visible: str | None) -> str
         next_step="Install a torch that fits the driver (nvidia-smi names its CUDA version), or run with "
         "--device cpu to train on the CPU.",
     )
-
-
-def _visible_devices() -> str | None:
-    return os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
 def _gpu(index: int | None, count: int, reason: str) -> TorchDevice:
@@ -192,8 +161,8 @@ def _require_index(index: int | None, num_devices: int) -> None:
         )
 
 
-def _try_out(device: torch.device) -> None:
-    """Multiply something small: a device that is listed may still be taken, broken or out of memory."""
+def _check_device(device: torch.device) -> None:
+    """Multiply two small matrices: a listed device may still be in use, broken or out of memory."""
     try:
         ones = torch.ones((8, 8), device=device)
         is_right = float((ones @ ones).sum()) == 512.0
@@ -208,12 +177,45 @@ def _try_out(device: torch.device) -> None:
         )
 
 
-# Of the allocator for the CPU, which raises a plain RuntimeError.
-_CPU_SIGNS = ("DefaultCPUAllocator", "not enough memory")
+# The CPU allocator raises a plain RuntimeError.
+_CPU_OUT_OF_MEMORY_MESSAGES = ("DefaultCPUAllocator", "not enough memory")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether torch says that a tensor does not fit on the device."""
+    """Whether torch reports that a tensor does not fit on the device."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _CPU_SIGNS)
+    return isinstance(error, RuntimeError) and any(
+        message in str(error) for message in _CPU_OUT_OF_MEMORY_MESSAGES
+    )
+
+
+@dataclass
+class _GraphMemory:
+    replayed_bytes: int = 0
+    """Working memory of the last captured graph, which the allocator counts as free."""
+    before_bytes: int = 0
+    """The peak up to the last capture."""
+
+
+# Global like torch's own counters: a process uses one GPU.
+_graph_memory = _GraphMemory()
+
+
+@contextmanager
+def count_graph_memory(device: torch.device) -> Iterator[None]:
+    """Count memory allocated and freed in this context as used by every replay until the next capture."""
+    before = peak_bytes(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    yield
+    capture_peak = torch.cuda.max_memory_allocated(device)
+    _graph_memory.before_bytes = max(before, capture_peak)
+    _graph_memory.replayed_bytes = capture_peak - torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+
+
+def peak_bytes(device: torch.device) -> int:
+    """Peak memory so far, including the working memory of the graph."""
+    return max(
+        _graph_memory.before_bytes, torch.cuda.max_memory_allocated(device) + _graph_memory.replayed_bytes
+    )

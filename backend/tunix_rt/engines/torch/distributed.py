@@ -1,14 +1,14 @@
 """Process groups; FSDP and tensor-parallel layout.
 
-torchrun, accelerate and the flags --coordinator, --num-processes and --process-id all end here.
+Used for torchrun, accelerate and the flags --coordinator, --num-processes and --process-id.
 
-data    copies of the model: gradients are summed over them after the backward pass
-    fsdp    processes that share weights, gradients and optimizer state (FSDP2): each keeps some rows of
-            every parameter, and collects a layer only while it computes
+    data    copies of the model: gradients are summed over them after the backward pass
+    fsdp    processes that shard weights, gradients and optimizer state (FSDP2): each holds some rows of every
+            parameter, and gathers a layer only while it computes
 
-Every process takes its rows of each batch; the loss is divided by the trained tokens of the whole batch, so
-sums over the processes are the gradients of one process. Where weights are shared, parameters are DTensors;
-everything after the backward pass works on the plain slices that `local` gives.
+Every process takes its rows of each batch. The loss is divided by the trained tokens of the whole batch, so
+the sums over all processes equal the gradients of a single process. Sharded parameters are DTensors;
+everything after the backward pass works on the plain shards that `local_shard` returns.
 """
 
 import os
@@ -38,14 +38,20 @@ from tunix_rt.recipes.types import Recipe
 from tunix_rt.tokenization.packing import Batch
 
 COLLECTIVE_TIMEOUT_S = 1800
-"""The others wait this long for a process that is alive: one may be writing a large checkpoint."""
+"""How long to wait for a process that is alive: it may be writing a large checkpoint."""
 
-# What gloo and NCCL say when the other end is gone; gloo raises a plain RuntimeError.
-_LOST = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Timed out waiting", "NCCL")
+# Messages of gloo and NCCL when a peer is gone; gloo raises a plain RuntimeError.
+_CONNECTION_LOST_MESSAGES = (
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Broken pipe",
+    "Timed out waiting",
+    "NCCL",
+)
 
 
 def own_device(request: DeviceRequest, processes: ProcessGroup | None) -> DeviceRequest:
-    """The request with the one GPU of its machine that this process takes; alone, as it was asked."""
+    """The request with the GPU index of this process; unchanged for a single process."""
     if processes is None or request.name == "cpu" or not torch.cuda.is_available():
         return request
     number = int(os.environ.get("LOCAL_RANK", processes.process_id % torch.cuda.device_count()))
@@ -56,16 +62,16 @@ def own_device(request: DeviceRequest, processes: ProcessGroup | None) -> Device
 def joined(
     processes: ProcessGroup | None, device: torch.device, *, timeout_s: int = DEFAULT_TIMEOUT_S
 ) -> Iterator[None]:
-    """Be one of several processes inside; alone, nothing happens.
+    """Join the process group inside this context; does nothing for a single process.
 
     Raises:
-        InvalidInputError: The address is none, or the process does not exist in a run of this size.
-        DeviceError: The others did not come, or one of them was lost on the way.
+        InvalidInputError: The address is invalid, or the process id is out of range.
+        DeviceError: Not all processes joined, or one was lost during the run.
     """
     if processes is None:
         yield
         return
-    with _explaining_losses(processes):
+    with _explain_lost_process(processes):
         _join(processes, device, timeout_s)
         try:
             yield
@@ -76,7 +82,7 @@ def joined(
 def _join(processes: ProcessGroup, device: torch.device, timeout_s: int) -> None:
     host, port = coordinator_address(processes)
     wait_for_process_0(processes, timeout_s)
-    # torchrun's agent holds the store itself and says so in the environment, which env:// reads.
+    # env:// reads the environment, where torchrun's agent announces that it hosts the store itself.
     os.environ |= {
         "MASTER_ADDR": host,
         "MASTER_PORT": str(port),
@@ -92,7 +98,7 @@ def _join(processes: ProcessGroup, device: torch.device, timeout_s: int) -> None
         dist.barrier()
     except (RuntimeError, ValueError) as error:
         raise DeviceError(
-            f"Not all {processes.num_processes} processes came together at {processes.coordinator} within "
+            f"Not all {processes.num_processes} processes joined at {processes.coordinator} within "
             f"{timeout_s} s: {_first_line(error)}",
             next_step="Start all of them with the same --coordinator and --num-processes, each with its own "
             "--process-id, or let torchrun do it.",
@@ -101,16 +107,17 @@ def _join(processes: ProcessGroup, device: torch.device, timeout_s: int) -> None
 
 
 @contextmanager
-def _explaining_losses(processes: ProcessGroup) -> Iterator[None]:
+def _explain_lost_process(processes: ProcessGroup) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if not isinstance(error, dist.DistError) and not any(sign in str(error) for sign in _LOST):
+        is_lost = any(message in str(error) for message in _CONNECTION_LOST_MESSAGES)
+        if not isinstance(error, dist.DistError) and not is_lost:
             raise
         raise DeviceError(
-            f"Process {processes.process_id} lost another of the {processes.num_processes} that train "
-            f"together: {_first_line(error)}",
-            next_step="Its own log says why it ended. Then start all of them again with --resume: they go on "
+            f"Process {processes.process_id} lost the connection to another of the {processes.num_processes} "
+            f"processes: {_first_line(error)}",
+            next_step="Check the log of that process. Then start all of them again with --resume to continue "
             "from the newest checkpoint.",
         ) from error
 
@@ -125,7 +132,7 @@ _ONE_DEVICE = MeshShape(data=1, fsdp=1, tensor=1)
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """This process among all that train together. `ALONE` is a run of one."""
+    """The position of this process in a run. `ALONE` is a run with one process."""
 
     process_id: int = 0
     num_processes: int = 1
@@ -135,10 +142,10 @@ class Layout:
 
     @property
     def is_first(self) -> bool:
-        """Whether this process writes what all of them share."""
+        """Whether this process writes the shared files."""
         return self.process_id == 0
 
-    def own_rows(self, batch: Batch) -> Batch:
+    def local_rows(self, batch: Batch) -> Batch:
         """The rows of a batch that this process computes.
 
         Example:
@@ -165,27 +172,23 @@ class Layout:
         *,
         compute: torch.dtype,
     ) -> Callable[..., Tensor]:
-        """The loss as it must be called from now on.
+        """Shard the model if needed, and return the loss function to call from now on.
 
-        Where weights are shared this replaces the parameters of `model` by slices in the format they have,
-        which are collected in the format `compute` while `loss` runs. Optimizer state is built after it.
+        Sharding replaces the parameters of `model` by shards in their own format, which are gathered in the
+        format `compute` while `loss` runs. Create the optimizer state afterwards.
         """
         if self.mesh is None or self.shape.fsdp == 1:
             return loss
         mesh = self.mesh if self.shape.data > 1 else self.mesh[_FSDP]
-        whole = _Whole(model, loss)
-        # Positions and norms come in float32 on purpose: inputs keep their format.
+        whole = _ModelWithLoss(model, loss)
+        # Inputs keep their dtype: positions and norms are float32 on purpose.
         policy = MixedPrecisionPolicy(compute, torch.float32, cast_forward_inputs=False)
         for module in (*layers, whole):
-            _shard(module, mesh, policy)
+            _fully_shard(module, mesh, policy)
         return whole
 
-    def local(self, tensor: Tensor) -> Tensor:
-        """The slice of a parameter or gradient that lies here, sharing its memory."""
-        return tensor.to_local() if isinstance(tensor, DTensor) else tensor
-
     def sum_gradients(self, gradients: Iterable[Tensor]) -> None:
-        """Sum gradients over the copies of the model, in place; FSDP has done so while it went backward."""
+        """Sum gradients over the copies of the model, in place; FSDP does so during the backward pass."""
         if self.mesh is None or self.shape.fsdp > 1:
             return
         works = [dist.all_reduce(gradient, async_op=True) for gradient in gradients]
@@ -193,29 +196,29 @@ class Layout:
             work.wait()
 
     def sum_over_processes(self, tensor: Tensor) -> Tensor:
-        """Sum something that every process counts for its own rows, in place."""
+        """Sum a value that every process computes for its own rows, in place."""
         if self.mesh is not None:
             dist.all_reduce(tensor)
         return tensor
 
     def sum_over_shards(self, tensor: Tensor) -> Tensor:
-        """Sum something that every process counts for its own slices of the weights, in place."""
+        """Sum a value that every process computes for its own shards of the weights, in place."""
         if self.mesh is not None and self.shape.fsdp > 1:
             dist.all_reduce(tensor, group=self.mesh.get_group(_FSDP))
         return tensor
 
     def full(self, tensor: Tensor) -> Tensor:
-        """The whole of something that may be spread over the processes; all of them must ask."""
+        """The whole tensor, gathered if it is sharded; all processes must call this."""
         return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
-    def own_part(self, whole: Tensor, like: Tensor) -> Tensor:
-        """Something whole, spread over the processes as `like` is."""
+    def shard_like(self, whole: Tensor, like: Tensor) -> Tensor:
+        """A whole tensor, sharded like `like`."""
         if not isinstance(like, DTensor):
             return whole
         return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
 
     def wait(self) -> None:
-        """Return when all processes have come here."""
+        """Wait until all processes reach this point."""
         if self.mesh is not None:
             dist.barrier()
 
@@ -226,13 +229,19 @@ class Layout:
 ALONE = Layout()
 
 
+def local_shard(tensor: Tensor) -> Tensor:
+    """The part of a parameter or gradient on this process, sharing its memory; all of it if not sharded."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
 def make_layout(
     recipe: Recipe, architecture: Architecture, processes: ProcessGroup | None, device: torch.device
 ) -> Layout:
-    """Lay the recipe's mesh over the processes, which have joined already.
+    """Build the recipe's mesh over the processes, which have joined already.
 
     Raises:
-        InvalidInputError: The axes or the rows do not go into the processes, or this engine cannot do it.
+        InvalidInputError: The mesh or the batch does not fit the processes, or this engine does not support
+        it.
     """
     num_processes = 1 if processes is None else processes.num_processes
     shape = mesh_shape(recipe.sharding, num_processes)
@@ -249,8 +258,8 @@ def make_layout(
     return Layout(processes.process_id, num_processes, shape, mesh)
 
 
-class _Whole(nn.Module):
-    """The model and its loss as one module: inside its forward pass FSDP has collected embedding and head."""
+class _ModelWithLoss(nn.Module):
+    """The model and its loss as one module, so that FSDP gathers embedding and head for its forward pass."""
 
     def __init__(self, model: nn.Module, loss: Callable[..., Tensor]) -> None:
         super().__init__()
@@ -262,9 +271,9 @@ class _Whole(nn.Module):
         return self._loss(*inputs)
 
 
-def _shard(module: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -> None:
+def _fully_shard(module: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -> None:
     sharded = fully_shard(module, mesh=mesh, mp_policy=policy)
     assert isinstance(sharded, FSDPModule)
-    # Sums, not means: the loss is divided by the tokens of all processes. Gloo cannot scale while it sums.
+    # Sums, not means: the loss is divided by the tokens of all processes. Gloo cannot scale in a reduction.
     sharded.set_gradient_divide_factor(1.0)
     sharded.set_force_sum_reduction_for_comms(True)

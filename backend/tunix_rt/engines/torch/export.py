@@ -45,7 +45,7 @@ def export_model(
     if recipe.lora is None:
         named: Iterable[tuple[str, Tensor]] = train_step.stored_weights().items()
     else:
-        train_step.give_weights_back()
+        train_step.restore_stored_weights()
         named = adapter_tensors(decoder).items() if is_adapter else merged_weights(decoder, layout.full)
     tensors = [(name, layout.full(tensor)) for name, tensor in named]
     place = write_directory_atomically(directory, what="exporting the model")

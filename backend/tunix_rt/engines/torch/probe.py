@@ -1,4 +1,4 @@
-"""python -m: does the device work?"""
+"""Report whether the device works (run with `python -m`)."""
 
 from tunix_rt.engines.select import answer_probe
 from tunix_rt.engines.torch.devices import choose_device
@@ -6,7 +6,7 @@ from tunix_rt.engines.types import DeviceReport, DeviceRequest, Platform
 
 
 def open_device(platform: Platform) -> DeviceReport:
-    """The device of a platform, tried. Raises DeviceError."""
+    """Report the device of a platform after checking it. Raises DeviceError."""
     device = choose_device(DeviceRequest(platform))
     return DeviceReport(
         platform=device.platform,

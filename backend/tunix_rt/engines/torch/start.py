@@ -107,7 +107,7 @@ def sanity_block(prepared: Prepared, device: TorchDevice, kernel: TorchChoice, l
     recipe, architecture = prepared.recipe, prepared.source.architecture
     num_parts = recipe.training.gradient_accumulation_steps
     rows = recipe.training.batch_size // num_parts
-    own_rows = rows // layout.num_processes
+    local_rows = rows // layout.num_processes
     return block(
         {
             "model": model_line(prepared, num_trained_weights(recipe, architecture)),
@@ -119,7 +119,7 @@ def sanity_block(prepared: Prepared, device: TorchDevice, kernel: TorchChoice, l
             "devices": str(device),
             "mesh": str(layout),
             "largest": f"{_embedding(recipe, architecture)}, "
-            + logits_text(recipe, architecture, rows=own_rows),
+            + logits_text(recipe, architecture, rows=local_rows),
         }
     )
 

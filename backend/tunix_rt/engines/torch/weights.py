@@ -24,12 +24,12 @@ from tunix_rt.engines.weights.sources import ModelSource
 
 
 def random_generator(seed: int, name: str) -> np.random.Generator:
-    """Noise of its own for every tensor: that of one does not depend on which others there are."""
+    """A random generator per tensor, independent of the other tensors."""
     return np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(name.encode())]))
 
 
 def random_tensor(name: str, shape: tuple[int, ...], architecture: Architecture, seed: int) -> Tensor:
-    """The float32 weight that a seed gives to a tensor, on any machine; matrices are [out, in]."""
+    """The random float32 weight of a tensor, the same on any machine; matrices are [out, in]."""
     if name.endswith("norm.weight"):
         return torch.full(shape, 0.0 if architecture.norms_add_one else 1.0)
     noise = random_generator(seed, name).standard_normal(shape, dtype=np.float32)
@@ -37,25 +37,26 @@ def random_tensor(name: str, shape: tuple[int, ...], architecture: Architecture,
 
 
 def lazy_tensor(name: str, tensor: Tensor) -> LazyTensor:
-    """A tensor that is brought to the host when it is written."""
+    """A tensor that is copied to the host when it is written."""
     file_format = FORMATS[str(tensor.dtype).removeprefix("torch.")]
     return LazyTensor(name, tuple(tensor.shape), file_format, partial(bytes_of, tensor))
 
 
 def bytes_of(tensor: Tensor) -> NDArray[Any]:
-    """The bytes of a tensor in the order of its elements. numpy knows no bfloat16, but bytes."""
+    """The bytes of a tensor in element order; bytes, because numpy has no bfloat16."""
     flat = tensor.detach().cpu().contiguous().reshape(-1)
     array: NDArray[Any] = flat.view(torch.uint8).numpy()
     return array
 
 
 def stored_tensors(source: ModelSource, seed: int, *, is_random: bool) -> Iterator[tuple[str, Tensor]]:
-    """Every weight of a model with its published name, matrices [out, in], tied ones once.
+    """Every weight of a model by its published name, matrices [out, in], tied weights once.
 
-    They come from the model's directory in the format of its files, or from the seed in float32.
+    Weights are read from the model's directory in the format of its files, or initialised from the seed in
+    float32.
 
     Raises:
-        DataError: A file is damaged, or its tensors are not those of the architecture.
+        DataError: A file is damaged, or its tensors do not match the architecture.
     """
     architecture = source.architecture
     if is_random or source.directory is None:
@@ -71,7 +72,7 @@ def stored_tensors(source: ModelSource, seed: int, *, is_random: bool) -> Iterat
 
 @torch.no_grad()
 def fill(module: nn.Module, tensors: Iterable[tuple[str, Tensor]], stored: torch.dtype) -> None:
-    """Put tensors into the parameters of their names, rounded to the format that they are stored in."""
+    """Copy tensors to the parameters of the same names, rounded to the storage format."""
     for name, tensor in tensors:
         parameter = module.get_parameter(name)
         parameter.copy_(tensor.to(parameter.device).to(stored))

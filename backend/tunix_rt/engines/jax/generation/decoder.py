@@ -1,12 +1,12 @@
 """KV cache, prefill and next-token forward pass.
 
-Slot i of a row holds its token i, so that a slot is a position. Slots beyond the newest token hold leftovers
-of the prompt's padding or zeros; nothing looks at them, and writing goes over them.
+Slot i of a row holds token i of that row, so slots are positions. Slots after the newest token hold zeros or
+leftovers of the prompt's padding; attention masks them, and later tokens overwrite them.
 
-    keys, values   [B, K, S, H]     of one layer; of all layers with an axis [L, ...] before it, or in a list
+    keys, values   [B, K, S, H]     of one layer; all layers are stacked as [L, ...] or kept in a list
     turned keys    [B, K, H, S]     for a CPU, which would otherwise turn all of them around for every token
 
-Heads come before slots: then a step multiplies one contiguous block per row and head.
+Heads come before slots, so that a step multiplies one contiguous block per row and head.
 """
 
 from collections.abc import Callable
@@ -37,16 +37,16 @@ from tunix_rt.engines.weights.architecture import Architecture
 
 
 class LayerCache(NamedTuple):
-    """Of one layer, or stacked over all."""
+    """Keys and values of one layer, or stacked over all layers."""
 
     keys: Array
     values: Array
 
 
 Cache: TypeAlias = LayerCache | list[LayerCache]
-"""Stacked where a loop walks over the layers, a list where they are one straight text."""
-Place: TypeAlias = tuple[Array, ...]
-"""Where a layer lies in its LayerCache: `(i,)` in a stack, `()` in one of its own."""
+"""Stacked when the program loops over the layers, a list when the layers are unrolled."""
+CacheIndex: TypeAlias = tuple[Array, ...]
+"""Index of a layer in its LayerCache: `(i,)` in a stack, `()` when the layer has its own."""
 
 
 def empty_cache(
@@ -68,165 +68,172 @@ def empty_cache(
     return [zeros() for _ in range(architecture.num_layers)] if is_list else zeros(architecture.num_layers)
 
 
-def put_tokens(
+def write_tokens(
     cache: LayerCache,
-    place: Place,
+    index: CacheIndex,
     keys: Array,
     values: Array,
     positions: Array,
     *,
     has_turned_keys: bool = False,
 ) -> LayerCache:
-    """Write one token a row: keys and values [B, K, H] at the slots `positions` [B]."""
-    # Every leading axis has an index: with one left out, XLA would transpose the whole cache on a GPU.
-    rows, heads, numbers = jnp.ogrid[tuple(slice(size) for size in keys.shape)]
+    """Write one token per row: keys and values [B, K, H] at the slots `positions` [B]."""
+    # Index every leading axis: if one is left out, XLA transposes the whole cache on GPU.
+    rows, heads, dims = jnp.ogrid[tuple(slice(size) for size in keys.shape)]
     slots = positions[:, None, None]
-    where = (*place, rows[..., 0], heads[..., 0], slots[..., 0])
-    of_keys = (*place, rows, heads, numbers, slots) if has_turned_keys else where
+    value_index = (*index, rows[..., 0], heads[..., 0], slots[..., 0])
+    key_index = (*index, rows, heads, dims, slots) if has_turned_keys else value_index
     return LayerCache(
-        cache.keys.at[of_keys].set(keys, unique_indices=True),
-        cache.values.at[where].set(values, unique_indices=True),
+        cache.keys.at[key_index].set(keys, unique_indices=True),
+        cache.values.at[value_index].set(values, unique_indices=True),
     )
 
 
-def put_prompts(
+def write_prompts(
     cache: LayerCache,
-    place: Place,
+    index: CacheIndex,
     keys: Array,
     values: Array,
     rows: Array,
     *,
     has_turned_keys: bool = False,
 ) -> LayerCache:
-    """Begin rows anew with prompts: keys and values [R, T, K, H] into the rows `rows` [R].
+    """Overwrite rows with new prompts: keys and values [R, T, K, H] into the rows `rows` [R].
 
-    The rest of the row is wiped: what is not a number would otherwise spread from the text before, since zero
-    times it is not zero. A row number beyond the batch stands for nobody.
+    The rest of each row is cleared: a NaN left by the previous text would otherwise spread, since 0 * NaN is
+    NaN. A row number beyond the batch is ignored (padding of the prefill batch).
     """
-    where, num_slots = (*place, rows), cache.values.shape[-2]
-    new_keys = _as_rows(keys, num_slots)
+    prompt_index, num_slots = (*index, rows), cache.values.shape[-2]
+    new_keys = _padded_heads(keys, num_slots)
     return LayerCache(
-        cache.keys.at[where].set(new_keys.mT if has_turned_keys else new_keys, mode="drop"),
-        cache.values.at[where].set(_as_rows(values, num_slots), mode="drop"),
+        cache.keys.at[prompt_index].set(new_keys.mT if has_turned_keys else new_keys, mode="drop"),
+        cache.values.at[prompt_index].set(_padded_heads(values, num_slots), mode="drop"),
     )
 
 
 def attend_to_cache(
     q: Array,
     cache: LayerCache,
-    place: Place,
+    index: CacheIndex,
     positions: Array,
     window: Array | int | None,
     architecture: Architecture,
     *,
     has_turned_keys: bool = False,
 ) -> Array:
-    """Attention of the newest token of every row, [B, 1, N, H], to its row, itself included.
+    """Attention of the newest token of every row, [B, 1, N, H], to its row including itself.
 
-    As `dense_attention` of one query, without the axes of length 1 that make it twice as slow on a CPU.
+    Equal to `dense_attention` with one query, without the axes of length 1 that make it twice as slow on CPU.
     """
-    keys, values = cache.keys[place], cache.values[place]
+    keys, values = cache.keys[index], cache.values[index]
     grouped = q.reshape(*keys.shape[:2], -1, architecture.head_dim)
     product = "bkgh,bkhs->bkgs" if has_turned_keys else "bkgh,bksh->bkgs"
     scores = jnp.einsum(product, grouped, keys, preferred_element_type=jnp.float32)
     scores *= architecture.attention_scale
     if architecture.attention_softcap is not None:
         scores = architecture.attention_softcap * jnp.tanh(scores / architecture.attention_softcap)
-    is_reached = _is_reached(positions, window, values.shape[-2])
-    weights = jax.nn.softmax(jnp.where(is_reached[:, None, None], scores, -jnp.inf), axis=-1)
+    is_visible = _visible_slots(positions, window, values.shape[-2])
+    weights = jax.nn.softmax(jnp.where(is_visible[:, None, None], scores, -jnp.inf), axis=-1)
     return jnp.einsum("bkgs,bksh->bkgh", weights.astype(values.dtype), values).reshape(q.shape)
 
 
-def _is_reached(positions: Array, window: Array | int | None, num_slots: int) -> Array:
-    """Which slots the newest token sees: bool [B, S]."""
+def _visible_slots(positions: Array, window: Array | int | None, num_slots: int) -> Array:
+    """Slots that the newest token attends to: bool [B, S]."""
     distance = positions[:, None] - jnp.arange(num_slots)
     return distance >= 0 if window is None else (distance >= 0) & (distance < window)
 
 
-def _as_rows(heads: Array, num_slots: int) -> Array:
-    """[R, T, K, H] -> [R, K, S, H], zeros after the prompt."""
+def _padded_heads(heads: Array, num_slots: int) -> Array:
+    """[R, T, K, H] -> [R, K, S, H], zero-padded after the prompt."""
     missing = num_slots - heads.shape[1]
     return jnp.pad(heads.swapaxes(1, 2), ((0, 0), (0, 0), (0, missing), (0, 0)))
 
 
-_ApplyLayer: TypeAlias = Callable[[Array, Layer, Array | int, LayerCache, Place], tuple[Array, LayerCache]]
-"""Hidden states, a layer, which kind of window it has, its cache and its place there -> both after it."""
+_ApplyLayer: TypeAlias = Callable[
+    [Array, Layer, Array | int, LayerCache, CacheIndex], tuple[Array, LayerCache]
+]
+"""(hidden states, layer, window kind, cache, index in the cache) -> (hidden states, cache)"""
 
 
 class Weights(NamedTuple):
-    """What a model computes with."""
+    """The weights of a model on the device."""
 
     params: Params
     """`layers` is a list where layers are unrolled."""
     adapters: Any
-    """Pairs beside the matrices, in the same form as `params["layers"]`; empty without an adapter."""
+    """LoRA pairs of the matrices, in the same form as `params["layers"]`; empty without an adapter."""
     head: Array | None = None
-    """The output embedding as [D, V]: a CPU would turn it around for every token. None: as in `params`."""
+    """The output embedding as [D, V], which saves a CPU a transpose per token; None: the one in `params`."""
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """How a model computes. Hashable: a static argument of jit."""
+    """How a model is computed. Hashable: a static argument of jit."""
 
     architecture: Architecture
     dtype: DTypeLike
     adapter_scale: float = 1.0
     unrolls_layers: bool = False
-    """One program text per layer instead of a loop: faster on CPU and GPU, where a loop copies the cache of
-    the layer that it visits; slower to compile on TPU, where a loop copies nothing."""
+    """Unroll the layers instead of looping: faster on CPU and GPU, where a loop copies the cache of each
+    layer; slower to compile on TPU, where a loop copies nothing."""
     has_turned_keys: bool = False
-    """How keys lie in the cache; cache.py says why."""
+    """Layout of the keys in the cache; see the module docstring."""
 
 
-def rotations_of_slots(decoder: Decoder, num_slots: int) -> Rotation:
-    """Angles of every slot, for each kind of layer: [kinds, 1, S, H/2]."""
+def slot_rotations(decoder: Decoder, num_slots: int) -> Rotation:
+    """Rotary angles of every slot for each kind of layer: [kinds, 1, S, H/2]."""
     windows, _ = layer_kinds(decoder.architecture)
     return rotations_by_kind(decoder.architecture, windows, jnp.arange(num_slots)[None])
 
 
-def read_prompts(
-    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array, of_slots: Rotation
+def prefill(
+    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, rows: Array, rotations_by_slot: Rotation
 ) -> Cache:
-    """The cache with prompts [R, T] in the rows [R]. What fills up a prompt behind its end is never seen."""
+    """The cache with prompts [R, T] in the rows [R]. Padding after a prompt is never attended to."""
     architecture = decoder.architecture
     x = embed(weights.params["embedding"], architecture, tokens, decoder.dtype)
     windows, kinds = layer_kinds(architecture)
     segment_ids = jnp.ones((1, tokens.shape[1]), jnp.int32)
-    rotations = Rotation(*(numbers[:, :, : tokens.shape[1]] for numbers in of_slots))
+    rotations = Rotation(*(angles[:, :, : tokens.shape[1]] for angles in rotations_by_slot))
 
     def apply(
-        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
+        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, index: CacheIndex
     ) -> tuple[Array, LayerCache]:
         heads = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
         attended = attend(
             heads, segment_ids, architecture, windows=windows, kind=kind, kernel="dense", sharding=None
         )
-        cache = put_prompts(cache, place, *heads[1:], rows, has_turned_keys=decoder.has_turned_keys)
+        cache = write_prompts(cache, index, *heads[1:], rows, has_turned_keys=decoder.has_turned_keys)
         return finish_layer(layer, x, attended), cache
 
-    return _through_layers(apply, decoder, weights, x, cache, kinds)[1]
+    return _apply_layers(apply, decoder, weights, x, cache, kinds)[1]
 
 
 def next_logits(
-    decoder: Decoder, weights: Weights, cache: Cache, tokens: Array, positions: Array, of_slots: Rotation
+    decoder: Decoder,
+    weights: Weights,
+    cache: Cache,
+    tokens: Array,
+    positions: Array,
+    rotations_by_slot: Rotation,
 ) -> tuple[Array, Cache]:
-    """What may follow the newest token of every row, float32 [B, V], and the cache with that token in it."""
+    """Logits after the newest token of every row, float32 [B, V], and the cache including that token."""
     architecture = decoder.architecture
     x = embed(weights.params["embedding"], architecture, tokens[:, None], decoder.dtype)
     windows, kinds = layer_kinds(architecture)
-    rotations = Rotation(*(numbers[:, 0, positions, None] for numbers in of_slots))
+    rotations = Rotation(*(angles[:, 0, positions, None] for angles in rotations_by_slot))
 
     def apply(
-        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, place: Place
+        x: Array, layer: Layer, kind: Array | int, cache: LayerCache, index: CacheIndex
     ) -> tuple[Array, LayerCache]:
         q, k, v = project_heads(layer, x, Rotation(rotations.cos[kind], rotations.sin[kind]))
         turned = decoder.has_turned_keys
-        cache = put_tokens(cache, place, k[:, 0], v[:, 0], positions, has_turned_keys=turned)
+        cache = write_tokens(cache, index, k[:, 0], v[:, 0], positions, has_turned_keys=turned)
         window = window_of(windows, kind, cache.values.shape[-2])
-        attended = attend_to_cache(q, cache, place, positions, window, architecture, has_turned_keys=turned)
+        attended = attend_to_cache(q, cache, index, positions, window, architecture, has_turned_keys=turned)
         return finish_layer(layer, x, attended), cache
 
-    x, cache = _through_layers(apply, decoder, weights, x, cache, kinds)
+    x, cache = _apply_layers(apply, decoder, weights, x, cache, kinds)
     hidden = rms_norm(x[:, 0], weights.params["final_norm"], architecture)
     if weights.head is None:
         return head_logits(weights.params, architecture, hidden), cache
@@ -234,24 +241,24 @@ def next_logits(
     return capped(scores, architecture), cache
 
 
-def _through_layers(
+def _apply_layers(
     apply: _ApplyLayer, decoder: Decoder, weights: Weights, x: Array, cache: Cache, kinds: tuple[int, ...]
 ) -> tuple[Array, Cache]:
-    """Apply every layer in turn, as a loop on the device or as one straight text."""
+    """Apply every layer in order, as a loop on the device or unrolled."""
     params, adapters = weights.params["layers"], weights.adapters
 
     def layer_of(matrices: Params, pairs: Params) -> Layer:
         return Layer(decoder.architecture, matrices, pairs, decoder.adapter_scale)
 
-    def visit(carried: tuple[Array, LayerCache], one: Any) -> tuple[tuple[Array, LayerCache], None]:
-        matrices, pairs, kind, index = one
+    def scan_layer(carried: tuple[Array, LayerCache], scanned: Any) -> tuple[tuple[Array, LayerCache], None]:
+        matrices, pairs, kind, index = scanned
         x, cache = carried
         return apply(x, layer_of(matrices, pairs), kind, cache, (index,)), None
 
     if not isinstance(cache, list):
-        # The cache is carried along, not sliced and put together again: then it is changed in place.
+        # The cache is carried, not sliced and restacked, so that XLA updates it in place.
         layers = (params, adapters, jnp.asarray(kinds), jnp.arange(len(kinds)))
-        return jax.lax.scan(visit, (x, cache), layers)[0]
+        return jax.lax.scan(scan_layer, (x, cache), layers)[0]
     caches = list(cache)
     for index, kind in enumerate(kinds):
         layer = layer_of(params[index], jax.tree.map(itemgetter(index), adapters))

@@ -1,8 +1,8 @@
-"""The loaded model, its rows, and how it is opened.
+"""Loading a model for generation, and its batches on the device.
 
-XLA computes a small product on one core. A small model therefore leaves the other cores idle, however many
-rows it writes; in several batches, each core has rows of its own. The products of a large model are split
-over the cores by XLA itself, and every batch would only read its weights from memory once more.
+XLA computes a small matrix product on one core, so one batch of a small model leaves the other cores idle,
+however many rows it has. Several batches give each core its own rows. XLA splits the products of a large
+model over the cores by itself, and more batches would only read its weights from memory more often.
 """
 
 from dataclasses import dataclass, replace
@@ -24,17 +24,17 @@ from tunix_rt.engines.jax.devices import DeviceChoice, choose_device, is_out_of_
 from tunix_rt.engines.jax.generation.decoder import Decoder, Weights
 from tunix_rt.engines.jax.generation.steps import (
     Begun,
-    Choice,
     Rows,
+    SamplingParams,
     admit,
     admit_in_turn,
+    decode_until_free,
     empty_rows,
     write_on,
-    write_until_free,
 )
 from tunix_rt.engines.jax.model.decoder import output_embedding
 from tunix_rt.engines.jax.model.lora import adapter_scale
-from tunix_rt.engines.jax.model.params import Params, abstract_params, init_params, random_keys, unstacked
+from tunix_rt.engines.jax.model.params import Params, abstract_params, init_params, random_keys, unstack
 from tunix_rt.engines.jax.sharding import make_mesh, replicated
 from tunix_rt.engines.jax.weights import load_adapters, load_params
 from tunix_rt.engines.types import Decoding
@@ -42,71 +42,72 @@ from tunix_rt.engines.weights.architecture import Architecture
 from tunix_rt.engines.weights.sources import ModelSource, resolve_model, stop_token_ids
 from tunix_rt.recipes.types import FloatFormat, ShardingSection
 
-STEPS_OF_SMALL_MODELS = 256
-"""Tokens between two looks, at most: a tenth of a second. A look ends earlier when there is room for the next
-prompts; with fewer tokens, many cores wait for the one thread at a time that Python lets ask for more."""
+SMALL_MODEL_STEPS_PER_SYNC = 256
+"""Maximum number of decode steps between two syncs with the host: a tenth of a second. Decoding stops earlier
+when enough rows are free for the next prompts. With fewer steps, many cores wait for Python, which runs one
+thread at a time."""
 
 # Two batches of two rows are no faster than one of four.
-_FEWEST_ROWS = 4
-# What the cache of one core can hold, more or less.
-_MOST_WEIGHT_BYTES = 8 * 2**20
+_MIN_ROWS_PER_BATCH = 4
+# About the size of the cache of one core.
+_MAX_SMALL_MODEL_BYTES = 8 * 2**20
 
 
 def is_small_model(weight_bytes: int) -> bool:
-    """Whether one core computes its products."""
-    return weight_bytes <= _MOST_WEIGHT_BYTES
+    """Whether XLA computes the products of this model on one core."""
+    return weight_bytes <= _MAX_SMALL_MODEL_BYTES
 
 
 def num_batches(num_rows: int, num_cores: int | None = None) -> int:
-    """Batches of a small model for so many rows, all of the same size.
+    """Number of equal batches that `num_rows` rows of a small model are split into.
 
     Example:
         32 rows -> 2 with 2 cores, 8 with 8 or more
     """
-    most = min(num_cores or usable_cores(), num_rows // _FEWEST_ROWS)
+    most = min(num_cores or usable_cores(), num_rows // _MIN_ROWS_PER_BATCH)
     return next((number for number in range(most, 1, -1) if num_rows % number == 0), 1)
 
 
-# XLA's library for CPUs does not say why it failed. Seen where memory was short; with fewer rows it went on.
-_CPU_FAILED = "YNNPACK operation failed"
+# XLA's CPU library does not report a reason. Observed when memory ran out; fewer rows worked.
+_CPU_OUT_OF_MEMORY_MESSAGE = "YNNPACK operation failed"
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model on its devices."""
+    """A model on its devices, replicated."""
 
     decoder: Decoder
     weights: Weights
     mesh: Mesh
     stop_ids: frozenset[int]
-    choice: DeviceChoice
+    device: DeviceChoice
 
     @property
     def num_devices(self) -> int:
-        """Each of them has a copy of the weights, and its part of every batch."""
+        """Number of devices; each has a copy of the weights and a part of every batch."""
         return self.mesh.size
 
     @property
-    def is_one_cpu(self) -> bool:
-        """Whether the loop over tokens runs where the program runs, so that it can end at any of them."""
-        return self.choice.platform == "cpu" and self.num_devices == 1
+    def is_single_cpu(self) -> bool:
+        """Whether the decode loop runs on the host's own CPU, so that it can stop after any token."""
+        return self.device.platform == "cpu" and self.num_devices == 1
 
     @cached_property
-    def stops(self) -> jax.Array:
-        """The stop tokens as the device reads them; a number that no token has stands for none."""
-        numbers = np.asarray(sorted(self.stop_ids) or [IDLE], np.int32)
-        stops: jax.Array = jax.device_put(numbers, replicated(self.mesh))
-        return stops
+    def device_stop_ids(self) -> Array:
+        """The stop tokens on the device; IDLE, which is no token, if there are none."""
+        host_ids = np.asarray(sorted(self.stop_ids) or [IDLE], np.int32)
+        ids: Array = jax.device_put(host_ids, replicated(self.mesh))
+        return ids
 
     @property
     def weight_bytes(self) -> int:
-        """What the weights take on each device."""
+        """Bytes of the weights on each device."""
         return sum(leaf.nbytes for leaf in jax.tree.leaves(self.weights))
 
     def default_rows(self, num_slots: int) -> int:
-        """Rows of a batch over all devices when nobody says how many."""
-        choice = self.choice
-        room = Room(choice.platform, self.num_devices, choice.memory_bytes, self.weight_bytes)
+        """Default batch size, over all devices."""
+        device = self.device
+        room = Room(device.platform, self.num_devices, device.memory_bytes, self.weight_bytes)
         bytes_per_number = np.dtype(self.decoder.dtype).itemsize
         return default_rows(
             room, self.decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
@@ -115,14 +116,14 @@ class LoadedModel:
     def batch(
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
     ) -> Batch:
-        """An empty batch for prompts that come one by one, with room for `num_slots` tokens a row."""
-        return self._batch(decoding, num_rows, num_slots, steps_per_look, reads_in_turn=self.is_one_cpu)
+        """An empty batch for prompts that arrive one by one, with `num_slots` tokens per row."""
+        return self._batch(decoding, num_rows, num_slots, steps_per_look, reads_in_turn=self.is_single_cpu)
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
-        """The same for many prompts, the rows of a small model shared out to the cores of a CPU."""
-        is_small = self.is_one_cpu and is_small_model(self.weight_bytes)
+        """Empty batches for many prompts; on CPU, the rows of a small model are spread over the cores."""
+        is_small = self.is_single_cpu and is_small_model(self.weight_bytes)
         count = num_batches(num_rows) if is_small else 1
-        num_steps = STEPS_OF_SMALL_MODELS if is_small else STEPS_PER_LOOK
+        num_steps = SMALL_MODEL_STEPS_PER_SYNC if is_small else STEPS_PER_LOOK
         return [
             self._batch(decoding, num_rows // count, num_slots, num_steps, reads_in_turn=is_small)
             for _ in range(count)
@@ -131,7 +132,7 @@ class LoadedModel:
     def _batch(
         self, decoding: Decoding, num_rows: int, num_slots: int, num_steps: int, *, reads_in_turn: bool
     ) -> Batch:
-        rows = _JaxRows(self, Choice.of(decoding), num_rows, num_slots, num_steps, reads_in_turn)
+        rows = _JaxRows(self, SamplingParams.of(decoding), num_rows, num_slots, num_steps, reads_in_turn)
         return Batch(
             rows,
             num_rows=num_rows,
@@ -142,16 +143,16 @@ class LoadedModel:
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
         """Whether the error says that a device has no memory left."""
-        return is_out_of_memory(error) or _CPU_FAILED in str(error)
+        return is_out_of_memory(error) or _CPU_OUT_OF_MEMORY_MESSAGE in str(error)
 
 
 class _JaxRows:
-    """`DeviceRows` as two programs, compiled once each."""
+    """`DeviceRows` as a prefill and a decode program, compiled once each."""
 
     def __init__(
         self,
         model: LoadedModel,
-        choice: Choice,
+        sampling: SamplingParams,
         num_rows: int,
         num_slots: int,
         num_steps: int,
@@ -160,14 +161,14 @@ class _JaxRows:
         self._model = model
         self._reads_in_turn = reads_in_turn
         self._num_steps = num_steps
-        self._choice = choice
+        self._sampling = sampling
         self._num_rows = num_rows
         self._rows: Rows = empty_rows(model.decoder, model.mesh, num_rows, num_slots)
 
     def admit(self, new: Newcomers, num_rows: int) -> None:
-        """Give prompts to rows that are free."""
+        """Prefill free rows with new prompts."""
         model = self._model
-        begun = Begun(**self._filled_up(new, num_rows))
+        begun = Begun(**self._padded(new, num_rows))
         if self._reads_in_turn:
             num_new = np.int32(len(new.rows))
             self._rows = admit_in_turn(model.decoder, model.mesh, model.weights, self._rows, begun, num_new)
@@ -175,35 +176,35 @@ class _JaxRows:
             self._rows = admit(model.decoder, model.mesh, model.weights, self._rows, begun)
 
     def advance(self, num_awaited: int) -> NDArray[Any]:
-        """Some more tokens of every row."""
+        """Decode some more tokens of every row."""
         model = self._model
-        if model.is_one_cpu:
-            self._rows, written = write_until_free(
+        if model.is_single_cpu:
+            self._rows, decoded = decode_until_free(
                 model.decoder,
                 model.mesh,
                 model.weights,
                 self._rows,
-                model.stops,
+                model.device_stop_ids,
                 np.int32(num_awaited),
-                choice=self._choice,
+                sampling=self._sampling,
                 num_steps=self._num_steps,
             )
-            tokens = np.asarray(written)
-            made: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
-            return made
-        self._rows, written = write_on(
+            tokens = np.asarray(decoded)
+            decoded_steps: NDArray[Any] = tokens[(tokens != IDLE).any(axis=1)]
+            return decoded_steps
+        self._rows, decoded = write_on(
             model.decoder,
             model.mesh,
             model.weights,
             self._rows,
-            model.stops,
-            choice=self._choice,
+            model.device_stop_ids,
+            sampling=self._sampling,
             num_steps=self._num_steps,
         )
-        return np.asarray(written)
+        return np.asarray(decoded)
 
-    def _filled_up(self, new: Newcomers, num_rows: int) -> dict[str, Any]:
-        """The program has its own number of rows; those that are left over go nowhere."""
+    def _padded(self, new: Newcomers, num_rows: int) -> dict[str, Any]:
+        """Pad the prompts to the fixed size of the program; padding goes to a row that does not exist."""
         num_missing = num_rows - len(new.rows)
         if not num_missing:
             return new._asdict()
@@ -228,18 +229,18 @@ def open_generator(request: GeneratorRequest) -> JaxGenerator:
     """
     source = resolve_model(request.model)
     encoder = encoder_of(request, source)
-    choice = choose_device(request.device)
-    precision = precision_of(request, computes_bfloat16=choice.platform != "cpu")
-    mesh = make_mesh(ShardingSection(data=len(choice.devices), fsdp=1), choice.devices)
+    device = choose_device(request.device)
+    precision = precision_of(request, computes_bfloat16=device.platform != "cpu")
+    mesh = make_mesh(ShardingSection(data=len(device.devices), fsdp=1), device.devices)
     decoder = Decoder(
         source.architecture,
         jnp.dtype(precision),
-        unrolls_layers=choice.platform != "tpu",
-        has_turned_keys=choice.platform == "cpu",
+        unrolls_layers=device.platform != "tpu",
+        has_turned_keys=device.platform == "cpu",
     )
     decoder, weights = _with_adapter(request, decoder, load_weights(request, source, precision, mesh), mesh)
-    model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), choice)
-    return BatchGenerator(model, encoder, source, str(choice), precision)
+    model = LoadedModel(decoder, weights, mesh, stop_token_ids(source, encoder), device)
+    return BatchGenerator(model, encoder, source, str(device), precision)
 
 
 def load_weights(
@@ -249,10 +250,10 @@ def load_weights(
     architecture = source.architecture
     if request.model.weights == "random" or source.directory is None:
         key = random_keys(request.seed).weights
-        make = jax.jit(
+        init = jax.jit(
             lambda: init_params(architecture, key, jnp.dtype(precision)), out_shardings=replicated(mesh)
         )
-        params: Params = make()
+        params: Params = init()
         return params
     shardings = jax.tree.map(lambda _: replicated(mesh), abstract_params(architecture, precision))
     return load_params(source.directory, architecture, precision, shardings)
@@ -261,14 +262,14 @@ def load_weights(
 def _with_adapter(
     request: GeneratorRequest, decoder: Decoder, params: Params, mesh: Mesh
 ) -> tuple[Decoder, Weights]:
-    """The weights in the form that the decoder walks through, and the adapter, if any, beside them."""
+    """The decoder with the adapter, if any, and the weights in the layout that it computes with."""
     adapters: Params = {}
     if request.adapter is not None:
         loaded, lora = load_adapters(request.adapter, decoder.architecture)
         adapters = jax.device_put(loaded["layers"], replicated(mesh))
         decoder = replace(decoder, adapter_scale=adapter_scale(lora))
     if decoder.unrolls_layers:
-        params = _in_lists(params, decoder.architecture.num_layers, mesh)
+        params = _with_layer_list(params, decoder.architecture.num_layers, mesh)
     is_cpu = mesh.devices.flat[0].platform == "cpu"
     return decoder, Weights(params, adapters, turned_head(params, decoder.architecture) if is_cpu else None)
 
@@ -278,8 +279,6 @@ def turned_head(params: Params, architecture: Architecture) -> Array:
     return jnp.array(output_embedding(params, architecture).T)
 
 
-def _in_lists(params: Params, num_layers: int, mesh: Mesh) -> Params:
-    place = replicated(mesh)
-    layer = jax.tree.map(lambda _: place, params["layers"])
-    shardings = jax.tree.map(lambda _: place, params) | {"layers": [layer] * num_layers}
-    return unstacked(params, shardings)
+def _with_layer_list(params: Params, num_layers: int, mesh: Mesh) -> Params:
+    shardings = jax.tree.map(lambda _: replicated(mesh), params)
+    return unstack(params, shardings | {"layers": [shardings["layers"]] * num_layers})

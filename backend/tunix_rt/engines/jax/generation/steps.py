@@ -1,7 +1,7 @@
 """Compiled prefill and decode programs; sampling.
 
-A row that has ended idles until it is given the next prompt. Shapes never change, so both programs are
-compiled once, and what a row writes does not depend on its neighbours.
+A finished row idles until it gets the next prompt. Shapes never change, so both programs are compiled once,
+and the tokens of a row do not depend on the other rows of the batch.
 """
 
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ from tunix_rt.engines.jax.generation.decoder import (
     Weights,
     empty_cache,
     next_logits,
-    read_prompts,
-    rotations_of_slots,
+    prefill,
+    slot_rotations,
 )
 from tunix_rt.engines.jax.model.decoder import Rotation
-from tunix_rt.engines.jax.sharding import ROW_AXES
+from tunix_rt.engines.jax.sharding import ROW_AXES, replicated
 from tunix_rt.engines.jax.training.state import matrix_precision
 from tunix_rt.engines.types import Decoding
 
@@ -33,35 +33,35 @@ _NUM_HALVINGS = 31
 
 
 @dataclass(frozen=True)
-class Choice:
-    """How tokens are chosen. Hashable: a static argument of jit."""
+class SamplingParams:
+    """How tokens are sampled. Hashable: a static argument of jit."""
 
     temperature: float
     top_p: float
 
     @classmethod
-    def of(cls, decoding: Decoding) -> "Choice":
-        """The part of a decoding that one step needs."""
+    def of(cls, decoding: Decoding) -> "SamplingParams":
+        """The decoding options that one step needs."""
         return cls(decoding.temperature, decoding.top_p)
 
 
-def choose_tokens(choice: Choice, logits: Array, keys: Array, positions: Array) -> Array:
+def sample_tokens(sampling: SamplingParams, logits: Array, keys: Array, positions: Array) -> Array:
     """The next token of every row, int32 [B].
 
     Args:
-        choice: Greedy, or temperature and top-p.
+        sampling: Greedy, or temperature and top-p.
         logits: float32 [B, V].
-        keys: What `noise_key` gives, uint32 [B, 2].
-        positions: Places of the tokens in their rows [B]: each has noise of its own.
+        keys: Keys from `noise_key`, uint32 [B, 2].
+        positions: Positions of the new tokens in their rows [B]; each position has its own noise.
     """
-    if choice.temperature == 0:
-        return _first_largest(logits)
-    # The best is 0 before the division, so that no temperature is too low for the format.
-    scaled = (logits - logits.max(axis=-1, keepdims=True)) / choice.temperature
-    if choice.top_p < 1:
-        scaled = jnp.where(is_in_nucleus(jax.nn.softmax(scaled), choice.top_p), scaled, -jnp.inf)
+    if sampling.temperature == 0:
+        return _fast_argmax(logits)
+    # The largest logit is 0 before the division, so no temperature overflows the format.
+    scaled = (logits - logits.max(axis=-1, keepdims=True)) / sampling.temperature
+    if sampling.top_p < 1:
+        scaled = jnp.where(is_in_nucleus(jax.nn.softmax(scaled), sampling.top_p), scaled, -jnp.inf)
     noise = jax.vmap(_noise, (0, 0, None))(keys, positions, logits.shape[-1])
-    return _first_largest(scaled + noise)
+    return _fast_argmax(scaled + noise)
 
 
 def are_finite(logits: Array) -> Array:
@@ -72,8 +72,8 @@ def are_finite(logits: Array) -> Array:
 def is_in_nucleus(probabilities: Array, top_p: float) -> Array:
     """Mark the fewest most likely tokens that together have `top_p`, and those as likely as the last: [B, V].
 
-    No sorting: the least probability that belongs is found by halving. Floats that are not negative have the
-    order of their bits, so 31 halvings leave one candidate.
+    Instead of sorting, a binary search finds the smallest probability in the nucleus. Non-negative floats are
+    ordered like their bits, so 31 halvings leave one candidate.
 
     Example:
         [0.5, 0.3, 0.1, 0.1] with top_p 0.7 -> [True, True, False, False]
@@ -81,10 +81,10 @@ def is_in_nucleus(probabilities: Array, top_p: float) -> Array:
     bits = jax.lax.bitcast_convert_type(probabilities, jnp.int32)
 
     def halve(_: int, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
-        enough, too_high = bounds
-        middle = enough + (too_high - enough) // 2
+        low, high = bounds
+        middle = low + (high - low) // 2
         mass = jnp.where(bits >= middle, probabilities, 0).sum(axis=-1, keepdims=True)
-        return jnp.where(mass >= top_p, middle, enough), jnp.where(mass >= top_p, too_high, middle)
+        return jnp.where(mass >= top_p, middle, low), jnp.where(mass >= top_p, high, middle)
 
     lowest = jnp.zeros((probabilities.shape[0], 1), jnp.int32)
     least, _ = jax.lax.fori_loop(0, _NUM_HALVINGS, halve, (lowest, lowest + _ONE_AS_BITS + 1))
@@ -93,41 +93,42 @@ def is_in_nucleus(probabilities: Array, top_p: float) -> Array:
 
 
 def _noise(key: Array, position: Array, num_tokens: int) -> Array:
-    """Gumbel noise [V]: the largest of log-probability plus it is a draw from the distribution."""
+    """Gumbel noise [V]: the argmax of log-probabilities plus this noise is a sample of the distribution."""
     return jax.random.gumbel(jax.random.fold_in(jax.random.wrap_key_data(key), position), (num_tokens,))
 
 
-def _first_largest(scores: Array) -> Array:
-    """As argmax, in two plain reductions: six times as fast on a CPU. [B, V] -> int32 [B]."""
+def _fast_argmax(scores: Array) -> Array:
+    """Argmax as two plain reductions, six times as fast on CPU: [B, V] -> int32 [B]."""
     num_tokens = scores.shape[-1]
     is_largest = scores == scores.max(axis=-1, keepdims=True)
     return jnp.where(is_largest, jnp.arange(num_tokens, dtype=jnp.int32), num_tokens).min(axis=-1)
 
 
 class Rows(NamedTuple):
-    """A batch on the device, [B] each beside the cache and the angles."""
+    """A batch on the device; arrays are [B] except for the cache, the keys and the rotary angles."""
 
     cache: Cache
     tokens: Array
     """The newest token of each row; its keys and values are not in the cache yet."""
     positions: Array
-    """Where that token stands."""
+    """Position of that token."""
     lengths: Array
-    """Tokens that the row may have in all."""
-    is_writing: Array
+    """Maximum number of tokens of the row."""
+    is_active: Array
     keys: Array
-    """Of the noise, uint32 [B, 2]."""
+    """Sampling keys, uint32 [B, 2]."""
     rotations: Rotation
-    """Of every slot, the same for all rows. Kept: a CPU would compute the sines again in every layer."""
+    """Rotary angles of every slot, shared by all rows. Stored, because a CPU would recompute the sines in
+    every layer."""
 
 
 class Begun(NamedTuple):
-    """`Newcomers` on the device, filled up with rows that nobody takes."""
+    """`Newcomers` on the device, padded to a fixed number of prompts."""
 
     prompts: Array
     """Tokens [R, T]."""
     rows: Array
-    """The row that each takes; a number beyond the batch: nobody."""
+    """The row of each prompt; a number beyond the batch marks padding."""
     tokens: Array
     positions: Array
     lengths: Array
@@ -136,7 +137,7 @@ class Begun(NamedTuple):
 
 @partial(jax.jit, static_argnames=("decoder", "mesh", "batch_size", "num_slots"))
 def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) -> Rows:
-    """A batch in which nobody writes, split over the devices."""
+    """A batch with no active rows, sharded over the devices."""
     cache = empty_cache(
         decoder.architecture,
         batch_size,
@@ -146,34 +147,34 @@ def empty_rows(decoder: Decoder, mesh: Mesh, batch_size: int, num_slots: int) ->
         has_turned_keys=decoder.has_turned_keys,
     )
     numbers, keys = jnp.zeros(batch_size, jnp.int32), jnp.zeros((batch_size, 2), jnp.uint32)
-    rotations = rotations_of_slots(decoder, num_slots)
-    return _by_row(decoder, mesh, Rows(cache, numbers, numbers, numbers, numbers > 0, keys, rotations))
+    rotations = slot_rotations(decoder, num_slots)
+    return _shard_rows(decoder, mesh, Rows(cache, numbers, numbers, numbers, numbers > 0, keys, rotations))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
 def admit(decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun) -> Rows:
-    """Give prompts to rows that are free."""
-    new = Begun(*jax.lax.with_sharding_constraint(tuple(new), _places(mesh)))
-    return _by_row(decoder, mesh, _begin(decoder, weights, rows, new))
+    """Prefill free rows with new prompts."""
+    new = Begun(*jax.lax.with_sharding_constraint(tuple(new), _row_sharding(mesh)))
+    return _shard_rows(decoder, mesh, _prefill(decoder, weights, rows, new))
 
 
 @partial(jax.jit, static_argnames=("decoder", "mesh"), donate_argnames="rows")
 def admit_in_turn(
     decoder: Decoder, mesh: Mesh, weights: Weights, rows: Rows, new: Begun, num_new: Array
 ) -> Rows:
-    """The same with the first `num_new` prompts, one after the other.
+    """Prefill the first `num_new` prompts one after the other.
 
-    For CPUs: one prompt keeps a core busy, and one that only fills up the program would cost as much.
+    For CPUs: one prompt keeps a core busy, and a padding prompt would cost as much as a real one.
     """
 
-    def begin_next(number: Array, rows: Rows) -> Rows:
+    def prefill_next(number: Array, rows: Rows) -> Rows:
         one = Begun(*(jax.lax.dynamic_slice_in_dim(numbers, number, 1) for numbers in new))
-        return _begin(decoder, weights, rows, one)
+        return _prefill(decoder, weights, rows, one)
 
-    return _by_row(decoder, mesh, jax.lax.fori_loop(0, num_new, begin_next, rows))
+    return _shard_rows(decoder, mesh, jax.lax.fori_loop(0, num_new, prefill_next, rows))
 
 
-@partial(jax.jit, static_argnames=("decoder", "mesh", "choice", "num_steps"), donate_argnames="rows")
+@partial(jax.jit, static_argnames=("decoder", "mesh", "sampling", "num_steps"), donate_argnames="rows")
 def write_on(
     decoder: Decoder,
     mesh: Mesh,
@@ -181,20 +182,20 @@ def write_on(
     rows: Rows,
     stop_ids: Array,
     *,
-    choice: Choice,
+    sampling: SamplingParams,
     num_steps: int,
 ) -> tuple[Rows, Array]:
-    """Some more tokens of every row, int32 [num_steps, B], with IDLE or NOT_FINITE where there is none."""
+    """Decode `num_steps` tokens of every row, int32 [num_steps, B]; IDLE or NOT_FINITE if there is none."""
 
-    def write_one(rows: Rows, _: None) -> tuple[Rows, Array]:
-        return _write_one(decoder, weights, rows, stop_ids, choice)
+    def decode_one(rows: Rows, _: None) -> tuple[Rows, Array]:
+        return _decode_step(decoder, weights, rows, stop_ids, sampling)
 
-    rows, written = jax.lax.scan(write_one, rows, length=num_steps)
-    return _by_row(decoder, mesh, rows), written
+    rows, decoded = jax.lax.scan(decode_one, rows, length=num_steps)
+    return _shard_rows(decoder, mesh, rows), decoded
 
 
-@partial(jax.jit, static_argnames=("decoder", "mesh", "choice", "num_steps"), donate_argnames="rows")
-def write_until_free(
+@partial(jax.jit, static_argnames=("decoder", "mesh", "sampling", "num_steps"), donate_argnames="rows")
+def decode_until_free(
     decoder: Decoder,
     mesh: Mesh,
     weights: Weights,
@@ -202,71 +203,70 @@ def write_until_free(
     stop_ids: Array,
     num_awaited: Array,
     *,
-    choice: Choice,
+    sampling: SamplingParams,
     num_steps: int,
 ) -> tuple[Rows, Array]:
-    """The same, until so many rows are free; IDLE in all rows for tokens that are not made any more.
+    """Decode until `num_awaited` rows are free; steps that did not run hold IDLE in all rows.
 
-    For CPUs: before every token, another device would have to tell its host whether to go on.
+    For CPUs: any other device would have to report to its host before every token whether to continue.
     """
 
-    def goes_on(state: tuple[Array, Rows, Array]) -> Array:
+    def should_continue(state: tuple[Array, Rows, Array]) -> Array:
         step, rows, _ = state
-        return (step < num_steps) & (jnp.sum(~rows.is_writing) < num_awaited)
+        return (step < num_steps) & (jnp.sum(~rows.is_active) < num_awaited)
 
-    def write_one(state: tuple[Array, Rows, Array]) -> tuple[Array, Rows, Array]:
-        step, rows, written = state
-        rows, tokens = _write_one(decoder, weights, rows, stop_ids, choice)
-        return step + 1, rows, jax.lax.dynamic_update_index_in_dim(written, tokens, step, axis=0)
+    def decode_one(state: tuple[Array, Rows, Array]) -> tuple[Array, Rows, Array]:
+        step, rows, decoded = state
+        rows, tokens = _decode_step(decoder, weights, rows, stop_ids, sampling)
+        return step + 1, rows, jax.lax.dynamic_update_index_in_dim(decoded, tokens, step, axis=0)
 
-    nothing = jnp.full((num_steps, len(rows.tokens)), IDLE, jnp.int32)
-    _, rows, written = jax.lax.while_loop(goes_on, write_one, (jnp.int32(0), rows, nothing))
-    return _by_row(decoder, mesh, rows), written
+    idle = jnp.full((num_steps, len(rows.tokens)), IDLE, jnp.int32)
+    _, rows, decoded = jax.lax.while_loop(should_continue, decode_one, (jnp.int32(0), rows, idle))
+    return _shard_rows(decoder, mesh, rows), decoded
 
 
-def _begin(decoder: Decoder, weights: Weights, rows: Rows, new: Begun) -> Rows:
+def _prefill(decoder: Decoder, weights: Weights, rows: Rows, new: Begun) -> Rows:
     with matrix_precision(decoder.dtype):
-        cache = read_prompts(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
+        cache = prefill(decoder, weights, rows.cache, new.prompts, new.rows, rows.rotations)
     where = new.rows
     return Rows(
         cache,
         rows.tokens.at[where].set(new.tokens, mode="drop"),
         rows.positions.at[where].set(new.positions, mode="drop"),
         rows.lengths.at[where].set(new.lengths, mode="drop"),
-        rows.is_writing.at[where].set(True, mode="drop"),
+        rows.is_active.at[where].set(True, mode="drop"),
         rows.keys.at[where].set(new.keys, mode="drop"),
         rows.rotations,
     )
 
 
-def _write_one(
-    decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, choice: Choice
+def _decode_step(
+    decoder: Decoder, weights: Weights, rows: Rows, stop_ids: Array, sampling: SamplingParams
 ) -> tuple[Rows, Array]:
     with matrix_precision(decoder.dtype):
         logits, cache = next_logits(decoder, weights, rows.cache, rows.tokens, rows.positions, rows.rotations)
-    places = rows.positions + 1
-    chosen = choose_tokens(choice, logits, rows.keys, places)
+    positions = rows.positions + 1
+    sampled = sample_tokens(sampling, logits, rows.keys, positions)
     is_finite = are_finite(logits)
-    goes_on = rows.is_writing & is_finite & ~jnp.isin(chosen, stop_ids) & (places + 1 < rows.lengths)
-    written = jnp.where(rows.is_writing, jnp.where(is_finite, chosen, NOT_FINITE), IDLE)
+    is_active = rows.is_active & is_finite & ~jnp.isin(sampled, stop_ids) & (positions + 1 < rows.lengths)
+    tokens = jnp.where(rows.is_active, jnp.where(is_finite, sampled, NOT_FINITE), IDLE)
     after = rows._replace(
         cache=cache,
-        tokens=jnp.where(goes_on, chosen, rows.tokens),
-        positions=jnp.where(goes_on, places, rows.positions),
-        is_writing=goes_on,
+        tokens=jnp.where(is_active, sampled, rows.tokens),
+        positions=jnp.where(is_active, positions, rows.positions),
+        is_active=is_active,
     )
-    return after, written
+    return after, tokens
 
 
-def _by_row(decoder: Decoder, mesh: Mesh, rows: Rows) -> Rows:
-    """The batch with its rows split over the devices."""
-    by_row = _places(mesh)
-    of_cache = by_row if decoder.unrolls_layers else NamedSharding(mesh, PartitionSpec(None, ROW_AXES))
-    everywhere = NamedSharding(mesh, PartitionSpec())
-    places: Any = (of_cache, *[by_row] * (len(rows) - 2), everywhere)
-    return Rows(*jax.lax.with_sharding_constraint(tuple(rows), places))
+def _shard_rows(decoder: Decoder, mesh: Mesh, rows: Rows) -> Rows:
+    """The batch with its rows sharded over the devices."""
+    by_row = _row_sharding(mesh)
+    cache_sharding = by_row if decoder.unrolls_layers else NamedSharding(mesh, PartitionSpec(None, ROW_AXES))
+    shardings: Any = (cache_sharding, *[by_row] * (len(rows) - 2), replicated(mesh))
+    return Rows(*jax.lax.with_sharding_constraint(tuple(rows), shardings))
 
 
-def _places(mesh: Mesh) -> NamedSharding:
-    """Where what has an entry for each row lives."""
+def _row_sharding(mesh: Mesh) -> NamedSharding:
+    """Sharding of arrays whose first axis is the rows of the batch."""
     return NamedSharding(mesh, PartitionSpec(ROW_AXES))

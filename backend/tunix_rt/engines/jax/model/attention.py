@@ -1,9 +1,9 @@
 """Dense, cuDNN and splash attention within segments.
 
-A token sees the earlier tokens of its own segment, itself included; with a window of w, the last w of them.
-Padding is segment 0 and sees only padding, so that no row of the softmax is empty and nothing becomes NaN.
+A token attends to the earlier tokens of its own segment and to itself; with a window of w, to the last w of
+them. Padding is segment 0 and attends only to padding, so that no row of the softmax is empty or NaN.
 
-    segment_ids  1 1 2 2 0      sees   a . . . .
+    segment_ids  1 1 2 2 0      mask   a . . . .
                                        a b . . .
                                        . . c . .
                                        . . c d .
@@ -22,9 +22,95 @@ from jax.sharding import NamedSharding, PartitionSpec
 from tunix_rt.engines.planning.kernels import Kernel
 from tunix_rt.engines.weights.architecture import Architecture
 
-# Blocks of 512 use the matrix unit well and fit into the fast memory with heads of 256 values.
+# Blocks of 512 use the matrix unit well and, with a head dimension of 256, fit into VMEM.
 _BLOCK_SIZES = (512, 384, 256, 128)
 _HEADS_AXIS = "tensor"
+Windows: TypeAlias = tuple[int | None, ...]
+"""Attention window of each kind of layer in tokens, including the token itself; None: unlimited."""
+
+# Finite, so that gradients through masked scores are zero and not NaN.
+_MASKED = -1e30
+
+
+def attend(
+    heads: tuple[Array, Array, Array],
+    segment_ids: Array,
+    architecture: Architecture,
+    *,
+    windows: Windows,
+    kind: Array | int,
+    kernel: Kernel,
+    sharding: NamedSharding | None,
+) -> Array:
+    """Self-attention of whole rows, [B, T, N, H].
+
+    Args:
+        heads: Queries [B, T, N, H], keys and values [B, T, K, H].
+        segment_ids: int32 [B, T].
+        architecture: Defines the scale and the soft cap.
+        windows: The distinct windows of the model.
+        kind: Index of this layer's window; a traced number if one program serves every layer.
+        kernel: The attention kernel.
+        sharding: Sharding of the hidden states [B, T, D].
+    """
+    scale, softcap = architecture.attention_scale, architecture.attention_softcap
+    if kernel == "splash":
+        # The mask is part of the kernel, so each window has its own program.
+        kernels = [
+            partial(splash_attention, scale=scale, window=window, softcap=softcap, sharding=sharding)
+            for window in windows
+        ]
+        if isinstance(kind, int):
+            return kernels[kind](*heads, segment_ids)
+        attended: Array = jax.lax.switch(kind, kernels, *heads, segment_ids)
+        return attended
+    mask = causal_mask(segment_ids, window_of(windows, kind, segment_ids.shape[1]))
+    if kernel == "cudnn":
+        return cudnn_attention(*heads, mask, scale=scale)
+    return dense_attention(*heads, mask, scale=scale, softcap=softcap)
+
+
+def window_of(windows: Windows, kind: Array | int, row_length: int) -> Array | int | None:
+    """The window of one kind of layer; `row_length` instead of None if the kind is a traced number."""
+    if isinstance(kind, int) or len(windows) == 1:
+        return windows[kind if isinstance(kind, int) else 0]
+    return jnp.asarray([row_length if window is None else window for window in windows])[kind]
+
+
+def causal_mask(segment_ids: Array, window: int | Array | None) -> Array:
+    """Which query attends to which key: [B, T] -> bool [B, T, T]."""
+    index = jnp.arange(segment_ids.shape[1])
+    distance = index[:, None] - index[None, :]
+    is_visible = distance >= 0
+    if window is not None:
+        is_visible &= distance < window
+    return is_visible & (segment_ids[:, :, None] == segment_ids[:, None, :])
+
+
+def dense_attention(
+    q: Array, k: Array, v: Array, mask: Array, *, scale: float, softcap: float | None
+) -> Array:
+    """Reference implementation: q [B, T, N, H], k and v [B, S, K, H], mask [B, T, S] -> [B, T, N, H].
+
+    Query heads are grouped by their shared key head, so that keys and values are not repeated in memory.
+    """
+    batch, num_queries, num_heads, head_dim = q.shape
+    num_kv_heads = k.shape[2]
+    grouped = q.reshape(batch, num_queries, num_kv_heads, num_heads // num_kv_heads, head_dim)
+    scores = jnp.einsum("btkgh,bskh->bkgts", grouped, k, preferred_element_type=jnp.float32) * scale
+    if softcap is not None:
+        scores = softcap * jnp.tanh(scores / softcap)
+    scores = jnp.where(mask[:, None, None], scores, _MASKED)
+    weights = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
+    return jnp.einsum("bkgts,bskh->btkgh", weights, v).reshape(q.shape)
+
+
+def cudnn_attention(q: Array, k: Array, v: Array, mask: Array, *, scale: float) -> Array:
+    """Equal to dense_attention, fused by cuDNN; the mask must be causal."""
+    # With is_causal, cuDNN skips the half of the blocks that the mask would empty.
+    return jax.nn.dot_product_attention(
+        q, k, v, mask=mask[:, None], scale=scale, is_causal=True, implementation="cudnn"
+    )
 
 
 def splash_attention(
@@ -39,28 +125,28 @@ def splash_attention(
     sharding: NamedSharding | None,
     interpret: bool = False,
 ) -> Array:
-    """As dense_attention under a causal mask: q [B, T, N, H], k and v [B, T, K, H] -> [B, T, N, H].
+    """Causal attention by the splash kernel: q [B, T, N, H], k and v [B, T, K, H] -> [B, T, N, H].
 
     Args:
         q: Queries.
-        k: Keys, one head for N / K heads of queries.
+        k: Keys, one head for N / K query heads.
         v: Values.
-        segment_ids: int32 [B, T]; a token sees its own segment only.
+        segment_ids: int32 [B, T]; tokens attend within their segment.
         scale: Factor of the scores.
-        window: How many tokens back a token sees, itself included; None: all.
+        window: Number of tokens that a token attends to, including itself; None: all earlier ones.
         softcap: Bound of the scores, or None.
-        sharding: Of the hidden states [B, T, D]. The compiler cannot split a kernel, so every device of the
-            mesh is given its rows and heads explicitly.
+        sharding: Sharding of the hidden states [B, T, D]. The compiler cannot partition a kernel, so each
+            device of the mesh gets its rows and heads explicitly.
         interpret: Emulate the kernel, for tests without a TPU.
     """
-    attend = partial(_on_one_device, scale=scale, window=window, softcap=softcap, interpret=interpret)
+    attend = partial(_splash_on_one_device, scale=scale, window=window, softcap=softcap, interpret=interpret)
     if sharding is None or sharding.mesh.size == 1:
         return attend(q, k, v, segment_ids)
     rows = sharding.spec[0]
     query_spec = PartitionSpec(rows, None, _HEADS_AXIS)
     has_shared_keys = k.shape[2] % sharding.mesh.shape[_HEADS_AXIS] != 0
     key_spec = PartitionSpec(rows) if has_shared_keys else query_spec
-    # check_vma: JAX cannot tell over which axes the outputs of a kernel vary.
+    # check_vma: JAX cannot infer over which mesh axes the outputs of a kernel vary.
     mapped = jax.shard_map(
         attend,
         mesh=sharding.mesh,
@@ -72,7 +158,7 @@ def splash_attention(
     return attended
 
 
-def _on_one_device(
+def _splash_on_one_device(
     q: Array,
     k: Array,
     v: Array,
@@ -112,92 +198,4 @@ def _block_sizes(row_length: int) -> splash.BlockSizes:
         block_kv_dkv=size,
         block_q_dq=size,
         block_kv_dq=size,
-    )
-
-
-Windows: TypeAlias = tuple[int | None, ...]
-"""Reach of each kind of layer, in tokens, itself included; None reaches back to the start."""
-
-# Finite, so that a gradient through it is zero and not NaN.
-_MASKED = -1e30
-
-
-def attend(
-    heads: tuple[Array, Array, Array],
-    segment_ids: Array,
-    architecture: Architecture,
-    *,
-    windows: Windows,
-    kind: Array | int,
-    kernel: Kernel,
-    sharding: NamedSharding | None,
-) -> Array:
-    """Attention of whole rows to themselves, [B, T, N, H].
-
-    Args:
-        heads: Queries [B, T, N, H], keys and values [B, T, K, H].
-        segment_ids: int32 [B, T].
-        architecture: Gives the scale and the soft cap.
-        windows: The windows that layers of this model have.
-        kind: Which of them this layer has; a number on the device where one program serves every layer.
-        kernel: What computes it.
-        sharding: Of the hidden states [B, T, D].
-    """
-    scale, softcap = architecture.attention_scale, architecture.attention_softcap
-    if kernel == "splash":
-        # The kernel is built around its mask, so that each window is a program of its own.
-        each = [
-            partial(splash_attention, scale=scale, window=window, softcap=softcap, sharding=sharding)
-            for window in windows
-        ]
-        if isinstance(kind, int):
-            return each[kind](*heads, segment_ids)
-        attended: Array = jax.lax.switch(kind, each, *heads, segment_ids)
-        return attended
-    mask = causal_mask(segment_ids, window_of(windows, kind, segment_ids.shape[1]))
-    if kernel == "cudnn":
-        return cudnn_attention(*heads, mask, scale=scale)
-    return dense_attention(*heads, mask, scale=scale, softcap=softcap)
-
-
-def window_of(windows: Windows, kind: Array | int, row_length: int) -> Array | int | None:
-    """The reach of one kind of layer; of a kind that only the device knows, at most `row_length`."""
-    if isinstance(kind, int) or len(windows) == 1:
-        return windows[kind if isinstance(kind, int) else 0]
-    return jnp.asarray([row_length if window is None else window for window in windows])[kind]
-
-
-def causal_mask(segment_ids: Array, window: int | Array | None) -> Array:
-    """[B, T] -> bool [B, T, T], query before key: who sees whom."""
-    index = jnp.arange(segment_ids.shape[1])
-    distance = index[:, None] - index[None, :]
-    is_reached = distance >= 0
-    if window is not None:
-        is_reached &= distance < window
-    return is_reached & (segment_ids[:, :, None] == segment_ids[:, None, :])
-
-
-def dense_attention(
-    q: Array, k: Array, v: Array, mask: Array, *, scale: float, softcap: float | None
-) -> Array:
-    """The reference: q [B, T, N, H], k and v [B, S, K, H], mask [B, T, S] -> [B, T, N, H].
-
-    Query heads are grouped by the key head they share, so that keys and values are never repeated in memory.
-    """
-    batch, num_queries, num_heads, head_dim = q.shape
-    num_kv_heads = k.shape[2]
-    grouped = q.reshape(batch, num_queries, num_kv_heads, num_heads // num_kv_heads, head_dim)
-    scores = jnp.einsum("btkgh,bskh->bkgts", grouped, k, preferred_element_type=jnp.float32) * scale
-    if softcap is not None:
-        scores = softcap * jnp.tanh(scores / softcap)
-    scores = jnp.where(mask[:, None, None], scores, _MASKED)
-    weights = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
-    return jnp.einsum("bkgts,bskh->btkgh", weights, v).reshape(q.shape)
-
-
-def cudnn_attention(q: Array, k: Array, v: Array, mask: Array, *, scale: float) -> Array:
-    """As dense_attention, fused by cuDNN; the mask must be a causal one."""
-    # Causal as well as masked: cuDNN then leaves out the half of the blocks that the mask would empty.
-    return jax.nn.dot_product_attention(
-        q, k, v, mask=mask[:, None], scale=scale, is_causal=True, implementation="cudnn"
     )

@@ -3,10 +3,10 @@
 x ─ norm ─ q, k, v ─ rotate ─▶ attention ─▶ o ─ (norm) ─ + x ─ norm ─ gate, up, down ─ (norm) ─ + x
     └─────── project_heads ──────┘              └────────────────── finish_layer ────────────────────┘
 
-Training puts a whole row between the halves; cached generation puts its cache there.
+Training attends within whole rows between the two halves of a layer; generation attends to its KV cache.
 
-The head is not applied here: the loss multiplies by `output_embedding` in chunks, so that logits of shape
-[tokens, vocabulary] never exist.
+The output head is not applied here: the loss multiplies by `output_embedding` in chunks, so that logits of
+shape [tokens, vocabulary] never exist.
 """
 
 import math
@@ -33,59 +33,59 @@ from tunix_rt.recipes.types import Remat
 
 
 class Rotation(NamedTuple):
-    """Angles of every position: cosine and sine, each [B, T, H/2] in float32."""
+    """Rotary angles of every position: cosine and sine, each float32 [B, T, H/2]."""
 
     cos: Array
     sin: Array
 
 
 def rotation(positions: Array, frequencies: NDArray[np.float32]) -> Rotation:
-    """The angles positions x frequencies: [B, T] and [H/2] -> [B, T, H/2]."""
+    """Rotary angles positions x frequencies: [B, T] and [H/2] -> [B, T, H/2]."""
     angles = positions.astype(jnp.float32)[..., None] * frequencies
     return Rotation(jnp.cos(angles), jnp.sin(angles))
 
 
 def rotate(x: Array, by: Rotation) -> Array:
-    """Turn the heads x [B, T, N, H]; computed in float32, returned in the format of x."""
+    """Apply rotary positions to the heads x [B, T, N, H]; computed in float32, returned in the dtype of x."""
     first, second = jnp.split(x.astype(jnp.float32), 2, axis=-1)
     cos, sin = by.cos[:, :, None, :], by.sin[:, :, None, :]
     return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1).astype(x.dtype)
 
 
 def frequencies(architecture: Architecture, *, has_window: bool) -> NDArray[np.float32]:
-    """Turns per position of each pair of a head, as a layer with or without a window uses them: [H/2]."""
+    """Rotary frequencies of a layer with or without a window, in radians per position: [H/2]."""
     if has_window and architecture.local_rope_theta is not None:
-        return _unscaled(architecture.local_rope_theta, architecture.head_dim)
-    unscaled = _unscaled(architecture.rope_theta, architecture.head_dim)
-    return _scaled(unscaled, architecture.rope_scaling)
+        return _base_frequencies(architecture.local_rope_theta, architecture.head_dim)
+    unscaled = _base_frequencies(architecture.rope_theta, architecture.head_dim)
+    return _scale_frequencies(unscaled, architecture.rope_scaling)
 
 
-def _unscaled(theta: float, head_dim: int) -> NDArray[np.float32]:
+def _base_frequencies(theta: float, head_dim: int) -> NDArray[np.float32]:
     exponents = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
     return (1.0 / np.float32(theta) ** exponents).astype(np.float32)
 
 
-def _scaled(unscaled: NDArray[np.float32], scaling: RopeScaling | None) -> NDArray[np.float32]:
+def _scale_frequencies(unscaled: NDArray[np.float32], scaling: RopeScaling | None) -> NDArray[np.float32]:
     if scaling is None:
         return unscaled
     slow: NDArray[np.float32] = unscaled / np.float32(scaling.factor)
     if scaling.kind == "linear":
         return slow
-    # llama3: fast pairs stay, slow ones are stretched, and those between are mixed.
+    # llama3: high frequencies stay, low ones are divided by the factor, and those between are interpolated.
     turns_in_context = scaling.original_max_positions * unscaled / np.float32(2 * math.pi)
     range_of_turns = scaling.high_freq_factor - scaling.low_freq_factor
-    share_kept = np.clip((turns_in_context - scaling.low_freq_factor) / range_of_turns, 0.0, 1.0)
-    mixed: NDArray[np.float32] = (share_kept * unscaled + (1 - share_kept) * slow).astype(np.float32)
+    unscaled_share = np.clip((turns_in_context - scaling.low_freq_factor) / range_of_turns, 0.0, 1.0)
+    mixed: NDArray[np.float32] = (unscaled_share * unscaled + (1 - unscaled_share) * slow).astype(np.float32)
     return mixed
 
 
 PRODUCT = "product"
-"""Name of what remat keeps: the output of a projection, its adapter's part included."""
+"""Name of the activations that remat keeps: outputs of projections, adapters included."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """The weights of one layer (no leading axis), with what is needed to apply them."""
+    """The weights of one layer, without a leading layer axis, and the settings to apply them."""
 
     architecture: Architecture
     weights: Params
@@ -155,13 +155,13 @@ def _mlp(layer: Layer, x: Array) -> Array:
 
 
 _Weights: TypeAlias = tuple[Params, Params, Array | None]
-"""Weights, adapters and key of the dropout: of one layer, or stacked over all."""
+"""(weights, adapters, dropout key) of one layer, or stacked over all layers."""
 _ApplyLayer: TypeAlias = Callable[[Array, _Weights, Array | int], Array]
-"""Hidden states, the weights of a layer, and which kind of window it has -> hidden states."""
+"""(hidden states, weights of a layer, window kind) -> hidden states"""
 
 
 class Inputs(NamedTuple):
-    """What a forward pass reads, each int32 [B, T]; engines/batching.py draws them."""
+    """Inputs of a forward pass, each int32 [B, T]; see tokenization/packing.py."""
 
     tokens: Array
     segment_ids: Array
@@ -178,9 +178,9 @@ class ForwardOptions:
     adapter_scale: float = 1.0
     adapter_dropout: float = 0.0
     activation_sharding: NamedSharding | None = None
-    """Where hidden states [B, T, D] live; None leaves it to the compiler."""
+    """Sharding of the hidden states [B, T, D]; None leaves it to the compiler."""
     unrolls_layers: bool = False
-    """One program text per layer instead of a loop. Faster on GPU, where a loop copies what it keeps for the
+    """Unroll the layers instead of looping. Faster on GPU, where a loop copies the activations kept for the
     backward pass into stacks; minutes slower to compile on TPU, which gains nothing."""
 
 
@@ -196,14 +196,14 @@ def hidden_states(
     """The last hidden states, final norm applied: [B, T] -> [B, T, D] in the compute format.
 
     Args:
-        params: Weights, as engines/jax/params.py draws them; matrices may be quantised.
-        adapters: Low-rank pairs beside the matrices, or None.
+        params: Weights in the layout of engines/jax/model/params.py; matrices may be quantised.
+        adapters: LoRA pairs of the matrices, or None.
         architecture: The shape of the model.
         inputs: Tokens with their segments and positions.
         options: Formats, kernel and rematerialisation.
-        dropout_key: Needed to drop inputs of adapters (training); None drops nothing.
+        dropout_key: Key of the adapter dropout in training; None disables dropout.
     """
-    x = _constrained(embed(params["embedding"], architecture, inputs.tokens, options.compute_dtype), options)
+    x = _constrain(embed(params["embedding"], architecture, inputs.tokens, options.compute_dtype), options)
     windows, kinds = layer_kinds(architecture)
     rotations = rotations_by_kind(architecture, windows, inputs.positions)
 
@@ -220,18 +220,18 @@ def hidden_states(
             kernel=options.attention,
             sharding=options.activation_sharding,
         )
-        return _constrained(finish_layer(layer, x, attended), options)
+        return _constrain(finish_layer(layer, x, attended), options)
 
     keys = None if dropout_key is None else jax.random.split(dropout_key, architecture.num_layers)
     stacked = (params["layers"], (adapters or {}).get("layers", {}), keys)
-    x = _through_layers(_rematerialised(apply, options), x, stacked, kinds, options)
+    x = _apply_layers(_with_remat(apply, options), x, stacked, kinds, options)
     return rms_norm(x, params["final_norm"], architecture)
 
 
 def embed(embedding: Array, architecture: Architecture, tokens: Array, dtype: DTypeLike) -> Array:
     """The first hidden states: [B, T] -> [B, T, D]."""
     x = embedding[tokens].astype(dtype)
-    # The factor is rounded to the format of x before it multiplies: Gemma was trained so.
+    # Gemma was trained with the factor rounded to the dtype of x.
     return x * jnp.asarray(math.sqrt(x.shape[-1]), x.dtype) if architecture.scales_embedding else x
 
 
@@ -248,7 +248,7 @@ def logits(
     inputs: Inputs,
     options: ForwardOptions,
 ) -> Array:
-    """All logits, float32 [B, T, V]. For tests; training never makes them."""
+    """All logits, float32 [B, T, V], for tests; training never materialises them."""
     return head_logits(params, architecture, hidden_states(params, adapters, architecture, inputs, options))
 
 
@@ -260,19 +260,19 @@ def head_logits(params: Params, architecture: Architecture, hidden: Array) -> Ar
 
 
 def capped(scores: Array, architecture: Architecture) -> Array:
-    """The logits that the model means by the products with its head."""
+    """Apply the final soft cap to the logits, if the model has one."""
     cap = architecture.final_softcap
     return scores if cap is None else cap * jnp.tanh(scores / cap)
 
 
 def layer_kinds(architecture: Architecture) -> tuple[Windows, tuple[int, ...]]:
-    """The distinct windows, and which of them each layer has: (8, None, 8) -> (8, None), (0, 1, 0)."""
+    """The distinct windows, and the index of each layer's window: (8, None, 8) -> (8, None), (0, 1, 0)."""
     windows = tuple(dict.fromkeys(architecture.layer_windows))
     return windows, tuple(windows.index(window) for window in architecture.layer_windows)
 
 
 def rotations_by_kind(architecture: Architecture, windows: Windows, positions: Array) -> Rotation:
-    """Angles for each kind of layer: [kinds, B, T, H/2]."""
+    """Rotary angles for each kind of layer: [kinds, B, T, H/2]."""
     by_kind = [
         rotation(positions, frequencies(architecture, has_window=window is not None)) for window in windows
     ]
@@ -280,39 +280,39 @@ def rotations_by_kind(architecture: Architecture, windows: Windows, positions: A
     return Rotation(jnp.stack(cos), jnp.stack(sin))
 
 
-def _constrained(x: Array, options: ForwardOptions) -> Array:
+def _constrain(x: Array, options: ForwardOptions) -> Array:
     if options.activation_sharding is None:
         return x
     constrained: Array = jax.lax.with_sharding_constraint(x, options.activation_sharding)
     return constrained
 
 
-def _through_layers(
+def _apply_layers(
     apply: _ApplyLayer,
     x: Array,
     stacked: _Weights,
     kinds: tuple[int, ...],
     options: ForwardOptions,
 ) -> Array:
-    """Apply every layer in turn, as a loop on the device or as one straight text."""
+    """Apply every layer in order, as a loop on the device or unrolled."""
     if not options.unrolls_layers:
         x, _ = jax.lax.scan(lambda x, layer: (apply(x, *layer), None), x, (stacked, jnp.asarray(kinds)))
         return x
     layers, *others = stacked
     for index, kind in enumerate(kinds):
-        # Frozen layers come as a list: engines/jax/layer_lists.py says why.
+        # Frozen layers come as a list: see engines/jax/model/params.py.
         weights = layers[index] if isinstance(layers, list) else jax.tree.map(itemgetter(index), layers)
         x = apply(x, (weights, *jax.tree.map(itemgetter(index), others)), kind)
     return x
 
 
-def _rematerialised(apply: _ApplyLayer, options: ForwardOptions) -> _ApplyLayer:
-    """What the backward pass computes again: nothing, all but products with weights, or the whole layer."""
+def _with_remat(apply: _ApplyLayer, options: ForwardOptions) -> _ApplyLayer:
+    """Recompute in the backward pass: nothing, everything but products with weights, or the whole layer."""
     if options.remat == "none":
         return apply
     policy = jax.checkpoint_policies.save_only_these_names(PRODUCT) if options.remat == "dots" else None
     is_unrolled = options.unrolls_layers
-    # A loop keeps the two passes apart; in one straight text the compiler would merge them again.
+    # A loop keeps the two passes apart; in unrolled layers the compiler would merge them again.
     return jax.checkpoint(
         apply, prevent_cse=is_unrolled, policy=policy, static_argnums=(2,) if is_unrolled else ()
     )

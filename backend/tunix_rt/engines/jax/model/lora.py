@@ -1,6 +1,6 @@
 """Linear layers with LoRA adapters; merging.
 
-Float32, one pair for every target, stacked over the layers like the weights:
+Adapters are float32, one pair per target, stacked over the layers like the weights:
 
     {"layers": {"q": {"a": [L, in, rank], "b": [L, rank, out]}, ...}}
 """
@@ -21,7 +21,7 @@ from tunix_rt.recipes.types import LoraSection
 
 
 class Adapter(TypedDict):
-    """The low-rank pair beside one matrix."""
+    """The low-rank pair of one matrix."""
 
     a: jax.Array
     b: jax.Array
@@ -40,53 +40,48 @@ def project(
 
         x [..., in]   weight [in, out]   a [in, r]   b [r, out]   ->   [..., out]
 
-    Dropout zeroes inputs of the adapter only, and only when a key is given (training); give every matrix a
-    key of its own.
+    Dropout applies to the inputs of the adapter only, and only if a key is given (training). Every matrix
+    needs its own key.
     """
     base = matmul(x, weight)
     if adapter is None:
         return base
     if dropout_key is not None and dropout > 0:
-        x = _drop(x, dropout, dropout_key)
+        is_kept = jax.random.bernoulli(dropout_key, 1 - dropout, x.shape)
+        x = jnp.where(is_kept, x / (1 - dropout), jnp.zeros((), x.dtype))
     return base + matmul(matmul(x, adapter["a"]) * scale, adapter["b"])
-
-
-def _drop(x: jax.Array, rate: float, key: jax.Array) -> jax.Array:
-    """Zero a share of the entries and scale up the rest, so that the mean stays."""
-    kept = jax.random.bernoulli(key, 1 - rate, x.shape)
-    return jnp.where(kept, x / (1 - rate), jnp.zeros((), x.dtype))
 
 
 @jax.custom_vjp
 def matmul(x: jax.Array, weight: jax.Array | QuantizedMatrix) -> jax.Array:
     """Multiply x [..., in] by weight [in, out] in the dtype of x; gradients for x and for a float weight.
 
-    The backward pass keeps the weight as it is stored. Left to itself, JAX would keep the cast or dequantised
-    copy of every layer for it: a second model in memory. The weight's gradient is summed in float32 and
-    rounded once, to the dtype that the weight is stored in.
+    The backward pass keeps the stored weight. By default, JAX would keep the cast or dequantised copy of
+    every layer: a second model in memory. The gradient of the weight is summed in float32 and rounded once,
+    to the stored dtype.
     """
     return x @ plain_matrix(weight, x.dtype)
 
 
 def _matmul_forward(x: jax.Array, weight: Any) -> tuple[jax.Array, tuple[jax.Array, Any]]:
-    # Not a call of `matmul`: a remat policy would not see the product inside it, and could not keep it.
+    # Not a call of `matmul`: a remat policy could not see the product inside it.
     return x @ plain_matrix(weight, x.dtype), (x, weight)
 
 
 def _matmul_backward(saved: tuple[jax.Array, Any], grad: jax.Array) -> tuple[jax.Array, jax.Array | None]:
     x, weight = saved
-    x_grad = grad @ _converted_again(weight, grad.dtype).T
+    x_grad = grad @ _plain_behind_barrier(weight, grad.dtype).T
     if isinstance(weight, QuantizedMatrix):
         return x_grad, None
     weight_grad = jnp.einsum("...i,...o->io", x, grad, preferred_element_type=jnp.float32)
     return x_grad, weight_grad.astype(weight.dtype)
 
 
-def _converted_again(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
-    """The numbers of a weight, behind a barrier.
+def _plain_behind_barrier(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
+    """The plain matrix behind an optimization barrier.
 
-    Where layers are unrolled, the compiler would otherwise find that the forward pass has converted the same
-    weight, and keep the result until here.
+    In unrolled layers, the compiler would otherwise reuse the conversion of the forward pass, and keep its
+    result until the backward pass.
     """
     if isinstance(weight, jax.Array) and weight.dtype == dtype:
         return weight
@@ -99,20 +94,25 @@ Adapters: TypeAlias = dict[str, dict[str, Adapter]]
 
 
 def adapter_scale(lora: LoraSection) -> float:
-    """What the adapters' output is multiplied by."""
+    """The factor of the adapters' output."""
     return lora.alpha / lora.rank
 
 
 def init_adapters(architecture: Architecture, lora: LoraSection, key: Array) -> Adapters:
-    """Adapters that change nothing yet: A is uniform within ±1 / sqrt(in), B is zero.
+    """Initial adapters, which change nothing: A is uniform within ±1 / sqrt(in), B is zero.
 
-    Every target has a key of its own, made from its name: adding a target leaves the others as they were.
+    Every target has its own key, derived from its name, so adding a target leaves the others unchanged.
     """
     layers: dict[str, Adapter] = {}
     for target in lora.targets:
         target_key = jax.random.fold_in(key, zlib.crc32(target.encode()))
-        shape = architecture.matrix_shapes[target]
-        layers[target] = _init_adapter(shape, architecture.num_layers, lora.rank, target_key)
+        num_inputs, num_outputs = architecture.matrix_shapes[target]
+        bound = 1 / math.sqrt(num_inputs)
+        a_shape = (architecture.num_layers, num_inputs, lora.rank)
+        layers[target] = {
+            "a": jax.random.uniform(target_key, a_shape, jnp.float32, -bound, bound),
+            "b": jnp.zeros((architecture.num_layers, lora.rank, num_outputs), jnp.float32),
+        }
     return {"layers": layers}
 
 
@@ -125,11 +125,11 @@ def abstract_adapters(architecture: Architecture, lora: LoraSection) -> Adapters
 def merge(params: Params, adapters: Adapters, scale: float) -> Params:
     """The whole model with its adapters added: summed in float32, rounded once to the embedding's dtype.
 
-    Quantised matrices come out as plain ones.
+    Quantised matrices are returned as plain ones.
     """
     dtype = params["embedding"].dtype
     layers = {
-        name: _merged(weight, adapters["layers"].get(name), scale, dtype)
+        name: _merge_stack(weight, adapters["layers"].get(name), scale, dtype)
         for name, weight in params["layers"].items()
     }
     return params | {"layers": layers}
@@ -141,10 +141,10 @@ def merge_matrix(weight: Array | QuantizedMatrix, adapter: Adapter, scale: float
     return (plain_matrix(weight, jnp.float32) + scale * update).astype(dtype)
 
 
-def _merged(
+def _merge_stack(
     weights: Array | QuantizedMatrix, adapters: Adapter | None, scale: float, dtype: DTypeLike
 ) -> Array:
-    """A stack of matrices, layer by layer: a float32 copy of more than one layer never exists."""
+    """Merge a stack of matrices layer by layer, so that a float32 copy of only one layer exists at a time."""
     if adapters is None:
         return plain_matrix(weights, dtype)
 
@@ -153,12 +153,3 @@ def _merged(
 
     merged: Array = jax.lax.map(merge_layer, (weights, adapters))
     return merged
-
-
-def _init_adapter(shape: tuple[int, int], num_layers: int, rank: int, key: Array) -> Adapter:
-    num_inputs, num_outputs = shape
-    bound = 1 / math.sqrt(num_inputs)
-    return {
-        "a": jax.random.uniform(key, (num_layers, num_inputs, rank), jnp.float32, -bound, bound),
-        "b": jnp.zeros((num_layers, rank, num_outputs), jnp.float32),
-    }

@@ -1,12 +1,12 @@
-"""The parameter tree: shapes, names, random initialisation, unstacked layers.
+"""The parameter tree: shapes, names, random initialisation and unstacked layers.
 
-engines/param_shapes.py draws it.
+`param_shapes` in engines/weights/architecture.py defines the tree.
 
-A slice of a stack is a copy, and the forward and the backward pass both need it: stacked, the frozen matrices
-of an unrolled model would be in memory twice. Trained weights stay stacked: their copy for compute is made
-once a step anyway.
+    stacked   {"q": [L, in, out], ...}      unstacked   [{"q": [in, out], ...}, ... L times]
 
-    stacked   {"q": [L, in, out], ...}      one by one   [{"q": [in, out], ...}, ... L times]
+A slice of a stack is a copy that both the forward and the backward pass need, so the stacked frozen matrices
+of an unrolled model would be in memory twice. Trained weights stay stacked, because they are copied to the
+compute format once per step anyway.
 """
 
 import itertools
@@ -31,9 +31,9 @@ def abstract_params(architecture: Architecture, dtype: DTypeLike) -> Params:
 
 
 def init_params(architecture: Architecture, key: Array, dtype: DTypeLike) -> Params:
-    """Random weights that keep activations near 1: normal over the root of the fan-in, norms that do nothing.
+    """Random weights that keep activations near 1: normal with std 1 / sqrt(fan-in), and neutral norms.
 
-    Every tensor has a key of its own, made from its name.
+    Every tensor has its own key, derived from its name.
     """
     neutral_norm = 0.0 if architecture.norms_add_one else 1.0
 
@@ -54,28 +54,28 @@ def _map_shapes(shapes: Shapes, make: Any) -> Params:
     }
 
 
-def abstract_unstacked(params: Params, num_layers: int) -> Params:
-    """The shapes of `unstacked(params, …)`, without places."""
+def abstract_unstack(params: Params, num_layers: int) -> Params:
+    """The shapes of `unstack(params, …)`, without shardings."""
     layer = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), params["layers"])
     return params | {"layers": [layer for _ in range(num_layers)]}
 
 
-def unstacked(params: Params, shardings: Params) -> Params:
-    """The same weights with a list of layers, each where `shardings` says; the stacks are used up.
+def unstack(params: Params, shardings: Params) -> Params:
+    """The same weights with a list of layers, sharded as `shardings` says; the stacks are deleted.
 
-    One tensor after the other, so that no more than one exists twice.
+    Tensors are unstacked one by one, so that at most one exists twice.
     """
     leaves, structure = jax.tree.flatten(params["layers"])
-    places = zip(*(jax.tree.leaves(layer) for layer in shardings["layers"]), strict=True)
-    taken_apart = [_taken_apart(leaf, list(where)) for leaf, where in zip(leaves, places, strict=True)]
-    layers = [jax.tree.unflatten(structure, layer) for layer in zip(*taken_apart, strict=True)]
+    by_leaf = zip(*(jax.tree.leaves(layer) for layer in shardings["layers"]), strict=True)
+    split = [_split_stack(leaf, list(targets)) for leaf, targets in zip(leaves, by_leaf, strict=True)]
+    layers = [jax.tree.unflatten(structure, layer) for layer in zip(*split, strict=True)]
     rest = {
         name: jax.device_put(value, shardings[name]) for name, value in params.items() if name != "layers"
     }
     return rest | {"layers": layers}
 
 
-def _taken_apart(stack: Array, shardings: list[Any]) -> list[Array]:
+def _split_stack(stack: Array, shardings: list[Any]) -> list[Array]:
     stack = jnp.asarray(stack)
     parts: list[Array] = jax.jit(lambda leaf: list(leaf), out_shardings=shardings)(stack)
     jax.block_until_ready(parts)
@@ -84,7 +84,7 @@ def _taken_apart(stack: Array, shardings: list[Any]) -> list[Array]:
 
 
 class RandomKeys(NamedTuple):
-    """One key a use."""
+    """One key per purpose."""
 
     weights: Array
     adapters: Array
@@ -92,18 +92,18 @@ class RandomKeys(NamedTuple):
 
 
 def random_keys(seed: int) -> RandomKeys:
-    """Independent streams from the one seed."""
+    """Independent keys from one seed."""
     return RandomKeys(*jax.random.split(jax.random.key(seed), 3))
 
 
 KeyPath: TypeAlias = tuple[Any, ...]
-"""What jax.tree.map_with_path gives beside a leaf."""
+"""The key path that jax.tree.map_with_path passes with a leaf."""
 
 
 def names_of(path: KeyPath) -> tuple[str, ...]:
-    """The dict keys on the way to a leaf.
+    """The dict keys on the path to a leaf.
 
-    Moments of the optimizer hang below other nodes, but carry the names of the weight they belong to:
+    Optimizer moments are nested in other nodes, but keep the names of the weight they belong to:
 
         state.optimizer_state[0].mu["layers"]["q"]  ->  ("layers", "q")
     """
@@ -113,17 +113,14 @@ def names_of(path: KeyPath) -> tuple[str, ...]:
 def is_norm(path: KeyPath) -> bool:
     """Whether a leaf is, or belongs to, the weight of a norm.
 
-    The shape does not tell: stacked over the layers, the vector of a norm has two axes like a matrix.
+    The shape is not enough: stacked over the layers, the vector of a norm has two axes like a matrix.
     """
     return any(name.endswith("norm") for name in names_of(path))
 
 
 def num_matrix_axes(path: KeyPath) -> int:
-    """Axes of a matrix at this place: in stacked layers a leading one walks over the layers."""
-    return 3 if "layers" in names_of(path) and not _is_in_a_list_of_layers(path) else 2
-
-
-def _is_in_a_list_of_layers(path: KeyPath) -> bool:
-    return any(
+    """Axes of a matrix at this path: 3 in stacked layers, which have a leading layer axis, else 2."""
+    is_in_list = any(
         key == DictKey("layers") and isinstance(after, SequenceKey) for key, after in itertools.pairwise(path)
     )
+    return 3 if "layers" in names_of(path) and not is_in_list else 2

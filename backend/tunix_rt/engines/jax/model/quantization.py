@@ -6,8 +6,8 @@ Every `block_size` consecutive inputs of one output share a scale, as in bitsand
     nf4     4 bits a weight, two in a byte   uint8 [L, in / 2, out]          [L, in / block_size, out]
     int8    8 bits a weight                  int8  [L, in, out]              [L, in / block_size, out]
 
-Inputs stay on axis -2 and outputs on axis -1 of both arrays, so the PartitionSpec of the weight serves its
-codes and its scales. A mesh axis that divides the scales' axis keeps whole blocks on one device.
+Inputs stay on axis -2 and outputs on axis -1 of both arrays, so that the PartitionSpec of the weight also
+fits its codes and scales. A mesh axis that divides the axis of the scales keeps whole blocks on one device.
 """
 
 import dataclasses
@@ -51,7 +51,7 @@ INT8_MAX = 127
 )
 @dataclasses.dataclass(frozen=True)
 class QuantizedMatrix:
-    """A matrix, or a stack of them, that `dequantize` turns back into numbers."""
+    """A quantised matrix or a stack of them; `dequantize` restores the values."""
 
     codes: jax.Array
     scales: jax.Array
@@ -60,13 +60,13 @@ class QuantizedMatrix:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the weight it stands for: [..., in, out]."""
+        """Shape of the dequantised weight: [..., in, out]."""
         *leading, num_blocks, num_outputs = self.scales.shape
         return (*leading, num_blocks * self.block_size, num_outputs)
 
 
 def quantize(params: Params, section: QuantizationSection) -> Params:
-    """The same tree with the matrices of the layers quantised, one after the other; the rest is shared.
+    """The same tree with the matrices of the layers quantised one by one; other leaves are shared.
 
     Raises:
         InvalidInputError: The block size does not divide the inputs of a matrix.
@@ -78,9 +78,9 @@ def quantize(params: Params, section: QuantizationSection) -> Params:
 def quantize_tensor(
     name: str, weight: jax.Array | QuantizedMatrix, section: QuantizationSection
 ) -> jax.Array | QuantizedMatrix:
-    """A tensor of the model as QLoRA keeps it: matrices of the layers [L, in, out] quantised, others as is.
+    """Quantise a tensor if it is a matrix of the layers [L, in, out]; return others unchanged.
 
-    Loading may call this for every tensor that it has read: then at most one of them exists unquantised.
+    Loading calls this for every tensor that it has read, so that at most one exists unquantised.
     """
     if isinstance(weight, QuantizedMatrix) or weight.ndim != 3:
         return weight
@@ -88,13 +88,13 @@ def quantize_tensor(
 
 
 def abstract_quantized(params: Params, section: QuantizationSection) -> Params:
-    """Shapes and formats of what `quantize` makes; nothing is allocated."""
+    """Shapes and formats of the result of `quantize`; nothing is allocated."""
     quantized: Params = jax.eval_shape(lambda weights: quantize(weights, section), params)
     return quantized
 
 
 def quantize_matrix(weight: jax.Array, section: QuantizationSection, name: str) -> QuantizedMatrix:
-    """Codes and scales of a stack of matrices [L, in, out]; `name` is for the error.
+    """Quantise a stack of matrices [L, in, out]; `name` appears in the error.
 
     Raises:
         InvalidInputError: The block size does not divide the inputs.
@@ -108,7 +108,7 @@ def quantize_matrix(weight: jax.Array, section: QuantizationSection, name: str) 
 def _codes_and_scales(
     weight: jax.Array, format: QuantizationFormat, block_size: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Layer by layer: a float32 copy of more than one layer never exists."""
+    """Layer by layer, so that a float32 copy of only one layer exists at a time."""
 
     def quantize_layer(layer: jax.Array) -> tuple[jax.Array, jax.Array]:
         num_inputs, num_outputs = layer.shape
@@ -124,7 +124,7 @@ def _codes_and_scales(
 
 
 def _nf4_codes(ratios: jax.Array) -> jax.Array:
-    """[..., block_size, out] within ±1 to [..., block_size / 2, out] bytes: the nearest level of each."""
+    """The nearest level of each ratio in ±1: [..., block_size, out] -> bytes [..., block_size / 2, out]."""
     midpoints = [(low + high) / 2 for low, high in itertools.pairwise(NF4_LEVELS)]
     codes = sum(((ratios > midpoint).astype(jnp.uint8) for midpoint in midpoints), jnp.uint8(0))
     low, high = jnp.split(codes, 2, axis=-2)
@@ -132,12 +132,12 @@ def _nf4_codes(ratios: jax.Array) -> jax.Array:
 
 
 def plain_matrix(weight: jax.Array | QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
-    """The numbers of a matrix, however it is stored."""
+    """The values of a matrix, quantised or not."""
     return dequantize(weight, dtype) if isinstance(weight, QuantizedMatrix) else weight.astype(dtype)
 
 
 def dequantize(matrix: QuantizedMatrix, dtype: DTypeLike) -> jax.Array:
-    """The numbers that the codes stand for, [..., in, out]."""
+    """The values of a quantised matrix, [..., in, out]."""
     *leading, num_blocks, num_outputs = matrix.scales.shape
     blocked_codes = matrix.codes.reshape(*leading, num_blocks, -1, num_outputs)
     levels = _nf4_levels(blocked_codes) if matrix.format == "nf4" else blocked_codes.astype(jnp.float32)
@@ -148,14 +148,14 @@ def _nf4_levels(packed: jax.Array) -> jax.Array:
     """[..., block_size / 2, out] bytes to [..., block_size, out] levels.
 
     A byte holds weight i of its block in the low half and weight i + block_size / 2 in the high half, so that
-    unpacking puts two tiles side by side and interleaves nothing.
+    unpacking concatenates two tiles instead of interleaving them.
     """
     codes = jnp.concatenate([packed & 15, packed >> 4], axis=-2)
     return _select_level(codes, NF4_LEVELS)
 
 
 def _select_level(codes: jax.Array, levels: tuple[float, ...]) -> jax.Array:
-    """levels[codes] as a tree of selects: a gather from a table is slow on a TPU."""
+    """levels[codes] as a tree of selects: a table gather is slow on TPU."""
     if len(levels) == 1:
         return jnp.full(codes.shape, levels[0], jnp.float32)
     half = len(levels) // 2

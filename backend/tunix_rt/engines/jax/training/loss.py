@@ -1,13 +1,13 @@
 """Chunked cross-entropy over large vocabularies.
 
-Logits cost a matrix product as large as several layers. So where gradients are asked for, the forward pass
-turns each chunk of logits into the gradients of the hidden states and of the embedding at once, and the
-backward pass only scales them. Prompts and padding do not count: each row is sorted so that the tokens that
-count come first, and chunks without any are left out.
+Computing logits costs as much as several layers. When gradients are requested, the forward pass therefore
+turns each chunk of logits into the gradients of the hidden states and the embedding right away, and the
+backward pass only scales them. Prompts and padding are not trained on: each row is sorted so that its trained
+tokens come first, and chunks without trained tokens are skipped.
 
-    mask   0 0 1 1 1 0 1 0     sorted   1 1 1 1 . . . .     two columns a chunk   [1 1] [1 1] [. .] [. .]
+    mask   0 0 1 1 1 0 1 0     sorted   1 1 1 1 . . . .     two columns per chunk [1 1] [1 1] [. .] [. .]
            1 1 0 0 0 1 0 0              1 1 1 . . . . .                           [1 1] [1 .] [. .] [. .]
-                                                                                             left out
+                                                                                             skipped
 """
 
 import math
@@ -29,17 +29,17 @@ def cross_entropy(
     chunk_tokens: int | None,
     softcap: float | None = None,
 ) -> tuple[jax.Array, jax.Array]:
-    """Sum of the losses of the tokens that the mask counts, and their number; both float32 scalars.
+    """Sum of the losses of the masked-in tokens, and their number; both float32 scalars.
 
     The batch axis stays whole, so a chunk is `chunk_tokens // B` columns of every row (at least one).
 
     Args:
-        hidden: [B, T, D]; its dtype is that of the matrix products. Softmax and sums are float32.
-        embedding: [V, D], any float dtype. Its gradient is made only where it is differentiated.
-        targets: [B, T], the id that each position must predict.
+        hidden: [B, T, D]; matrix products use its dtype. Softmax and sums are float32.
+        embedding: [V, D], any float dtype. Its gradient is computed only if it is differentiated.
+        targets: [B, T], the token id that each position must predict.
         mask: [B, T], 1 where the loss counts.
-        chunk_tokens: Tokens whose logits exist at one time. None: all of them.
-        softcap: Logits are bent to stay within ± this.
+        chunk_tokens: Number of tokens whose logits exist at one time. None: all of them.
+        softcap: Bound of the soft cap on the logits, or None.
     """
     num_rows, num_columns = targets.shape
     num_chunks = 1 if chunk_tokens is None else math.ceil(num_columns / max(1, chunk_tokens // num_rows))
@@ -55,7 +55,7 @@ class _Head:
 
 
 class _Tokens(NamedTuple):
-    """Tokens to be judged: all [B, T, ...], in chunks [n, B, c, ...], or one chunk [B, c, ...]."""
+    """Inputs of the loss: all tokens [B, T, ...], chunks [n, B, c, ...], or one chunk [B, c, ...]."""
 
     hidden: jax.Array
     targets: jax.Array
@@ -63,12 +63,12 @@ class _Tokens(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What the chunks add up to."""
+    """Sums over the chunks."""
 
     loss: jax.Array
     embedding_grad: jax.Array | None
     hidden_grads: jax.Array
-    """[n, B, c, D]: every chunk fills its own part."""
+    """[n, B, c, D]: every chunk fills its own slice."""
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -76,22 +76,22 @@ def _loss_sum(
     head: _Head, hidden: jax.Array, embedding: jax.Array, targets: jax.Array, weights: jax.Array
 ) -> jax.Array:
     vectors = embedding.astype(hidden.dtype)
-    chunks = _in_chunks(_Tokens(hidden, targets, weights), _counted_first(weights), head.num_chunks)
+    chunks = _split_chunks(_Tokens(hidden, targets, weights), _trained_first(weights), head.num_chunks)
 
     def add_chunk(index: jax.Array, total: jax.Array) -> jax.Array:
         chunk = _chunk(chunks, index)
         losses, _ = _losses(_logits(chunk.hidden, vectors, head.softcap), chunk.targets)
         return total + jnp.sum(losses * chunk.weights)
 
-    total: jax.Array = _over_chunks(chunks, add_chunk, jnp.zeros((), jnp.float32))
+    total: jax.Array = _fold_chunks(chunks, add_chunk, jnp.zeros((), jnp.float32))
     return total
 
 
 def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: Any) -> tuple[jax.Array, Any]:
-    """The loss with its gradients; that of a frozen embedding is never made."""
+    """The loss with its gradients; the gradient of a frozen embedding is never computed."""
     tokens, table = _Tokens(hidden.value, targets.value, weights.value), embedding.value
-    order = _counted_first(tokens.weights)
-    chunks = _in_chunks(tokens, order, head.num_chunks)
+    order = _trained_first(tokens.weights)
+    chunks = _split_chunks(tokens, order, head.num_chunks)
     start = _Sums(
         loss=jnp.zeros((), jnp.float32),
         embedding_grad=jnp.zeros(table.shape, jnp.float32) if embedding.perturbed else None,
@@ -100,22 +100,22 @@ def _forward(head: _Head, hidden: Any, embedding: Any, targets: Any, weights: An
     vectors = table.astype(tokens.hidden.dtype)
 
     def add_chunk(index: jax.Array, sums: _Sums) -> _Sums:
-        return _with_chunk(sums, index, _chunk(chunks, index), vectors, head.softcap)
+        return _add_chunk_gradients(sums, index, _chunk(chunks, index), vectors, head.softcap)
 
-    sums: _Sums = _over_chunks(chunks, add_chunk, start)
-    hidden_grad = _reordered(_joined(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
+    sums: _Sums = _fold_chunks(chunks, add_chunk, start)
+    hidden_grad = _reorder(_join_chunks(sums.hidden_grads, order.shape[1]), jnp.argsort(order, axis=1))
     embedding_grad = None if sums.embedding_grad is None else sums.embedding_grad.astype(table.dtype)
     return sums.loss, (hidden_grad, embedding_grad)
 
 
-def _over_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, Any], Any], start: Any) -> Any:
-    """Add up the chunks that count. A single one needs no loop, and no room for a sum beside it."""
+def _fold_chunks(chunks: _Tokens, add_chunk: Callable[[jax.Array, Any], Any], start: Any) -> Any:
+    """Accumulate the chunks with trained tokens. A single chunk needs no loop and no second accumulator."""
     if chunks.weights.shape[0] == 1:
         return add_chunk(jnp.zeros((), jnp.int32), start)
-    return jax.lax.fori_loop(0, _num_counted(chunks), add_chunk, start)
+    return jax.lax.fori_loop(0, _num_trained_chunks(chunks), add_chunk, start)
 
 
-def _with_chunk(
+def _add_chunk_gradients(
     sums: _Sums, index: jax.Array, chunk: _Tokens, vectors: jax.Array, softcap: float | None
 ) -> _Sums:
     logits = _logits(chunk.hidden, vectors, softcap)
@@ -147,15 +147,15 @@ def _logits(hidden: jax.Array, vectors: jax.Array, softcap: float | None) -> jax
 
 
 def _uncapped(grad: jax.Array, capped: jax.Array, softcap: float | None) -> jax.Array:
-    """Gradient before the soft cap from the one after it: tanh' = 1 - tanh²."""
+    """Backpropagate through the soft cap: tanh' = 1 - tanh²."""
     return grad if softcap is None else grad * (1 - jnp.square(capped / softcap))
 
 
 def _losses(logits: jax.Array, targets: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Loss of every token [B, c], and its gradient [B, c, V]: softmax minus one at the target.
 
-    The target is found by comparing, not by a gather: it joins the other passes over the logits, and works
-    where the vocabulary is spread over devices.
+    The target is selected by comparison instead of a gather: XLA fuses it with the other passes over the
+    logits, and it works when the vocabulary is sharded.
     """
     is_target = targets[..., None] == jnp.arange(logits.shape[-1], dtype=targets.dtype)
     log_normalizers = jax.nn.logsumexp(logits, axis=-1)
@@ -167,26 +167,26 @@ def _einsum(subscripts: str, left: jax.Array, right: jax.Array) -> jax.Array:
     return jnp.einsum(subscripts, left, right, preferred_element_type=jnp.float32)
 
 
-def _counted_first(weights: jax.Array) -> jax.Array:
-    """The columns of each row in the order in which they are judged: [B, T]."""
+def _trained_first(weights: jax.Array) -> jax.Array:
+    """Column order of each row, trained tokens first: [B, T]."""
     return jnp.argsort(weights == 0, axis=1, stable=True)
 
 
-def _in_chunks(tokens: _Tokens, order: jax.Array, num_chunks: int) -> _Tokens:
-    """[B, T, ...] to [n, B, c, ...], reordered; zeros fill the last chunk, and weigh nothing."""
+def _split_chunks(tokens: _Tokens, order: jax.Array, num_chunks: int) -> _Tokens:
+    """[B, T, ...] to [n, B, c, ...], reordered; the last chunk is padded with zeros of weight 0."""
 
     def split(array: jax.Array) -> jax.Array:
         num_rows, num_columns, *rest = array.shape
         columns = math.ceil(num_columns / num_chunks)
         padding = [(0, 0), (0, num_chunks * columns - num_columns), *[(0, 0) for _ in rest]]
-        padded = jnp.pad(_reordered(array, order), padding)
+        padded = jnp.pad(_reorder(array, order), padding)
         return jnp.moveaxis(padded.reshape(num_rows, num_chunks, columns, *rest), 1, 0)
 
     return _Tokens(*map(split, tokens))
 
 
-def _num_counted(chunks: _Tokens) -> jax.Array:
-    """How many chunks hold a token that counts; they are the first ones."""
+def _num_trained_chunks(chunks: _Tokens) -> jax.Array:
+    """Number of chunks with a trained token; they come first."""
     return jnp.sum(jnp.any(chunks.weights != 0, axis=(1, 2)), dtype=jnp.int32)
 
 
@@ -194,12 +194,12 @@ def _chunk(chunks: _Tokens, index: jax.Array) -> _Tokens:
     return _Tokens(*(jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in chunks))
 
 
-def _joined(chunks: jax.Array, num_columns: int) -> jax.Array:
+def _join_chunks(chunks: jax.Array, num_columns: int) -> jax.Array:
     """[n, B, c, D] back to [B, T, D]."""
     _, num_rows, _, width = chunks.shape
     return jnp.moveaxis(chunks, 0, 1).reshape(num_rows, -1, width)[:, :num_columns]
 
 
-def _reordered(array: jax.Array, order: jax.Array) -> jax.Array:
-    """The columns of each row in another order: [B, T, ...] stays [B, T, ...]."""
+def _reorder(array: jax.Array, order: jax.Array) -> jax.Array:
+    """Permute the columns of each row: [B, T, ...] -> [B, T, ...]."""
     return jnp.take_along_axis(array, order.reshape(*order.shape, *[1] * (array.ndim - 2)), axis=1)

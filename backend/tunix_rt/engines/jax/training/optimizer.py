@@ -1,15 +1,16 @@
 """Schedules, AdamW, Adafactor.
 
-A matrix G [in, out] keeps the mean square of its rows and of its columns instead of all entries:
+Adafactor stores the mean squares of the rows and columns of a matrix gradient G [in, out] instead of those of
+all entries:
 
-    rows [in]    columns [out]    update = G / sqrt(rows columns / mean(rows)),  then its size is limited
+    rows [in]    columns [out]    update = G / sqrt(rows columns / mean(rows)),  then its RMS is clipped
 
 optax.scale_by_factored_rms would factor the two longest axes of a stack [L, in, out], keep the factors in the
-format of the weights, and limit the size of a whole stack. Here every layer is a matrix of its own, as it is
-in torch. There is no momentum, and updates are not scaled by the size of the weights (`scale_parameter` and
-`relative_step` are off, as in the transformers Trainer): the learning rate means what it means for AdamW.
+format of the weights, and clip the RMS of a whole stack. Here every layer is a separate matrix, as in torch.
+There is no momentum, and updates are not scaled by the size of the weights (`scale_parameter` and
+`relative_step` are off, as in the transformers Trainer): the learning rate has the same meaning as for AdamW.
 
-Clipping is the step's: it reports the norm of the gradients before it clips them.
+The train step clips gradients, because it reports their norm before clipping.
 """
 
 from collections.abc import Callable
@@ -22,76 +23,10 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from tunix_rt.engines.jax.model.params import KeyPath, is_norm
-from tunix_rt.engines.jax.training.state import rounded
+from tunix_rt.engines.jax.training.state import round_to
 from tunix_rt.recipes.types import Adafactor, AdamW, Schedule, TrainingSection
 
 _SQUARE_EPSILON = 1e-30
-
-
-class Factors(NamedTuple):
-    """Mean squares of the rows [..., in] and of the columns [..., out] of a matrix."""
-
-    rows: Array
-    columns: Array
-
-
-class FactoredState(NamedTuple):
-    """Updates so far; for every matrix its factors, for every norm the mean square of each entry."""
-
-    num_updates: Array
-    second_moments: Any
-
-
-def scale_by_adafactor(settings: Adafactor) -> optax.GradientTransformation:
-    """Gradients divided by their factored root mean square, limited in size."""
-
-    def init(params: Any) -> FactoredState:
-        return FactoredState(jnp.zeros((), jnp.int32), jax.tree.map_with_path(_no_moment, params))
-
-    def update(gradients: Any, state: FactoredState, params: Any = None) -> tuple[Any, FactoredState]:
-        del params
-        num_updates = state.num_updates + 1
-        decay = 1.0 - num_updates.astype(jnp.float32) ** -settings.decay_rate
-        leaves, structure = jax.tree.flatten(gradients)
-        moments = jax.tree.leaves(state.second_moments, is_leaf=lambda node: isinstance(node, Factors))
-        scaled = [
-            _scaled(gradient.astype(jnp.float32), moment, decay, settings.clipping_threshold)
-            for gradient, moment in zip(leaves, moments, strict=True)
-        ]
-        updates, new_moments = (jax.tree.unflatten(structure, part) for part in zip(*scaled, strict=True))
-        return updates, FactoredState(num_updates, new_moments)
-
-    return optax.GradientTransformation(init, update)
-
-
-def _no_moment(path: KeyPath, weight: Array) -> Factors | Array:
-    if is_norm(path):
-        return jnp.zeros(weight.shape, jnp.float32)
-    *leading, num_rows, num_columns = weight.shape
-    return Factors(
-        rows=jnp.zeros((*leading, num_rows), jnp.float32),
-        columns=jnp.zeros((*leading, num_columns), jnp.float32),
-    )
-
-
-def _scaled(
-    gradient: Array, moment: Factors | Array, decay: Array, clipping_threshold: float
-) -> tuple[Array, Factors | Array]:
-    squares = jnp.square(gradient) + _SQUARE_EPSILON
-    if not isinstance(moment, Factors):
-        moment = decay * moment + (1 - decay) * squares
-        return _limited(gradient * jax.lax.rsqrt(moment), clipping_threshold, (-1,)), moment
-    rows = decay * moment.rows + (1 - decay) * jnp.mean(squares, axis=-1)
-    columns = decay * moment.columns + (1 - decay) * jnp.mean(squares, axis=-2)
-    row_factors = jax.lax.rsqrt(rows / jnp.mean(rows, axis=-1, keepdims=True))
-    update = gradient * row_factors[..., :, None] * jax.lax.rsqrt(columns)[..., None, :]
-    return _limited(update, clipping_threshold, (-2, -1)), Factors(rows, columns)
-
-
-def _limited(update: Array, threshold: float, axes: tuple[int, ...]) -> Array:
-    """Scale one tensor's update down to a root mean square of `threshold`."""
-    size = jnp.sqrt(jnp.mean(jnp.square(update), axis=axes, keepdims=True))
-    return update / jnp.maximum(1.0, size / threshold)
 
 
 LearningRate: TypeAlias = Callable[[ArrayLike], Array]
@@ -109,16 +44,16 @@ def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
 
     def at(step: ArrayLike) -> Array:
         done = jnp.asarray(step, jnp.float32)
-        rising = (done + 1) / (num_warmup + 1)
+        warmup = (done + 1) / (num_warmup + 1)
         progress = jnp.clip((done - num_warmup) / num_decaying, 0.0, 1.0)
-        falling = final + (1 - final) * _remaining(training.schedule, progress)
-        return training.learning_rate * jnp.where(done < num_warmup, rising, falling)
+        decayed = final + (1 - final) * _decay_fraction(training.schedule, progress)
+        return training.learning_rate * jnp.where(done < num_warmup, warmup, decayed)
 
     return at
 
 
-def _remaining(schedule: Schedule, progress: Array) -> Array:
-    """What is left of the peak after a share of the way down, from 1 to 0."""
+def _decay_fraction(schedule: Schedule, progress: Array) -> Array:
+    """Fraction of the peak that is left after a fraction `progress` of the decay, from 1 to 0."""
     if schedule == "constant":
         return jnp.ones_like(progress)
     if schedule == "linear":
@@ -127,10 +62,10 @@ def _remaining(schedule: Schedule, progress: Array) -> Array:
 
 
 def make_optimizer(training: TrainingSection, num_steps: int) -> optax.GradientTransformation:
-    """Gradients to float32 updates that are added to the weights."""
+    """The optimizer: gradients to float32 updates, which are added to the weights."""
     weight_decay = training.optimizer.weight_decay
     return optax.chain(
-        _scaling(training),
+        _preconditioner(training),
         optax.add_decayed_weights(weight_decay, mask=_is_matrix) if weight_decay else optax.identity(),
         optax.scale_by_learning_rate(learning_rate_at(training, num_steps)),
     )
@@ -140,44 +75,110 @@ def _is_matrix(params: Any) -> Any:
     return jax.tree.map_with_path(lambda path, _: not is_norm(path), params)
 
 
-def _scaling(training: TrainingSection) -> optax.GradientTransformation:
+def _preconditioner(training: TrainingSection) -> optax.GradientTransformation:
     optimizer = training.optimizer
     if not isinstance(optimizer, AdamW):
         return scale_by_adafactor(optimizer)
     adam = optax.scale_by_adam(optimizer.beta1, optimizer.beta2, optimizer.epsilon)
-    return _with_moments_in(adam, jnp.dtype(training.precision.optimizer_state), training.seed)
+    return _with_moment_dtype(adam, jnp.dtype(training.precision.optimizer_state), training.seed)
 
 
-def _with_moments_in(
+def _with_moment_dtype(
     inner: optax.GradientTransformation, dtype: jnp.dtype, seed: int
 ) -> optax.GradientTransformation:
-    """Compute in float32 and keep the moments in `dtype`.
+    """Compute in float32 and store the moments in `dtype`.
 
-    bfloat16 moments are rounded stochastically. To the nearest, 0.999 of a number is the number itself: the
-    second moment would never go down again.
+    bfloat16 moments are rounded stochastically. Rounded to nearest, 0.999 x stays x, and the second moment
+    would never decrease.
     """
 
     def init(params: Any) -> Any:
-        return _floats_as(inner.init(params), dtype)
+        return _cast_floats(inner.init(params), dtype)
 
     def update(gradients: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         exact = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), gradients)
-        updates, moments = inner.update(exact, _floats_as(state, jnp.float32), params)
+        updates, moments = inner.update(exact, _cast_floats(state, jnp.float32), params)
         key = jax.random.fold_in(jax.random.key(seed), moments.count)
-        return updates, _rounded_moments(moments, dtype, key)
+        return updates, _round_moments(moments, dtype, key)
 
     return optax.GradientTransformation(init, update)
 
 
-def _rounded_moments(moments: Any, dtype: jnp.dtype, key: Array) -> Any:
+def _round_moments(moments: Any, dtype: jnp.dtype, key: Array) -> Any:
     return jax.tree.map_with_path(
-        lambda path, leaf: rounded(path, leaf, dtype, key) if _is_float(leaf) else leaf, moments
+        lambda path, leaf: round_to(path, leaf, dtype, key) if _is_float(leaf) else leaf, moments
     )
 
 
-def _floats_as(tree: Any, dtype: Any) -> Any:
+def _cast_floats(tree: Any, dtype: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.astype(dtype) if _is_float(leaf) else leaf, tree)
 
 
 def _is_float(leaf: Array) -> bool:
     return jnp.issubdtype(leaf.dtype, jnp.floating)
+
+
+class Factors(NamedTuple):
+    """Mean squares of the rows [..., in] and of the columns [..., out] of a matrix."""
+
+    rows: Array
+    columns: Array
+
+
+class FactoredState(NamedTuple):
+    """The number of updates; factors for every matrix, and the mean square of each entry for every norm."""
+
+    num_updates: Array
+    second_moments: Any
+
+
+def scale_by_adafactor(settings: Adafactor) -> optax.GradientTransformation:
+    """Gradients divided by their factored root mean square, with a clipped RMS."""
+
+    def init(params: Any) -> FactoredState:
+        return FactoredState(jnp.zeros((), jnp.int32), jax.tree.map_with_path(_zero_moment, params))
+
+    def update(gradients: Any, state: FactoredState, params: Any = None) -> tuple[Any, FactoredState]:
+        del params
+        num_updates = state.num_updates + 1
+        decay = 1.0 - num_updates.astype(jnp.float32) ** -settings.decay_rate
+        leaves, structure = jax.tree.flatten(gradients)
+        moments = jax.tree.leaves(state.second_moments, is_leaf=lambda node: isinstance(node, Factors))
+        scaled = [
+            _scaled(gradient.astype(jnp.float32), moment, decay, settings.clipping_threshold)
+            for gradient, moment in zip(leaves, moments, strict=True)
+        ]
+        updates, new_moments = (jax.tree.unflatten(structure, part) for part in zip(*scaled, strict=True))
+        return updates, FactoredState(num_updates, new_moments)
+
+    return optax.GradientTransformation(init, update)
+
+
+def _zero_moment(path: KeyPath, weight: Array) -> Factors | Array:
+    if is_norm(path):
+        return jnp.zeros(weight.shape, jnp.float32)
+    *leading, num_rows, num_columns = weight.shape
+    return Factors(
+        rows=jnp.zeros((*leading, num_rows), jnp.float32),
+        columns=jnp.zeros((*leading, num_columns), jnp.float32),
+    )
+
+
+def _scaled(
+    gradient: Array, moment: Factors | Array, decay: Array, clipping_threshold: float
+) -> tuple[Array, Factors | Array]:
+    squares = jnp.square(gradient) + _SQUARE_EPSILON
+    if not isinstance(moment, Factors):
+        moment = decay * moment + (1 - decay) * squares
+        return _clip_rms(gradient * jax.lax.rsqrt(moment), clipping_threshold, (-1,)), moment
+    rows = decay * moment.rows + (1 - decay) * jnp.mean(squares, axis=-1)
+    columns = decay * moment.columns + (1 - decay) * jnp.mean(squares, axis=-2)
+    row_factors = jax.lax.rsqrt(rows / jnp.mean(rows, axis=-1, keepdims=True))
+    update = gradient * row_factors[..., :, None] * jax.lax.rsqrt(columns)[..., None, :]
+    return _clip_rms(update, clipping_threshold, (-2, -1)), Factors(rows, columns)
+
+
+def _clip_rms(update: Array, threshold: float, axes: tuple[int, ...]) -> Array:
+    """Scale an update down to a root mean square of `threshold`."""
+    size = jnp.sqrt(jnp.mean(jnp.square(update), axis=axes, keepdims=True))
+    return update / jnp.maximum(1.0, size / threshold)

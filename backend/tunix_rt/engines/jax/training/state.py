@@ -1,9 +1,9 @@
-"""TrainState, number formats, stochastic rounding.
+"""The training state, number formats and stochastic rounding.
 
-- full, weights float32: master weights. One copy a step, in the compute format, does the computing.
-- full, weights bfloat16: the stored weights compute. A new weight is rounded to the nearest bfloat16, so an
-  update below 1/512 of a weight is lost, every time.
-- the same with stochastic_rounding: it is rounded up or down at random, which is right on average.
+- full, weights float32: master weights, cast once per step to the compute format.
+- full, weights bfloat16: the stored weights are used directly. New weights are rounded to the nearest
+  bfloat16, so an update below 1/512 of a weight is lost every time.
+- full, weights bfloat16 with stochastic_rounding: rounded up or down at random, which is unbiased.
 - lora, qlora: float32 adapters; frozen weights are cast layer by layer.
 """
 
@@ -27,9 +27,9 @@ _DROPPED_BITS = 16
 
 
 def matrix_precision(dtype: DTypeLike) -> AbstractContextManager[None]:
-    """While tracing: products of float32 are products of float32.
+    """A context for tracing in which float32 matrix products run in full float32.
 
-    Left to themselves, TPUs would round their inputs to bfloat16, and GPUs to 10 bits.
+    By default, TPUs round the inputs to bfloat16 and GPUs to 10 bits of mantissa.
     """
     if jnp.dtype(dtype) != jnp.float32:
         return nullcontext()
@@ -37,11 +37,11 @@ def matrix_precision(dtype: DTypeLike) -> AbstractContextManager[None]:
     return exact
 
 
-def for_compute(weights: Any, dtype: Any) -> Any:
-    """The weights with the matrices of the layers in the format that computes.
+def cast_for_compute(weights: Any, dtype: Any) -> Any:
+    """Cast the matrices of the layers to the compute format.
 
-    Norms stay as stored, since they compute in float32; so does the embedding, since the gradients of a
-    frequent token's many places are summed in its format.
+    Norms keep their stored format, because they compute in float32; so does the embedding, because the
+    gradients of all positions of a frequent token are summed in its format.
     """
     return jax.tree.map_with_path(
         lambda path, leaf: leaf if is_norm(path) or "layers" not in names_of(path) else leaf.astype(dtype),
@@ -50,10 +50,10 @@ def for_compute(weights: Any, dtype: Any) -> Any:
 
 
 def round_stochastically(values: Array, key: Array) -> Array:
-    """Round float32 to one of the two neighbours in bfloat16, each as likely as it is near.
+    """Round float32 to one of the two neighbours in bfloat16, the nearer one with the higher probability.
 
     Example:
-        1.00195 lies a quarter of the way from 1.0 to 1.0078: it becomes 1.0078 in one draw out of four.
+        1.00195 lies a quarter of the way from 1.0 to 1.0078: it becomes 1.0078 with probability 1/4.
     """
     bits = jax.lax.bitcast_convert_type(values, jnp.uint32)
     noise = jax.random.bits(key, values.shape, jnp.uint16).astype(jnp.uint32)
@@ -64,7 +64,7 @@ def round_stochastically(values: Array, key: Array) -> Array:
 def add_updates(weights: Any, updates: Any, rounding_key: Array | None) -> Any:
     """Weights plus updates, summed in float32 and rounded once: stochastically when a key is given."""
     return jax.tree.map_with_path(
-        lambda path, weight, update: rounded(
+        lambda path, weight, update: round_to(
             path, weight.astype(jnp.float32) + update, weight.dtype, rounding_key
         ),
         weights,
@@ -72,10 +72,10 @@ def add_updates(weights: Any, updates: Any, rounding_key: Array | None) -> Any:
     )
 
 
-def rounded(path: KeyPath, values: Array, dtype: Any, key: Array | None) -> Array:
-    """`values` in `dtype`: stochastically when a key is given and bits are lost, else to the nearest.
+def round_to(path: KeyPath, values: Array, dtype: Any, key: Array | None) -> Array:
+    """Cast `values` to `dtype`, rounding stochastically if a key is given and bits are lost, else to nearest.
 
-    Every tensor draws its own noise, made from its path.
+    Every tensor has its own noise, derived from its path.
     """
     if key is None or dtype != jnp.bfloat16:
         return values.astype(dtype)
@@ -99,13 +99,13 @@ class TrainState:
     """All weights, or the adapters."""
     optimizer_state: Any
     key: Array
-    """Raw data of the random key. It never changes: what a step draws follows from it and from `step`."""
+    """Raw data of the random key. It never changes: each step folds its number into it."""
     diverged_at: Array
-    """The update that met a loss or gradient that is not finite, or -1. No update is applied from then on."""
+    """The first update with a non-finite loss or gradient, or -1. No update is applied from then on."""
 
 
 class StepMetrics(NamedTuple):
-    """Scalars on the device; reading one waits for the step."""
+    """Scalars on the device; reading one blocks until the step is done."""
 
     loss: Array
     """Mean over the trained tokens of the batch, before the update."""
@@ -127,6 +127,6 @@ def initial_state(trainable: Any, optimizer: optax.GradientTransformation, key: 
     )
 
 
-def without_divergence(state: TrainState) -> TrainState:
-    """The state before the bad step, free to go on."""
+def clear_divergence(state: TrainState) -> TrainState:
+    """The state before the diverged step, ready to continue."""
     return replace(state, diverged_at=jnp.full_like(state.diverged_at, NOT_DIVERGED))

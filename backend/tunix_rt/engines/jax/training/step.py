@@ -1,10 +1,10 @@
-"""Gradients of all micro-batches, one update; validation.
+"""One update from all micro-batches; validation.
 
-batch [accumulation, rows, T] --scan--> sum of losses, number of tokens, sum of gradients
+    batch [accumulation, rows, T] --scan--> sum of losses, number of tokens, sum of gradients
                                   --once--> mean = sums / tokens --> norm, clipping, update
 
-Dividing once makes micro-batches with unequal numbers of trained tokens equal to the whole batch. A mean of
-their means would not be.
+Dividing once gives the gradient of the whole batch even if micro-batches have unequal numbers of trained
+tokens; a mean of their means would not.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from tunix_rt.engines.jax.training.state import (
     StepMetrics,
     TrainState,
     add_updates,
-    for_compute,
+    cast_for_compute,
     matrix_precision,
 )
 from tunix_rt.engines.weights.architecture import Architecture
@@ -36,7 +36,7 @@ DeviceBatch: TypeAlias = dict[str, Array]
 
 @dataclass(frozen=True)
 class StepParts:
-    """What a step is made of, apart from its arrays."""
+    """The static parts of a step."""
 
     training: TrainingSection
     architecture: Architecture
@@ -44,11 +44,12 @@ class StepParts:
     optimizer: optax.GradientTransformation
     learning_rate: LearningRate
     gradient_shardings: Any
-    """Where the gradients live: as the trainable weights. Without it they would be summed on every device."""
+    """Sharding of the gradients, equal to that of the trainable weights. Without it every device would hold
+    the whole sums."""
 
 
 class Sums(NamedTuple):
-    """What is added up over micro-batches."""
+    """Sums over micro-batches."""
 
     loss: Array
     num_tokens: Array
@@ -59,18 +60,13 @@ def train_step(
     parts: StepParts, state: TrainState, frozen: Any, batch: DeviceBatch
 ) -> tuple[TrainState, StepMetrics]:
     """The state after one update, or the same state with `diverged_at` set when a number is not finite."""
-    with matrix_precision(parts.options.compute_dtype):
-        return _train_step(parts, state, frozen, batch)
-
-
-def _train_step(
-    parts: StepParts, state: TrainState, frozen: Any, batch: DeviceBatch
-) -> tuple[TrainState, StepMetrics]:
     key = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.step)
     dropout_key, rounding_key = jax.random.split(key)
-    sums = _summed(parts, state.trainable, frozen, batch, dropout_key)
+    # Only the model multiplies matrices, in the forward and the backward pass.
+    with matrix_precision(parts.options.compute_dtype):
+        sums = _accumulate(parts, state.trainable, frozen, batch, dropout_key)
     num_tokens = jnp.maximum(sums.num_tokens, 1.0)
-    grad_norm = _norm(sums.gradients) / num_tokens
+    grad_norm = _global_norm(sums.gradients) / num_tokens
     factor = _clipping_factor(grad_norm, parts.training.max_grad_norm) / num_tokens
     gradients = jax.tree.map(lambda leaf: leaf.astype(jnp.float32) * factor, sums.gradients)
     loss = sums.loss / num_tokens
@@ -78,56 +74,52 @@ def _train_step(
     is_finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
     diverged_at = jnp.where((state.diverged_at == NOT_DIVERGED) & ~is_finite, state.step, state.diverged_at)
     rounding_key = rounding_key if parts.training.precision.stochastic_rounding else None
-    updated = _updated(parts, state, gradients, rounding_key)
+    updated = _apply_update(parts, state, gradients, rounding_key)
     is_applied = diverged_at == NOT_DIVERGED
-    kept = jax.tree.map(lambda new, old: jnp.where(is_applied, new, old), updated, state)
+    new = jax.tree.map(lambda after, before: jnp.where(is_applied, after, before), updated, state)
     metrics = StepMetrics(loss, sums.num_tokens, grad_norm, parts.learning_rate(state.step), diverged_at)
-    return TrainState(kept.step, kept.trainable, kept.optimizer_state, state.key, diverged_at), metrics
+    return TrainState(new.step, new.trainable, new.optimizer_state, state.key, diverged_at), metrics
 
 
 def validation_step(parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch) -> tuple[Array, Array]:
-    """Sum of the losses of a batch, and the number of tokens they are of. Nothing is dropped."""
-    with matrix_precision(parts.options.compute_dtype):
-        return _validation_step(parts, trainable, frozen, batch)
-
-
-def _validation_step(
-    parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch
-) -> tuple[Array, Array]:
-    weights = _computing(parts, trainable)
+    """Sum of the losses of a batch and its number of trained tokens, without dropout."""
+    weights = _compute_weights(parts, trainable)
 
     def add(sums: tuple[Array, Array], micro_batch: DeviceBatch) -> tuple[tuple[Array, Array], None]:
         loss, num_tokens = _loss_sum(parts, weights, frozen, micro_batch, None)
         return (sums[0] + loss, sums[1] + num_tokens), None
 
-    sums, _ = jax.lax.scan(add, (jnp.zeros(()), jnp.zeros(())), batch)
+    with matrix_precision(parts.options.compute_dtype):
+        sums, _ = jax.lax.scan(add, (jnp.zeros(()), jnp.zeros(())), batch)
     return sums
 
 
-def _summed(parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch, key: Array) -> Sums:
-    """Sums over all micro-batches: of one in the format it computes in, of several in float32."""
-    weights = _computing(parts, trainable)
+def _accumulate(parts: StepParts, trainable: Any, frozen: Any, batch: DeviceBatch, key: Array) -> Sums:
+    """Sums over all micro-batches. Gradients are summed in float32; one micro-batch keeps its own format."""
+    weights = _compute_weights(parts, trainable)
     num_micro_batches = batch["tokens"].shape[0]
     if num_micro_batches == 1:
-        return _sums(parts, weights, frozen, jax.tree.map(lambda leaf: leaf[0], batch), key)
+        return _loss_and_gradients(parts, weights, frozen, jax.tree.map(lambda leaf: leaf[0], batch), key)
 
     def add(sums: Sums, scanned: tuple[DeviceBatch, Array]) -> tuple[Sums, None]:
         micro_batch, index = scanned
-        new = _sums(parts, weights, frozen, micro_batch, jax.random.fold_in(key, index))
+        new = _loss_and_gradients(parts, weights, frozen, micro_batch, jax.random.fold_in(key, index))
         return jax.tree.map(lambda total, part: total + part.astype(total.dtype), sums, new), None
 
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, jnp.float32), weights)
-    start = Sums(jnp.zeros(()), jnp.zeros(()), _placed(parts, zeros))
+    start = Sums(jnp.zeros(()), jnp.zeros(()), _constrain_gradients(parts, zeros))
     sums, _ = jax.lax.scan(add, start, (batch, jnp.arange(num_micro_batches)))
     return sums
 
 
-def _sums(parts: StepParts, weights: Any, frozen: Any, micro_batch: DeviceBatch, key: Array) -> Sums:
+def _loss_and_gradients(
+    parts: StepParts, weights: Any, frozen: Any, micro_batch: DeviceBatch, key: Array
+) -> Sums:
     loss_of: Callable[..., tuple[Array, Array]] = jax.value_and_grad(
         lambda weights: _loss_sum(parts, weights, frozen, micro_batch, key), has_aux=True
     )
     (loss, num_tokens), gradients = loss_of(weights)
-    return Sums(loss, num_tokens, _placed(parts, gradients))
+    return Sums(loss, num_tokens, _constrain_gradients(parts, gradients))
 
 
 def _loss_sum(
@@ -155,16 +147,20 @@ def _loss_sum(
     )
 
 
-def _computing(parts: StepParts, trainable: Any) -> Any:
-    """The weights that compute: cast once a step, before they are gathered from other devices."""
-    return for_compute(trainable, parts.options.compute_dtype) if parts.training.mode == "full" else trainable
+def _compute_weights(parts: StepParts, trainable: Any) -> Any:
+    """The weights in the compute format: cast once per step, before they are gathered from other devices."""
+    return (
+        cast_for_compute(trainable, parts.options.compute_dtype)
+        if parts.training.mode == "full"
+        else trainable
+    )
 
 
-def _placed(parts: StepParts, gradients: Any) -> Any:
+def _constrain_gradients(parts: StepParts, gradients: Any) -> Any:
     return jax.lax.with_sharding_constraint(gradients, parts.gradient_shardings)
 
 
-def _norm(gradients: Any) -> Array:
+def _global_norm(gradients: Any) -> Array:
     squares = [jnp.sum(jnp.square(leaf.astype(jnp.float32))) for leaf in jax.tree.leaves(gradients)]
     return jnp.sqrt(sum(squares, jnp.zeros(())))
 
@@ -175,13 +171,10 @@ def _clipping_factor(grad_norm: Array, max_grad_norm: float | None) -> Array:
     return jnp.minimum(1.0, max_grad_norm / jnp.maximum(grad_norm, 1e-12))
 
 
-def _updated(parts: StepParts, state: TrainState, gradients: Any, rounding_key: Array | None) -> TrainState:
-    updates, optimizer_state = parts.optimizer.update(
-        gradients, state.optimizer_state, _as_float32(state.trainable)
-    )
+def _apply_update(
+    parts: StepParts, state: TrainState, gradients: Any, rounding_key: Array | None
+) -> TrainState:
+    exact = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), state.trainable)
+    updates, optimizer_state = parts.optimizer.update(gradients, state.optimizer_state, exact)
     trainable = add_updates(state.trainable, updates, rounding_key)
     return TrainState(state.step + 1, trainable, optimizer_state, state.key, state.diverged_at)
-
-
-def _as_float32(tree: Any) -> Any:
-    return jax.tree.map(lambda leaf: leaf.astype(jnp.float32), tree)

@@ -1,13 +1,13 @@
 """KV cache, prefill and next-token forward pass.
 
-Slot i of a row holds its token i, so that a slot is a position, and every row has its own length. Slots
-beyond the newest token hold leftovers of the prompt's padding or zeros; no mask shows them, and writing goes
-over them.
+Slot i of a row holds token i of that row, so slots are positions, and every row has its own length. Slots
+after the newest token hold zeros or leftovers of the prompt's padding; masks hide them, and later tokens
+overwrite them.
 
     keys, values   [B, K, S, H]     of one layer
 
-transformers asks what it calls a cache for one thing: to take the keys and values of some tokens in one
-layer, and to answer with those that attention should look at. Prompts and single tokens do that differently.
+transformers calls one method of a cache: `update` stores the keys and values of some tokens in one layer, and
+returns those that attention should use. Prefill and decode need different views of the same cache.
 """
 
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ from tunix_rt.engines.torch.training.loss import head_logits
 from tunix_rt.engines.weights.architecture import Architecture
 
 
-class LayerSlots(Protocol):
-    """What a transformers model is given as `past_key_values`."""
+class CacheView(Protocol):
+    """The interface that a transformers model needs of `past_key_values`."""
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: object) -> tuple[Tensor, Tensor]:
-        """Keep keys and values of a layer; those that its attention looks at."""
+        """Store keys and values of a layer; return those that its attention uses."""
 
 
-class RowCache:
-    """Room for the tokens of every row, taken once."""
+class KVCache:
+    """Keys and values of all rows, allocated once."""
 
     def __init__(
         self,
@@ -58,18 +58,18 @@ class RowCache:
 
 
 @dataclass(frozen=True, eq=False)
-class PromptSlots:
-    """Prompts begin rows anew, and see only themselves."""
+class PrefillView:
+    """Prefill: prompts overwrite rows and attend only to themselves."""
 
-    cache: RowCache
+    cache: KVCache
     rows: Tensor
-    """The row that each prompt takes [R]."""
+    """The row of each prompt [R]."""
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: object) -> tuple[Tensor, Tensor]:
-        """Keys and values [R, K, T, H] into the first slots of the rows.
+        """Store keys and values [R, K, T, H] in the first slots of the rows.
 
-        The rest of a row is wiped: what is not a number would otherwise spread from the text before, since
-        zero times it is not zero.
+        The rest of each row is cleared: a NaN left by the previous text would otherwise spread, since 0 * NaN
+        is NaN.
         """
         for stored, new in ((self.cache.keys[layer], keys), (self.cache.values[layer], values)):
             stored.index_fill_(0, self.rows, 0)
@@ -78,15 +78,15 @@ class PromptSlots:
 
 
 @dataclass(frozen=True, eq=False)
-class TokenSlots:
-    """One token goes on in every row, and sees its row."""
+class DecodeView:
+    """Decode: one token is added to every row and attends to that row."""
 
-    cache: RowCache
+    cache: KVCache
     positions: Tensor
-    """Where each stands [B]."""
+    """Position of each token [B]."""
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: object) -> tuple[Tensor, Tensor]:
-        """Keys and values [B, K, 1, H] into a slot of every row; all slots of the layer."""
+        """Store keys and values [B, K, 1, H] in one slot of every row; return all slots of the layer."""
         stored = self.cache.keys[layer], self.cache.values[layer]
         for slots, new in zip(stored, (keys, values), strict=True):
             slots[self.cache.row_numbers, :, self.positions] = new[:, :, 0]
@@ -106,43 +106,43 @@ def cached_attention(
     softcap: float | None = None,
     **settings: Any,
 ) -> tuple[Tensor, None]:
-    """Attention of prompts to themselves, or of one token a row to its row: [B, N, T, H] -> [B, T, N, H].
+    """Attention of prompts to themselves, or of one token per row to its row: [B, N, T, H] -> [B, T, N, H].
 
-    The heads of one token that share a key head look at the same slots: they become queries of that key head,
-    so that nobody copies the cache for each of them.
+    Query heads of one token that share a key head become queries of that head, so that the cache is not
+    copied for each of them.
     """
     attend = sdpa_attention if softcap is None else dense_attention
     settings |= {"softcap": softcap}
     batch, num_heads, num_tokens, head_dim = query.shape
     if num_tokens > 1:
         return attend(module, query, key, value, attention_mask, **settings)
-    sharing = query.reshape(batch, key.shape[1], -1, head_dim)
-    attended, _ = attend(module, sharing, key, value, attention_mask, **settings)
+    grouped = query.reshape(batch, key.shape[1], -1, head_dim)
+    attended, _ = attend(module, grouped, key, value, attention_mask, **settings)
     return attended.transpose(1, 2).reshape(batch, 1, num_heads, head_dim), None
 
 
-def prepare_to_write(decoder: Decoder) -> None:
-    """Let the decoder look at a cache, and keep nothing for gradients."""
+def prepare_for_generation(decoder: Decoder) -> None:
+    """Register cached attention and disable gradients."""
     AttentionInterface.register(CACHED_ATTENTION, cached_attention)
     decoder.module.set_attn_implementation(CACHED_ATTENTION)
     decoder.module.eval().requires_grad_(requires_grad=False)
 
 
-def read_prompts(decoder: Decoder, cache: RowCache, tokens: Tensor, rows: Tensor) -> None:
-    """Put prompts [R, T] into the rows [R]. What fills up a prompt behind its end is never seen."""
-    places = torch.arange(tokens.shape[1], device=tokens.device)[None]
-    masks = packed_masks(torch.ones_like(places), decoder.architecture.layer_windows)
-    _hidden(decoder, tokens, places, masks, PromptSlots(cache, rows))
+def prefill(decoder: Decoder, cache: KVCache, tokens: Tensor, rows: Tensor) -> None:
+    """Write prompts [R, T] to the rows [R]. Padding after a prompt is never attended to."""
+    positions = torch.arange(tokens.shape[1], device=tokens.device)[None]
+    masks = packed_masks(torch.ones_like(positions), decoder.architecture.layer_windows)
+    _hidden(decoder, tokens, positions, masks, PrefillView(cache, rows))
 
 
-def next_logits(decoder: Decoder, cache: RowCache, tokens: Tensor, positions: Tensor) -> Tensor:
-    """What may follow the newest token of every row, float32 [B, V]; that token goes into the cache."""
-    masks = _row_masks(decoder, cache, positions)
-    hidden = _hidden(decoder, tokens[:, None], positions[:, None], masks, TokenSlots(cache, positions))
+def next_logits(decoder: Decoder, cache: KVCache, tokens: Tensor, positions: Tensor) -> Tensor:
+    """Logits after the newest token of every row, float32 [B, V]; that token is added to the cache."""
+    masks = _decode_masks(decoder, cache, positions)
+    hidden = _hidden(decoder, tokens[:, None], positions[:, None], masks, DecodeView(cache, positions))
     return head_logits(hidden[:, 0], decoder.head_weight().to(hidden.dtype), decoder.final_softcap)
 
 
-def _hidden(decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, slots: LayerSlots) -> Tensor:
+def _hidden(decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, slots: CacheView) -> Tensor:
     outputs = decoder.module.model(
         inputs_embeds=decoder.embed(tokens),
         position_ids=positions,
@@ -154,8 +154,8 @@ def _hidden(decoder: Decoder, tokens: Tensor, positions: Tensor, masks: Masks, s
     return hidden
 
 
-def _row_masks(decoder: Decoder, cache: RowCache, positions: Tensor) -> Masks:
-    """The slots that the newest token of every row sees, bool [B, 1, 1, S], for each kind of layer."""
+def _decode_masks(decoder: Decoder, cache: KVCache, positions: Tensor) -> Masks:
+    """Slots that the newest token of every row attends to, bool [B, 1, 1, S], for each kind of layer."""
     distance = (positions[:, None] - cache.slot_numbers)[:, None, None]
     full = distance >= 0
     window = next((window for window in decoder.architecture.layer_windows if window is not None), None)

@@ -1,13 +1,14 @@
-"""The loaded model, its rows, sampling, CUDA graphs, and how it is opened.
+"""Loading a model for generation, its batches on the device, sampling and CUDA graphs.
 
-A step is some hundred small kernels. Started one by one from Python, they leave a GPU idle most of the time;
-a graph starts all of them at once.
+A decode step is some hundred small kernels. Launched one by one from Python, they leave a GPU idle most of
+the time; a CUDA graph launches all of them at once.
 
-A draw needs one number between 0 and 1. All numbers of a completion are known when it begins: they follow
-from its seed, key and sample, one for each place. So no draw depends on a batch, a device or its neighbours.
+Sampling a token needs one uniform number. All numbers of a completion, one per position, are known when it
+starts: they follow from its seed, key and sample index. Sampling therefore does not depend on the batch, the
+device or the other rows.
 
-A row that has ended idles until it is given the next prompt. Shapes never change, so that a step can be
-replayed as a graph, and what a row writes does not depend on its neighbours.
+A finished row idles until it gets the next prompt. Shapes never change, so a step can be replayed as a CUDA
+graph, and the tokens of a row do not depend on the other rows of the batch.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,25 +33,31 @@ from tunix_rt.engines.generation.scheduler import (
     default_rows,
 )
 from tunix_rt.engines.torch.devices import TorchDevice, choose_device, is_out_of_memory
-from tunix_rt.engines.torch.generation.decoder import RowCache, next_logits, prepare_to_write, read_prompts
+from tunix_rt.engines.torch.generation.decoder import KVCache, next_logits, prefill, prepare_for_generation
 from tunix_rt.engines.torch.model.decoder import Decoder, DecoderOptions, open_decoder
 from tunix_rt.engines.types import Decoding
 from tunix_rt.engines.weights.sources import ModelSource, resolve_model, stop_token_ids
 from tunix_rt.recipes.types import FloatFormat
 
-REPLAYS_GRAPHS = True
-"""False: start every kernel from Python, on GPU too."""
+USE_CUDA_GRAPHS = True
+"""False: launch every kernel from Python, on GPU too."""
 
 
-def replayed(step: Callable[[], Tensor], device: torch.device) -> Callable[[], Tensor]:
-    """The same step, as fast as the device allows.
+def as_cuda_graph(step: Callable[[], Tensor], device: torch.device) -> Callable[[], Tensor]:
+    """Capture a step as a CUDA graph; elsewhere, return the step unchanged.
 
-    The step must read and write tensors that stay where they are, and its result is overwritten by the next
-    one. It runs here, for the libraries to settle, and then for the capture.
+    The step must read and write tensors at fixed addresses, and each replay overwrites the previous result.
+    The step runs twice to warm up the libraries, and once for the capture.
     """
-    if device.type != "cuda" or not REPLAYS_GRAPHS:
+    if device.type != "cuda" or not USE_CUDA_GRAPHS:
         return step
-    _warm_up(step, device)
+    # Capturing requires a warm-up on a side stream.
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        step()
+        step()
+    torch.cuda.current_stream(device).wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         result = step()
@@ -62,65 +69,56 @@ def replayed(step: Callable[[], Tensor], device: torch.device) -> Callable[[], T
     return replay
 
 
-def _warm_up(step: Callable[[], Tensor], device: torch.device) -> None:
-    """On a stream of its own, as captures want it."""
-    stream = torch.cuda.Stream(device)
-    stream.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(stream):
-        step()
-        step()
-    torch.cuda.current_stream(device).wait_stream(stream)
-
-
 @dataclass(frozen=True)
-class Choice:
-    """How tokens are chosen."""
+class SamplingParams:
+    """How tokens are sampled."""
 
     temperature: float
     top_p: float
 
     @classmethod
-    def of(cls, decoding: Decoding) -> "Choice":
-        """The part of a decoding that one step needs."""
+    def of(cls, decoding: Decoding) -> "SamplingParams":
+        """The decoding options that one step needs."""
         return cls(decoding.temperature, decoding.top_p)
 
     @property
     def is_greedy(self) -> bool:
-        """Whether nothing is drawn."""
+        """Whether decoding is greedy, without random numbers."""
         return self.temperature == 0
 
 
-def draws_of(keys: Iterable[NDArray[np.uint32]], num_places: int) -> Tensor:
-    """The numbers in [0, 1) that decide the draws of completions, float32 [R, num_places].
+def uniform_draws(keys: Iterable[NDArray[np.uint32]], num_positions: int) -> Tensor:
+    """The uniform numbers in [0, 1) that sample completions, float32 [R, num_positions].
 
     Args:
-        keys: What `noise_key` gives, one for each completion.
-        num_places: Tokens of a row. More of them change none of the numbers before.
+        keys: Keys from `noise_key`, one for each completion.
+        num_positions: Number of tokens per row. A larger number does not change the earlier draws.
     """
-    return torch.from_numpy(np.stack([_stream(key).random(num_places, np.float32) for key in keys]))
+    streams = (np.random.Generator(np.random.Philox(key=int.from_bytes(key.tobytes()))) for key in keys)
+    return torch.from_numpy(np.stack([stream.random(num_positions, np.float32) for stream in streams]))
 
 
-def choose_tokens(choice: Choice, logits: Tensor, draws: Tensor) -> Tensor:
+def sample_tokens(sampling: SamplingParams, logits: Tensor, draws: Tensor) -> Tensor:
     """The next token of every row, int64 [B].
 
     Args:
-        choice: Greedy, or temperature and top-p.
+        sampling: Greedy, or temperature and top-p.
         logits: float32 [B, V].
-        draws: A number in [0, 1) for each row [B].
+        draws: A uniform number in [0, 1) for each row [B].
     """
-    if choice.is_greedy:
+    if sampling.is_greedy:
         return logits.argmax(dim=-1)
-    # The best is 0 before the division, so that no temperature is too low for the format.
-    scaled = (logits - logits.amax(dim=-1, keepdim=True)) / choice.temperature
+    # The largest logit is 0 before the division, so no temperature overflows the format.
+    scaled = (logits - logits.amax(dim=-1, keepdim=True)) / sampling.temperature
     probabilities = torch.softmax(scaled, dim=-1)
-    if choice.top_p < 1:
-        probabilities = probabilities.where(is_in_nucleus(probabilities, choice.top_p), 0.0)
-    # float64: a sum over a large vocabulary must not lose its unlikely tokens, nor fall by rounding.
+    if sampling.top_p < 1:
+        probabilities = probabilities.where(is_in_nucleus(probabilities, sampling.top_p), 0.0)
+    # float64, so that sums over a large vocabulary keep unlikely tokens and never decrease by rounding.
     cumulative = probabilities.cumsum(dim=-1, dtype=torch.float64)
     thresholds = draws[:, None].double() * cumulative[:, -1:]
-    chosen = torch.searchsorted(cumulative, thresholds, right=True).squeeze(1)
-    # Where logits are not numbers, no place is found; the row is told to have failed.
-    return chosen.clamp(max=logits.shape[-1] - 1)
+    sampled = torch.searchsorted(cumulative, thresholds, right=True).squeeze(1)
+    # The search finds no index if logits are NaN; the caller then marks the row as failed.
+    return sampled.clamp(max=logits.shape[-1] - 1)
 
 
 def is_in_nucleus(probabilities: Tensor, top_p: float) -> Tensor:
@@ -131,38 +129,34 @@ def is_in_nucleus(probabilities: Tensor, top_p: float) -> Tensor:
     """
     ordered = probabilities.sort(dim=-1, descending=True).values
     has_enough = ordered.cumsum(dim=-1) >= top_p
-    # The last one where rounding keeps the whole sum below top_p.
+    # Clamped to the last one, because rounding may keep the whole sum below top_p.
     num_needed = (~has_enough).sum(dim=-1, keepdim=True).clamp(max=probabilities.shape[-1] - 1)
     return probabilities >= ordered.gather(-1, num_needed)
 
 
-def _stream(key: NDArray[Any]) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=int.from_bytes(key.tobytes())))
-
-
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model on its device, ready to write."""
+    """A model on its device, ready to generate."""
 
     decoder: Decoder
-    place: TorchDevice
+    device: TorchDevice
     stop_ids: frozenset[int]
 
     @property
     def num_devices(self) -> int:
-        """Texts are written on one device."""
+        """Generation uses one device."""
         return 1
 
     @cached_property
-    def stops(self) -> Tensor:
-        """The stop tokens as the device reads them."""
-        return torch.tensor(sorted(self.stop_ids), dtype=torch.long, device=self.place.device)
+    def device_stop_ids(self) -> Tensor:
+        """The stop tokens on the device."""
+        return torch.tensor(sorted(self.stop_ids), dtype=torch.long, device=self.device.device)
 
     def default_rows(self, num_slots: int) -> int:
-        """Rows of a batch when nobody says how many."""
-        decoder, place = self.decoder, self.place
+        """Default batch size."""
+        decoder, device = self.decoder, self.device
         weight_bytes = sum(parameter.nbytes for parameter in decoder.module.parameters())
-        room = Room(place.platform, self.num_devices, place.memory_bytes, weight_bytes)
+        room = Room(device.platform, self.num_devices, device.memory_bytes, weight_bytes)
         bytes_per_number = decoder.compute_dtype.itemsize
         return default_rows(
             room, decoder.architecture, num_slots=num_slots, bytes_per_number=bytes_per_number
@@ -171,84 +165,82 @@ class LoadedModel:
     def batch(
         self, decoding: Decoding, *, num_rows: int, num_slots: int, steps_per_look: int = STEPS_PER_LOOK
     ) -> Batch:
-        """An empty batch, with room for `num_slots` tokens a row."""
-        rows = _TorchRows(self, Choice.of(decoding), num_rows, num_slots, steps_per_look)
+        """An empty batch with `num_slots` tokens per row."""
+        rows = _TorchRows(self, SamplingParams.of(decoding), num_rows, num_slots, steps_per_look)
         return Batch(rows, num_rows=num_rows, stop_ids=self.stop_ids)
 
     def batches(self, decoding: Decoding, *, num_rows: int, num_slots: int) -> list[Batch]:
-        """One batch: torch shares its products out to all cores."""
+        """One empty batch: torch splits its products over all cores."""
         return [self.batch(decoding, num_rows=num_rows, num_slots=num_slots)]
 
     def is_out_of_memory(self, error: RuntimeError) -> bool:
-        """Whether the error says that the device has no memory left."""
+        """Whether the error means that the device is out of memory."""
         return is_out_of_memory(error)
 
 
 class _TorchRows:
-    """`DeviceRows` on one device; [B] each beside the cache, changed in place."""
+    """`DeviceRows` on one device; tensors are [B] except for the cache and the draws, updated in place."""
 
     @torch.inference_mode()
     def __init__(
-        self, model: LoadedModel, choice: Choice, num_rows: int, num_slots: int, num_steps: int
+        self, model: LoadedModel, sampling: SamplingParams, num_rows: int, num_slots: int, num_steps: int
     ) -> None:
-        decoder, self._device = model.decoder, model.place.device
+        decoder, self._device = model.decoder, model.device.device
         self._model = model
-        self._choice = choice
+        self._sampling = sampling
         self._num_steps = num_steps
-        self._cache = RowCache(
+        self._cache = KVCache(
             decoder.architecture,
             num_rows=num_rows,
             num_slots=num_slots,
             dtype=decoder.compute_dtype,
             device=self._device,
         )
-        # The newest token of each row, whose keys and values are not in the cache yet, and where it stands.
+        # The newest token of each row, whose keys and values are not in the cache yet, and its position.
         self._tokens = torch.zeros(num_rows, dtype=torch.long, device=self._device)
         self._positions = torch.zeros_like(self._tokens)
         self._lengths = torch.zeros_like(self._tokens)
-        self._is_writing = torch.zeros_like(self._tokens, dtype=torch.bool)
-        self._draws = torch.zeros((num_rows, 1 if choice.is_greedy else num_slots), device=self._device)
-        self._next_logits = replayed(
+        self._is_active = torch.zeros_like(self._tokens, dtype=torch.bool)
+        self._draws = torch.zeros((num_rows, 1 if sampling.is_greedy else num_slots), device=self._device)
+        self._next_logits = as_cuda_graph(
             lambda: next_logits(decoder, self._cache, self._tokens, self._positions), self._device
         )
 
     @torch.inference_mode()
     def admit(self, new: Newcomers, num_rows: int) -> None:
-        """Give prompts to rows that are free."""
+        """Prefill free rows with new prompts."""
         rows = self._long(new.rows)
-        read_prompts(self._model.decoder, self._cache, self._long(new.prompts), rows)
+        prefill(self._model.decoder, self._cache, self._long(new.prompts), rows)
         self._tokens[rows] = self._long(new.tokens)
         self._positions[rows] = self._long(new.positions)
         self._lengths[rows] = self._long(new.lengths)
-        self._is_writing[rows] = True
-        if not self._choice.is_greedy:
-            self._draws[rows] = draws_of(new.keys, self._draws.shape[1]).to(self._device)
+        self._is_active[rows] = True
+        if not self._sampling.is_greedy:
+            self._draws[rows] = uniform_draws(new.keys, self._draws.shape[1]).to(self._device)
 
     @torch.inference_mode()
     def advance(self, num_awaited: int) -> NDArray[Any]:
-        """Some more tokens of every row. The host would have to wait to know how many are free."""
-        written = torch.stack([self._write_one() for _ in range(self._num_steps)])
-        numbers: NDArray[Any] = written.cpu().numpy()
-        return numbers
+        """Decode a fixed number of tokens of every row; counting free rows would block the host."""
+        tokens = torch.stack([self._decode_step() for _ in range(self._num_steps)])
+        on_host: NDArray[Any] = tokens.cpu().numpy()
+        return on_host
 
-    def _write_one(self) -> Tensor:
-        """One more token of every row [B]. The host does not wait for it."""
+    def _decode_step(self) -> Tensor:
+        """Decode one token of every row [B], without blocking the host."""
         logits = self._next_logits()
-        places = self._positions + 1
-        chosen = choose_tokens(self._choice, logits, self._draws_at(places))
+        positions = self._positions + 1
+        draws = self._draws[:, 0]  # unused by greedy decoding
+        if not self._sampling.is_greedy:
+            draws = self._draws.gather(1, positions[:, None]).squeeze(1)
+        sampled = sample_tokens(self._sampling, logits, draws)
         is_finite = logits.isfinite().all(dim=-1)
-        is_stop = (chosen[:, None] == self._model.stops).any(dim=1)
-        goes_on = self._is_writing & is_finite & ~is_stop & (places + 1 < self._lengths)
-        written = chosen.where(is_finite, NOT_FINITE).where(self._is_writing, IDLE)
-        self._tokens.copy_(chosen.where(goes_on, self._tokens))
-        self._positions.copy_(places.where(goes_on, self._positions))
-        self._is_writing.copy_(goes_on)
-        return written
-
-    def _draws_at(self, places: Tensor) -> Tensor:
-        if self._choice.is_greedy:
-            return self._draws[:, 0]
-        return self._draws.gather(1, places[:, None]).squeeze(1)
+        is_stop = (sampled[:, None] == self._model.device_stop_ids).any(dim=1)
+        is_active = self._is_active & is_finite & ~is_stop & (positions + 1 < self._lengths)
+        tokens = sampled.where(is_finite, NOT_FINITE).where(self._is_active, IDLE)
+        self._tokens.copy_(sampled.where(is_active, self._tokens))
+        self._positions.copy_(positions.where(is_active, self._positions))
+        self._is_active.copy_(is_active)
+        return tokens
 
     def _long(self, numbers: NDArray[Any]) -> Tensor:
         return torch.as_tensor(numbers, dtype=torch.long, device=self._device)
@@ -256,8 +248,8 @@ class _TorchRows:
 
 TorchGenerator: TypeAlias = BatchGenerator[LoadedModel]
 
-# Ampere. Older cards emulate bfloat16, slower than float32.
-_BFLOAT16_CAPABILITY = (8, 0)
+# Ampere. Older GPUs emulate bfloat16, slower than float32.
+_MIN_BFLOAT16_CAPABILITY = (8, 0)
 
 
 def open_generator(request: GeneratorRequest) -> TorchGenerator:
@@ -270,32 +262,29 @@ def open_generator(request: GeneratorRequest) -> TorchGenerator:
     """
     source = resolve_model(request.model)
     encoder = encoder_of(request, source)
-    place = choose_device(request.device)
-    precision = precision_of(request, computes_bfloat16=_computes_bfloat16(place))
-    decoder = _decoder(request, source, precision, place)
-    model = LoadedModel(decoder, place, stop_token_ids(source, encoder))
-    return BatchGenerator(model, encoder, source, str(place), precision)
+    device = choose_device(request.device)
+    has_bfloat16 = (device.compute_capability or (0, 0)) >= _MIN_BFLOAT16_CAPABILITY
+    precision = precision_of(request, computes_bfloat16=has_bfloat16)
+    decoder = _open_decoder(request, source, precision, device)
+    model = LoadedModel(decoder, device, stop_token_ids(source, encoder))
+    return BatchGenerator(model, encoder, source, str(device), precision)
 
 
-def _computes_bfloat16(place: TorchDevice) -> bool:
-    return (place.compute_capability or (0, 0)) >= _BFLOAT16_CAPABILITY
-
-
-def _decoder(
-    request: GeneratorRequest, source: ModelSource, precision: FloatFormat, place: TorchDevice
+def _open_decoder(
+    request: GeneratorRequest, source: ModelSource, precision: FloatFormat, device: TorchDevice
 ) -> Decoder:
     options = DecoderOptions(
         weights=precision,
         compute=precision,
-        kernel="dense",  # until `prepare_to_write` puts its own in its place
+        kernel="dense",  # replaced by `prepare_for_generation`
         seed=request.seed,
         is_random=request.model.weights == "random",
     )
-    decoder = open_decoder(source, options, place.device)
+    decoder = open_decoder(source, options, device.device)
     if request.adapter is not None:
-        # PEFT is slow to import, and most models come without an adapter.
+        # Imported here because PEFT is slow to import, and most models have no adapter.
         from tunix_rt.engines.torch.model.lora import load_adapters
 
         load_adapters(decoder, request.adapter)
-    prepare_to_write(decoder)
+    prepare_for_generation(decoder)
     return decoder

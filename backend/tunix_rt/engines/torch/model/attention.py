@@ -1,16 +1,16 @@
 """Dense, SDPA, cuDNN and flash attention within segments.
 
-A token sees the earlier tokens of its own segment, itself included; with a window of w, the last w of them.
-Padding is segment 0 and sees only padding, so that no row of the softmax is empty and nothing becomes NaN.
+A token attends to the earlier tokens of its own segment and to itself; with a window of w, to the last w of
+them. Padding is segment 0 and attends only to padding, so that no row of the softmax is empty or NaN.
 
-    segment_ids  1 1 2 2 0      sees   a . . . .
+    segment_ids  1 1 2 2 0      mask   a . . . .
                                        a b . . .
                                        . . c . .
                                        . . c d .
                                        . . . . _
 
-transformers calls the function that its config names; `register` puts ours there. They take the masks that
-`packed_masks` makes, but for the two of flash attention, which take the borders of the segments instead.
+transformers calls the attention function named in its config; `register` adds ours. They take the masks of
+`packed_masks`, except for varlen and flash attention, which take the bounds of the segments instead.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,23 +27,23 @@ from transformers import AttentionInterface
 from tunix_rt.engines.planning.kernels import TorchKernel
 
 Windows = Sequence[int | None]
-"""Reach of each layer, in tokens, itself included; None reaches back to the start."""
+"""Attention window of each layer in tokens, including the token itself; None: unlimited."""
 Masks = Tensor | dict[str, Tensor]
 
 FULL, SLIDING = "full_attention", "sliding_attention"
-"""What transformers calls the two kinds of layers."""
+"""The two kinds of layers in transformers."""
 
-_FEWEST_PLACES = 256
-# What one block of a kernel takes at a time: nothing is saved below.
-_SHORTEST = 128
-# Finite, so that a gradient through it is zero and not NaN.
+_MIN_CU_SEQLENS = 256
+# The block size of a kernel: shorter segments do not save anything.
+_MIN_MAX_SEQLEN = 128
+# Finite, so that gradients through masked scores are zero and not NaN.
 _MASKED = -1e30
 
 
 def packed_masks(segment_ids: Tensor, windows: Windows) -> Masks:
-    """Who sees whom, as transformers wants it: [B, T] -> bool [B, 1, T, T], or one for each kind of layer.
+    """Attention masks for transformers: [B, T] -> bool [B, 1, T, T], or one for each kind of layer.
 
-    Models whose layers all see everything take one mask; those with windows take one by kind.
+    Models without windows take one mask; models with windows take a mask per kind of layer.
     """
     full = causal_mask(segment_ids, None)
     window = next((window for window in windows if window is not None), None)
@@ -51,7 +51,7 @@ def packed_masks(segment_ids: Tensor, windows: Windows) -> Masks:
 
 
 def causal_mask(segment_ids: Tensor, window: int | None) -> Tensor:
-    """[B, T] -> bool [B, 1, T, T], query before key."""
+    """Which query attends to which key: [B, T] -> bool [B, 1, T, T]."""
     index = torch.arange(segment_ids.shape[1], device=segment_ids.device)
     distance = index[:, None] - index[None, :]
     is_reached = distance >= 0
@@ -60,23 +60,23 @@ def causal_mask(segment_ids: Tensor, window: int | None) -> Tensor:
     return (is_reached & (segment_ids[:, :, None] == segment_ids[:, None, :]))[:, None]
 
 
-class Borders(NamedTuple):
-    """Where the segments of some rows begin and end.
+class SegmentBounds(NamedTuple):
+    """Bounds of the segments of packed rows, as varlen kernels take them.
 
-    Both are among few sizes, because a compiled layer is compiled again for every size.
+    Both sizes are rounded up, because a compiled layer is recompiled for every new size.
     """
 
-    places: Tensor
-    """int32: beginnings in the rows laid end to end, and the end of the last; empty segments follow."""
-    longest: int
-    """No segment has more tokens."""
+    cu_seqlens: Tensor
+    """int32: start offsets in the concatenated rows and the total length, padded with empty segments."""
+    max_seqlen: int
+    """Upper bound of the length of a segment."""
 
 
-def segment_borders(segment_ids: Tensor) -> Borders:
-    """The borders of rows [B, T] on the host: to know their number, it would have to wait for a device.
+def segment_bounds(segment_ids: Tensor) -> SegmentBounds:
+    """The bounds of rows [B, T] on the host: a device would block to report their number.
 
-    Padding is cut into segments no longer than the longest example may be: a kernel starts as much work for
-    every segment as the longest one needs.
+    Padding is cut into segments of at most `max_seqlen`: a kernel launches as much work for every segment as
+    the longest one needs.
 
     Example:
         [[1, 1, 2], [1, 0, 0]] -> 0, 2, 3, 4, 6, 6, 6, … and 128
@@ -87,10 +87,12 @@ def segment_borders(segment_ids: Tensor) -> Borders:
     index = torch.arange(len(is_start))
     offsets = index - index.where(is_start, 0).cummax(0).values
     examples = offsets[~is_padding]
-    longest = max(_SHORTEST, _power_of_two(int(examples.max()) + 1)) if len(examples) else _SHORTEST
-    starts = (is_start | (is_padding & (offsets % longest == 0))).nonzero().flatten().to(torch.int32)
-    num_places = max(_FEWEST_PLACES, _power_of_two(len(starts) + 1))
-    return Borders(pad(starts, (0, num_places - len(starts)), value=len(is_start)), longest)
+    max_seqlen = (
+        max(_MIN_MAX_SEQLEN, _power_of_two(int(examples.max()) + 1)) if len(examples) else _MIN_MAX_SEQLEN
+    )
+    starts = (is_start | (is_padding & (offsets % max_seqlen == 0))).nonzero().flatten().to(torch.int32)
+    num_offsets = max(_MIN_CU_SEQLENS, _power_of_two(len(starts) + 1))
+    return SegmentBounds(pad(starts, (0, num_offsets - len(starts)), value=len(is_start)), max_seqlen)
 
 
 def _power_of_two(at_least: int) -> int:
@@ -98,7 +100,7 @@ def _power_of_two(at_least: int) -> int:
 
 
 def register(kernel: TorchKernel) -> str:
-    """Make a kernel known to transformers, and give the name that it has there."""
+    """Register a kernel with transformers; return its name there."""
     name = f"tunix_{kernel}"
     AttentionInterface.register(name, _KERNELS[kernel])
     return name
@@ -115,7 +117,7 @@ def dense_attention(
     softcap: float | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """The reference, scores in float32: q [B, N, T, H], k and v [B, K, S, H] -> [B, T, N, H]."""
+    """Reference implementation with float32 scores: q [B, N, T, H], k and v [B, K, S, H] -> [B, T, N, H]."""
     batch, num_heads, num_queries, head_dim = query.shape
     grouped = query.reshape(batch, key.shape[1], -1, num_queries, head_dim)
     scores = (grouped @ key[:, :, None].transpose(-1, -2)).float() * scaling
@@ -137,13 +139,13 @@ def sdpa_attention(
     softcap: float | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """The same by the kernel that torch finds best; it knows no soft cap."""
-    assert softcap is None  # engines/torch_kernels.py gives such a model to another kernel
+    """The same by torch's best SDPA kernel, which has no soft cap."""
+    assert softcap is None  # planning/kernels.py picks another kernel for such a model
     num_groups = query.shape[1] // key.shape[1]
     attended = scaled_dot_product_attention(
         query,
-        _for_every_head(key, num_groups),
-        _for_every_head(value, num_groups),
+        _repeat_kv_heads(key, num_groups),
+        _repeat_kv_heads(value, num_groups),
         attn_mask=attention_mask,
         scale=scaling,
     )
@@ -151,7 +153,7 @@ def sdpa_attention(
 
 
 def cudnn_attention(*tensors: Any, **settings: Any) -> tuple[Tensor, None]:
-    """The same by cuDNN alone, which raises where it cannot."""
+    """The same by cuDNN only, which raises if it does not support the inputs."""
     with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
         return sdpa_attention(*tensors, **settings)
 
@@ -164,25 +166,25 @@ def varlen_attention(
     attention_mask: None,
     *,
     scaling: float,
-    borders: Borders,
+    bounds: SegmentBounds,
     softcap: float | None = None,
     sliding_window: int | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """The same by the flash attention inside torch, which computes the segments between the borders alone."""
-    assert softcap is None  # engines/torch_kernels.py gives such a model to another kernel
+    """The same by torch's own flash attention, which computes only within segments."""
+    assert softcap is None  # planning/kernels.py picks another kernel for such a model
     batch, num_heads, row_length, _head_dim = query.shape
     if not _SHARES_KEYS:
-        key, value = (_for_every_head(heads, num_heads // heads.shape[1]) for heads in (key, value))
+        key, value = (_repeat_kv_heads(heads, num_heads // heads.shape[1]) for heads in (key, value))
     q, k, v = (heads.transpose(1, 2).flatten(0, 1) for heads in (query, key, value))
     attended = varlen_attn(
         q,
         k,
         v,
-        borders.places,
-        borders.places,
-        borders.longest,
-        borders.longest,
+        bounds.cu_seqlens,
+        bounds.cu_seqlens,
+        bounds.max_seqlen,
+        bounds.max_seqlen,
         scale=scaling,
         window_size=(-1, 0) if sliding_window is None else (sliding_window - 1, 0),
         **_SHARES_KEYS,
@@ -199,12 +201,12 @@ def flash_attention(
     attention_mask: None,
     *,
     scaling: float,
-    borders: Borders,
+    bounds: SegmentBounds,
     softcap: float | None = None,
     sliding_window: int | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """The same by flash-attn, which computes the segments between the borders and nothing around them."""
+    """The same by flash-attn, which computes only within segments."""
     from flash_attn import flash_attn_varlen_func
 
     batch, _heads, row_length, _head_dim = query.shape
@@ -213,10 +215,10 @@ def flash_attention(
         q,
         k,
         v,
-        borders.places,
-        borders.places,
-        borders.longest,
-        borders.longest,
+        bounds.cu_seqlens,
+        bounds.cu_seqlens,
+        bounds.max_seqlen,
+        bounds.max_seqlen,
         softmax_scale=scaling,
         causal=True,
         window_size=(-1, -1) if sliding_window is None else (sliding_window - 1, 0),
@@ -225,7 +227,7 @@ def flash_attention(
     return attended.unflatten(0, (batch, row_length)), None
 
 
-# Older versions of torch want keys for every head.
+# Older versions of torch need keys for every query head.
 _SHARES_KEYS: dict[str, Any] = (
     {"enable_gqa": True} if "enable_gqa" in signature(varlen_attn).parameters else {}
 )
@@ -239,8 +241,8 @@ _KERNELS: dict[TorchKernel, Callable[..., tuple[Tensor, None]]] = {
 }
 
 
-def _for_every_head(heads: Tensor, num_groups: int) -> Tensor:
-    """[B, K, S, H] -> [B, K * groups, S, H]: the fused kernels that take a mask do not share keys."""
+def _repeat_kv_heads(heads: Tensor, num_groups: int) -> Tensor:
+    """[B, K, S, H] -> [B, K * groups, S, H]: fused kernels with a mask do not share keys."""
     batch, num_kv_heads, length, head_dim = heads.shape
     repeated = heads[:, :, None].expand(batch, num_kv_heads, num_groups, length, head_dim)
     return repeated.reshape(batch, num_kv_heads * num_groups, length, head_dim)

@@ -1,14 +1,13 @@
-"""torch.compile, CUDA graphs, Liger kernels.
+"""torch.compile, CUDA graphs and Liger kernels.
 
-Adapters add many small kernels. With few rows at a time, which is what keeps memory low, a GPU is done with
-them before the host has started the next. A graph is recorded once and replayed for every micro-batch, so
-everything that it reads must have one shape and one place. Rows have one size. Borders are made as many as
-the graph was recorded with; more of them, or a longer example, and it is recorded again. Both are powers of
-two, so that happens a few times in a run at most.
+Adapters add many small kernels. With few rows at a time, which keeps memory low, a GPU finishes them before
+the host has launched the next ones. A CUDA graph is captured once and replayed for every micro-batch, so all
+its inputs must have fixed shapes and addresses. Rows have one size. Segment bounds are padded to the captured
+size; if there are more of them, or a longer example, the graph is captured again. Both sizes are powers of
+two, so this happens a few times per run at most.
 
-A compiler fuses these by itself. Where it does not run (engines/torch_compiling.py says when), each of their
-operations is a pass through the memory of the GPU. Liger makes one pass of a norm and one of a gate, and
-keeps less of them for the backward pass.
+torch.compile fuses these kernels by itself. Where it is off (planning/kernels.py decides), every operation is
+a pass through GPU memory. Liger fuses a norm or a gate into one pass, and keeps less for the backward pass.
 """
 
 import gc
@@ -27,8 +26,8 @@ from torch.utils._triton import has_triton
 
 from tunix_rt.engines.planning.kernels import TAKING_BORDERS, Compiling, kept_share, resolve_compiling
 from tunix_rt.engines.planning.targets import Platform
-from tunix_rt.engines.torch.devices import counted_as_replayed
-from tunix_rt.engines.torch.model.attention import Borders
+from tunix_rt.engines.torch.devices import count_graph_memory
+from tunix_rt.engines.torch.model.attention import SegmentBounds
 from tunix_rt.engines.torch.model.decoder import Decoder, RmsNorm
 from tunix_rt.recipes.types import Recipe
 
@@ -41,7 +40,7 @@ def choose_compiling(
     num_processes: int = 1,
     finds_triton: Callable[[], bool] = has_triton,
 ) -> Compiling:
-    """Decide by the device, the recipe, the length of the run and what is installed."""
+    """Decide from the device, the recipe, the length of the run and the installed packages."""
     platform: Platform = "gpu" if device.type == "cuda" else "cpu"
     choice = resolve_compiling(recipe, platform, num_steps=num_steps, num_processes=num_processes)
     if choice.is_on and not finds_triton():
@@ -50,115 +49,115 @@ def choose_compiling(
 
 
 def compile_layers(layers: Iterable[nn.Module], recipe: Recipe, *, backend: str = "inductor") -> None:
-    """Compile each layer in place, when it is first called; its parameters and their names stay.
+    """Compile each layer in place on its first call; parameters and their names stay.
 
-    What the backward pass computes again is set for the process: it trains one model.
+    The memory budget of activations is set for the whole process, which trains one model.
     """
     torch._functorch.config.activation_memory_budget = kept_share(recipe)
     for layer in layers:
         layer.compile(backend=backend, dynamic=False)
 
 
-Hidden = Callable[[Tensor, Tensor, Tensor, Borders | None], Tensor]
-"""As `Decoder.hidden`."""
+Hidden = Callable[[Tensor, Tensor, Tensor, SegmentBounds | None], Tensor]
+"""The signature of `Decoder.hidden`."""
 
 
-def can_be_graphed(decoder: Decoder, recipe: Recipe, compiling: Compiling) -> bool:
-    """Whether replaying pays and gives what computing gives.
+def can_use_cuda_graph(decoder: Decoder, recipe: Recipe, compiling: Compiling) -> bool:
+    """Whether a CUDA graph is faster and gives the same results.
 
-    Only adapters leave a GPU waiting. Dropout draws other numbers each time. Gradients of a replay lie in the
-    memory of the graph until engines/torch/gradients.py moves them out of it.
+    Only adapters leave a GPU waiting for the host. Dropout needs new random numbers on every call. Gradients
+    of a replay stay in the memory of the graph until `GraphGradientSums` copies them.
     """
     if recipe.lora is None or recipe.lora.dropout > 0 or recipe.training.remat == "block":
         return False
     return compiling.is_on and decoder.options.kernel in TAKING_BORDERS
 
 
-class GraphedDecoder:
-    """The hidden states of a decoder in training mode, recorded with their gradients at the first call."""
+class CudaGraphDecoder:
+    """The hidden states of a decoder in training mode, captured with the backward pass on the first call."""
 
     def __init__(self, decoder: Decoder, device_use: threading.Lock) -> None:
-        """Record nothing yet: kernels are compiled for the first batch.
+        """Capture nothing yet: kernels are compiled for the first batch.
 
         Args:
-            decoder: What is recorded.
-            device_use: Whoever else uses the device from another thread holds it meanwhile: a graph cannot be
-                recorded while memory is taken beside it.
+            decoder: The decoder to capture.
+            device_use: Lock that other threads hold while they use the device: a graph cannot be captured
+                while another thread allocates memory.
         """
         self._decoder = decoder
         self._device_use = device_use
-        self._recording: _Recording | None = None
+        self._captured: _CapturedGraph | None = None
 
     def __call__(
-        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders | None
+        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, bounds: SegmentBounds | None
     ) -> Tensor:
-        """As `Decoder.hidden`; without gradients it is computed, not replayed."""
-        assert borders is not None
+        """The hidden states, as `Decoder.hidden`; without gradients they are computed, not replayed."""
+        assert bounds is not None
         if not torch.is_grad_enabled():
-            return self._decoder.hidden(tokens, segment_ids, positions, borders)
-        num_places, longest = self._recorded_for(borders)
-        # As many empty segments more at the end.
-        places = pad(borders.places, (0, num_places - len(borders.places)), value=tokens.numel())
-        inputs = (tokens, segment_ids, positions, places)
-        if self._recording is None:
-            replay = self._recorded(inputs, longest)
-            self._recording = _Recording(replay, num_places, longest)
-        return self._recording.replay(*inputs)
+            return self._decoder.hidden(tokens, segment_ids, positions, bounds)
+        num_offsets, max_seqlen = self._capture_size(bounds)
+        # Pad with empty segments.
+        cu_seqlens = pad(bounds.cu_seqlens, (0, num_offsets - len(bounds.cu_seqlens)), value=tokens.numel())
+        inputs = (tokens, segment_ids, positions, cu_seqlens)
+        if self._captured is None:
+            replay = self._capture(inputs, max_seqlen)
+            self._captured = _CapturedGraph(replay, num_offsets, max_seqlen)
+        return self._captured.replay(*inputs)
 
-    def _recorded_for(self, borders: Borders) -> tuple[int, int]:
-        """How many borders and how long an example the graph takes; forgets one that is too small."""
-        recording, num_places = self._recording, len(borders.places)
-        if recording is None:
-            return num_places, borders.longest
-        size = max(num_places, recording.num_places), max(borders.longest, recording.longest)
-        if size != (recording.num_places, recording.longest):
-            self._forget_recording()
+    def _capture_size(self, bounds: SegmentBounds) -> tuple[int, int]:
+        """Number of offsets and `max_seqlen` of the graph; releases a graph that is too small."""
+        graph, num_offsets = self._captured, len(bounds.cu_seqlens)
+        if graph is None:
+            return num_offsets, bounds.max_seqlen
+        size = max(num_offsets, graph.num_offsets), max(bounds.max_seqlen, graph.max_seqlen)
+        if size != (graph.num_offsets, graph.max_seqlen):
+            self._release_graph()
         return size
 
-    def _forget_recording(self) -> None:
-        """Give its memory back before the next one takes as much."""
-        self._recording = None
+    def _release_graph(self) -> None:
+        """Free its memory before the next graph allocates as much."""
+        self._captured = None
         torch.cuda.synchronize()  # it may still be replayed
         gc.collect()
         torch.cuda.empty_cache()
 
-    def _recorded(self, inputs: tuple[Tensor, ...], longest: int) -> Callable[..., Tensor]:
-        # The graph keeps what it was recorded with: later inputs are copied there.
+    def _capture(self, inputs: tuple[Tensor, ...], max_seqlen: int) -> Callable[..., Tensor]:
+        # The graph keeps its sample inputs; later inputs are copied into them.
         samples = tuple(tensor.clone() for tensor in inputs)
-        # Recording has a stream of its own: torch would warn that gradients arrive from another one.
+        # Capturing uses its own stream: torch would warn that gradients arrive from another stream.
         torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
-        module = _DecoderModule(self._decoder, longest)
-        with self._device_use, counted_as_replayed(inputs[0].device):
+        module = _DecoderModule(self._decoder, max_seqlen)
+        with self._device_use, count_graph_memory(inputs[0].device):
             graphed: Any = torch.cuda.make_graphed_callables(module, samples, allow_unused_input=True)
         replay: Callable[..., Tensor] = graphed
         return replay
 
 
 @dataclass(frozen=True)
-class _Recording:
-    """A graph, and the borders that it takes."""
+class _CapturedGraph:
+    """A graph and the sizes of the segment bounds that it takes."""
 
     replay: Callable[..., Tensor]
-    num_places: int
-    longest: int
+    num_offsets: int
+    max_seqlen: int
 
 
 class _DecoderModule(nn.Module):
-    """What torch records: tensors in, one tensor out, with the parameters in sight."""
+    """The module that torch captures: tensors in, one tensor out, with the parameters as attributes."""
 
-    def __init__(self, decoder: Decoder, longest: int) -> None:
+    def __init__(self, decoder: Decoder, max_seqlen: int) -> None:
         super().__init__()
         self.module = decoder.module
         self._hidden: Hidden = decoder.hidden
-        self._longest = longest
+        self._longest = max_seqlen
 
-    def forward(self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, places: Tensor) -> Tensor:
-        return self._hidden(tokens, segment_ids, positions, Borders(places, self._longest))
+    def forward(self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, cu_seqlens: Tensor) -> Tensor:
+        return self._hidden(tokens, segment_ids, positions, SegmentBounds(cu_seqlens, self._longest))
 
 
 @dataclass(frozen=True)
 class LigerChoice:
-    """Whether Liger's kernels compute norms and gates."""
+    """Whether Liger kernels compute norms and gates."""
 
     is_on: bool
     reason: str
@@ -179,40 +178,36 @@ def choose_liger(
     has_adapters: bool,
     finds_liger: Callable[[], bool] = has_liger,
 ) -> LigerChoice:
-    """Decide by what else fuses, the device, what is trained and what is installed."""
+    """Decide from the compiler, the device, the training mode and the installed packages."""
     if compiling.is_on:
         return LigerChoice(False, "compiled layers have kernels of their own")
     if device.type != "cuda":
         return LigerChoice(False, "they run on GPUs only")
     if has_adapters:
-        # Seen on an H200: full training 4 % faster; of LoRA and QLoRA, epochs with and without overlap.
+        # Measured on an H200: full training is 4 % faster; LoRA and QLoRA show no clear difference.
         return LigerChoice(False, "with adapters they have shown no gain: the GPU waits for the host")
     if not finds_liger():
         return LigerChoice(False, "liger-kernel is not installed")
     return LigerChoice(True, "norms and gates are one kernel each")
 
 
-def use_liger(decoder: Decoder) -> None:
-    """Let Liger compute the norms and gates of a decoder; modules, parameters and their names stay.
+def apply_liger(decoder: Decoder) -> None:
+    """Compute the norms and gates of a decoder with Liger; modules, parameters and their names stay.
 
-    Before parameters are spread over processes or adapters are compiled: whoever wraps a module keeps it.
+    Call this before sharding parameters or compiling layers, because these wrap the current `forward`.
     """
     from liger_kernel.transformers.functional import liger_geglu, liger_rms_norm, liger_swiglu
 
     gate = liger_swiglu if decoder.architecture.activation == "silu" else liger_geglu
     for module in decoder.module.modules():
         if isinstance(module, RmsNorm):
-            _compute_by(module, partial(_norm, module, liger_rms_norm))
+            module.forward = partial(_norm, module, liger_rms_norm)  # type: ignore[method-assign]
         elif hasattr(module, "gate_proj"):
-            _compute_by(module, partial(_gated, module, gate))
-
-
-def _compute_by(module: nn.Module, forward: Callable[[Tensor], Tensor]) -> None:
-    module.forward = forward
+            module.forward = partial(_gated, module, gate)
 
 
 def _norm(norm: RmsNorm, kernel: Callable[..., Tensor], x: Tensor) -> Tensor:
-    # "gemma": all in float32, whatever the family; in place, it would overwrite what a residual needs.
+    # "gemma" computes everything in float32 for any family; in_place would overwrite the residual.
     offset = 1.0 if norm.adds_one else 0.0
     return kernel(x, norm.weight, norm.epsilon, offset=offset, casting_mode="gemma", in_place=False)
 

@@ -1,10 +1,10 @@
 """Packed rows to hidden states; norms; rematerialisation.
 
-docs/torch-engine.md explains it. The head is not applied here: the loss multiplies by `head_weight` in
-chunks, so that logits of shape [tokens, vocabulary] never exist.
+See docs/torch-engine.md. The output head is not applied here: the loss multiplies by `head_weight` in chunks,
+so that logits of shape [tokens, vocabulary] never exist.
 
-A compiler that fuses what lies between the products computes that again by itself, and more where it is told
-to keep less (engines/torch/compiling.py): compiled layers need help only to be forgotten whole.
+torch.compile recomputes by itself what lies between matrix products, and more with a smaller memory budget
+(see `compile_layers`). Compiled layers therefore need checkpointing only for remat `block`.
 """
 
 import math
@@ -21,7 +21,7 @@ from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint
 from tunix_rt.base.errors import InvalidInputError
 from tunix_rt.engines.export import text_config
 from tunix_rt.engines.planning.kernels import TAKING_BORDERS, TorchKernel
-from tunix_rt.engines.torch.model.attention import Borders, packed_masks, register
+from tunix_rt.engines.torch.model.attention import SegmentBounds, packed_masks, register
 from tunix_rt.engines.torch.weights import fill, stored_tensors
 from tunix_rt.engines.weights.architecture import Architecture, architecture_from_config
 from tunix_rt.engines.weights.sources import ModelSource
@@ -29,10 +29,10 @@ from tunix_rt.recipes.types import FloatFormat, Remat
 
 
 class RmsNorm(nn.Module):
-    """Root mean square norm over the last axis, computed in float32, returned in the format of x.
+    """Root mean square norm over the last axis, computed in float32, returned in the dtype of x.
 
-    It takes the place of transformers' own. Those return the format of the weight (Llama, Qwen3), so that
-    norms kept in float32 would turn every activation into float32.
+    It replaces the norms of transformers, which return the dtype of the weight (Llama, Qwen3): float32 norms
+    would turn every activation into float32.
     """
 
     def __init__(self, weight: nn.Parameter, *, epsilon: float, adds_one: bool) -> None:
@@ -48,7 +48,7 @@ class RmsNorm(nn.Module):
 
 
 def replace_norms(module: nn.Module, *, epsilon: float, adds_one: bool) -> None:
-    """Put our norms in place of those of a transformers model; names and weights stay."""
+    """Replace the norms of a transformers model; names and weights stay."""
     for parent in list(module.modules()):
         for name, child in list(parent.named_children()):
             if type(child).__name__.endswith("RMSNorm"):
@@ -61,33 +61,33 @@ DTYPES: dict[FloatFormat, torch.dtype] = {"float32": torch.float32, "bfloat16": 
 
 @dataclass(frozen=True)
 class DecoderOptions:
-    """How a model is held and computed."""
+    """How a model is stored and computed."""
 
     weights: FloatFormat = "float32"
-    """Format that the weights are stored in."""
+    """Storage format of the weights."""
     compute: FloatFormat = "float32"
     """Format of hidden states and matrix products. Matrices must be in it when the model is called."""
     kernel: TorchKernel = "sdpa"
     seed: int = 0
-    """Of random weights."""
+    """Seed of random weights."""
     is_random: bool = False
-    """Draw the weights instead of reading them."""
+    """Initialise the weights randomly instead of reading them."""
     is_frozen: bool = False
-    """Nothing of the model is trained: matrices and embedding are held in the format that computes."""
+    """The model is frozen: matrices and embedding are stored in the compute format."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """A model of transformers, with what the engine must know about it."""
+    """A transformers model with the metadata that the engine needs."""
 
     module: Any
     """`…ForCausalLM`; its parameters have the names of the published files."""
     source: ModelSource
     options: DecoderOptions
     embedding_scale: float | None = None
-    """What the embedding is multiplied by; None where nothing is, or where the model does so by itself."""
+    """Factor of the embedding; None if there is none, or if the model applies it by itself."""
     notes: tuple[str, ...] = ()
-    """What differs from the published model, to be told."""
+    """Differences from the published model, to report to the user."""
 
     @property
     def architecture(self) -> Architecture:
@@ -101,7 +101,7 @@ class Decoder:
 
     @property
     def final_softcap(self) -> float | None:
-        """Logits are bent to stay within ± this."""
+        """Bound of the soft cap on the logits, or None."""
         return self.architecture.final_softcap
 
     @property
@@ -111,15 +111,15 @@ class Decoder:
         return layers
 
     def hidden(
-        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, borders: Borders | None = None
+        self, tokens: Tensor, segment_ids: Tensor, positions: Tensor, bounds: SegmentBounds | None = None
     ) -> Tensor:
         """The last hidden states, final norm applied: [B, T] -> [B, T, D] in the compute format.
 
-        `borders` are those of the segments, for kernels that take them.
+        `bounds` are the segment bounds, for kernels that take them.
         """
         attention: dict[str, Any]
         if self.options.kernel in TAKING_BORDERS:
-            attention = {"attention_mask": None, "borders": borders}
+            attention = {"attention_mask": None, "bounds": bounds}
         else:
             attention = {"attention_mask": packed_masks(segment_ids, self.architecture.layer_windows)}
         outputs = self.module.model(
@@ -133,7 +133,7 @@ class Decoder:
         x: Tensor = self.module.model.embed_tokens(tokens).to(self.compute_dtype)
         if self.embedding_scale is None:
             return x
-        # The factor is rounded to the format of x before it multiplies: Gemma was trained so.
+        # Gemma was trained with the factor rounded to the dtype of x.
         return x * torch.tensor(self.embedding_scale, dtype=x.dtype)
 
     def head_weight(self) -> Tensor:
@@ -144,16 +144,16 @@ class Decoder:
 
 
 def open_decoder(source: ModelSource, options: DecoderOptions, device: torch.device) -> Decoder:
-    """A model with its weights on a device; every parameter is trainable.
+    """Load a model with its weights on a device; every parameter is trainable.
 
     Raises:
-        DataError: The files of the weights are damaged or are not those of the model.
-        InvalidInputError: transformers reads the model's config.json in another way than this engine.
+        DataError: The weight files are damaged or do not match the model.
+        InvalidInputError: transformers interprets the model's config.json differently from this engine.
     """
     config = _read_config(source)
-    notes = _without_dropout(config)
-    module = _described_model(config, source.architecture, options)
-    embedding_scale = _take_embedding_scale(module.model)
+    notes = _disable_dropout(config)
+    module = _meta_model(config, source.architecture, options)
+    embedding_scale = _extract_embedding_scale(module.model)
     if options.is_frozen:
         hold_for_compute(module, DTYPES[options.compute])
     _allocate(module, source.architecture, device)
@@ -162,9 +162,9 @@ def open_decoder(source: ModelSource, options: DecoderOptions, device: torch.dev
 
 
 def hold_for_compute(module: nn.Module, dtype: torch.dtype) -> None:
-    """Keep matrices and embedding in the format that computes.
+    """Convert matrices and embedding to the compute format.
 
-    A weight that never changes is rounded once: rounding it again before every product would give the same.
+    A frozen weight can be rounded once: rounding it before every product would give the same values.
     """
     for parameter in module.parameters():
         if parameter.ndim > 1 and parameter.is_floating_point():
@@ -174,28 +174,28 @@ def hold_for_compute(module: nn.Module, dtype: torch.dtype) -> None:
 def _read_config(source: ModelSource) -> transformers.PretrainedConfig:
     config = dict(text_config(source.config))
     read = transformers.AutoConfig.for_model(config.pop("model_type"), **config)
-    understood = architecture_from_config(read.to_dict())
-    if understood != source.architecture:
+    if architecture_from_config(read.to_dict()) != source.architecture:
         raise InvalidInputError(
-            f"transformers {transformers.__version__} reads the config.json of {source.name} in another way.",
+            f"transformers {transformers.__version__} interprets the config.json of {source.name} "
+            "differently from this engine.",
             next_step="Save the model again with save_pretrained, or train it with --engine jax.",
         )
-    # An embedding with a padding id would never learn that token.
+    # An embedding with a padding id never trains that token.
     read.pad_token_id = None
     return read
 
 
-def _without_dropout(config: transformers.PretrainedConfig) -> tuple[str, ...]:
-    """Switch off what neither engine does."""
+def _disable_dropout(config: transformers.PretrainedConfig) -> tuple[str, ...]:
+    """Switch off attention dropout, which neither engine applies; report a rate that is not 0."""
     rate = getattr(config, "attention_dropout", 0.0)
     config.attention_dropout = 0.0
     return (f"attention_dropout {rate:g} of config.json is not applied",) if rate else ()
 
 
-def _described_model(
+def _meta_model(
     config: transformers.PretrainedConfig, architecture: Architecture, options: DecoderOptions
 ) -> Any:
-    """The modules without memory for their weights."""
+    """The modules on the meta device, without memory for their weights."""
     with torch.device("meta"):
         module: Any = transformers.AutoModelForCausalLM.from_config(
             config, dtype=DTYPES[options.weights], attn_implementation=register(options.kernel)
@@ -204,8 +204,8 @@ def _described_model(
     return module.eval()
 
 
-def _take_embedding_scale(model: Any) -> float | None:
-    """Leave a plain table, which may be in another format than the one that computes, and give its factor."""
+def _extract_embedding_scale(model: Any) -> float | None:
+    """Replace the embedding by a plain table, which may differ from the compute format; return its factor."""
     scaled = model.embed_tokens
     with torch.device("meta"):
         model.embed_tokens = nn.Embedding(scaled.num_embeddings, scaled.embedding_dim)
@@ -214,7 +214,7 @@ def _take_embedding_scale(model: Any) -> float | None:
 
 
 def _allocate(module: Any, architecture: Architecture, device: torch.device) -> None:
-    """Memory for the weights, once for tied ones."""
+    """Allocate the weights; tied ones share their memory."""
     is_tied = architecture.is_embedding_tied
     if is_tied:
         module.lm_head.register_parameter("weight", None)
@@ -222,31 +222,31 @@ def _allocate(module: Any, architecture: Architecture, device: torch.device) -> 
     if is_tied:
         module.lm_head.weight = module.model.embed_tokens.weight
     rotary = module.model.rotary_emb
-    # Not a weight, so no file has it: the frequencies follow from the config.
+    # Rotary frequencies are in no weight file; they follow from the config.
     module.model.rotary_emb = type(rotary)(rotary.config).to(device)
 
 
-# Products with a weight; those of attention, which multiply in batches, are computed again.
-_PRODUCTS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})
+# Products with weights are kept; the batched products of attention are recomputed.
+_MATMULS = frozenset({torch.ops.aten.mm.default, torch.ops.aten.addmm.default})
 
 
 def apply_remat(decoder: Decoder, remat: Remat, *, has_dropout: bool, is_compiled: bool) -> None:
-    """Make the layers forget their activations while the model is in training mode.
+    """Recompute activations of the layers in the backward pass, as `training.remat` of the recipe says.
 
     Args:
-        decoder: Whose layers.
-        remat: As the recipe names it.
-        has_dropout: Whether the layers draw random numbers, which the second pass must draw again.
+        decoder: The decoder to change.
+        remat: The remat mode of the recipe.
+        has_dropout: Whether the layers use random numbers, which the recomputation must repeat.
         is_compiled: Whether the layers are compiled.
     """
     if remat == "none" or (remat == "dots" and is_compiled):
         return
     settings: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": has_dropout}
     if remat == "dots":
-        settings["context_fn"] = partial(create_selective_checkpoint_contexts, _policy)
+        settings["context_fn"] = partial(create_selective_checkpoint_contexts, _remat_policy)
     decoder.module.gradient_checkpointing_enable(settings)
 
 
-def _policy(_context: Any, operation: Any, *_arguments: Any, **_keywords: Any) -> CheckpointPolicy:
-    is_kept = operation in _PRODUCTS
+def _remat_policy(_context: Any, operation: Any, *_arguments: Any, **_keywords: Any) -> CheckpointPolicy:
+    is_kept = operation in _MATMULS
     return CheckpointPolicy.MUST_SAVE if is_kept else CheckpointPolicy.PREFER_RECOMPUTE

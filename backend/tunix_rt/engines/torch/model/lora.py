@@ -1,8 +1,10 @@
 """LoRA through PEFT; merging.
 
-model.layers.<i>.self_attn.q_proj.base_layer.weight         frozen [out, in]
-model.layers.<i>.self_attn.q_proj.lora_A.default.weight     float32 [rank, in], drawn from the seed
-model.layers.<i>.self_attn.q_proj.lora_B.default.weight     float32 [out, rank], zero at the start
+Parameters of an adapted matrix:
+
+    model.layers.<i>.self_attn.q_proj.base_layer.weight         frozen [out, in]
+    model.layers.<i>.self_attn.q_proj.lora_A.default.weight     float32 [rank, in], random from the seed
+    model.layers.<i>.self_attn.q_proj.lora_B.default.weight     float32 [out, rank], zero at the start
 """
 
 import math
@@ -25,30 +27,30 @@ from tunix_rt.engines.weights.architecture import MATRIX_MODULES
 from tunix_rt.recipes.types import LoraSection
 
 _NAME = "default"
-"""What PEFT calls the only adapter of a model."""
+"""PEFT's name for the only adapter of a model."""
 _FILE_PREFIX = "base_model.model."
-"""What PEFT puts before the names of a model in its files."""
+"""Prefix of parameter names in PEFT's files."""
 
 
 def add_adapters(decoder: Decoder, lora: LoraSection, seed: int) -> None:
-    """Put adapters that change nothing yet beside the matrices; nothing else can be trained from here on.
+    """Add initial adapters, which change nothing, and freeze everything else.
 
-    A is uniform within ± 1 / sqrt(in), as the JAX engine draws it, though not the same numbers.
+    A is uniform within ± 1 / sqrt(in), as in the JAX engine, but with other random numbers.
     """
     _inject(decoder, lora)
     with torch.no_grad():
         for name, parameter in _adapter_parameters(decoder).items():
-            parameter.data = _initial(name, parameter, seed).to(parameter.device)
+            parameter.data = _initial_values(name, parameter, seed).to(parameter.device)
 
 
 def load_adapters(decoder: Decoder, directory: Path) -> None:
-    """Read adapters that PEFT or either engine wrote.
+    """Load adapters that PEFT or either engine wrote.
 
-    A decoder without adapters gets those of the directory, in the format that computes: it is going to write.
+    A decoder without adapters gets those of the directory in the compute format, for generation.
 
     Raises:
-        DataError: A file is missing or damaged, does not fit the model or the adapters that it has, or is of
-            a kind that this engine does not compute.
+        DataError: A file is missing or damaged, does not fit the model or its adapters, or has a type of
+            adapter that this engine does not support.
     """
     with open_adapter(directory, decoder.architecture, "pt") as (lora, tensors):
         if not _adapter_parameters(decoder):
@@ -56,28 +58,28 @@ def load_adapters(decoder: Decoder, directory: Path) -> None:
             for parameter in _adapter_parameters(decoder).values():
                 parameter.data = parameter.data.to(decoder.compute_dtype)
         parameters = _adapter_parameters(decoder)
-        _require_same(directory, parameters, {name: tensor.shape for name, tensor in tensors.items()})
+        _require_same_shapes(directory, parameters, {name: tensor.shape for name, tensor in tensors.items()})
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[name].read())
 
 
 def adapter_tensors(decoder: Decoder) -> dict[str, Tensor]:
-    """The adapters under the names that they have in PEFT's files."""
+    """The adapters by their names in PEFT's files."""
     return {name: parameter.detach() for name, parameter in _adapter_parameters(decoder).items()}
 
 
 def merged_weights(
-    decoder: Decoder, whole: Callable[[Tensor], Tensor] = lambda tensor: tensor
+    decoder: Decoder, gather: Callable[[Tensor], Tensor] = lambda tensor: tensor
 ) -> Iterator[tuple[str, Tensor]]:
-    """The whole model with its adapters added: summed in float32, rounded once to the stored format.
+    """The whole model with its adapters merged: summed in float32, rounded once to the stored format.
 
-    The weights are read again, one at a time, for the model may hold them rounded; of quantised ones, what
-    training saw is taken.
+    Weights are read again one at a time, because the model may hold them rounded. For quantised weights, the
+    dequantised values of training are used.
 
     Args:
         decoder: After training, with the adapters in float32.
-        whole: Collects a tensor that is spread over processes.
+        gather: Gathers a tensor that is sharded over processes.
     """
     options = decoder.options
     matrices = {
@@ -88,7 +90,7 @@ def merged_weights(
     for name, tensor in stored_tensors(decoder.source, options.seed, is_random=options.is_random):
         stored = tensor.to(DTYPES[options.weights])
         matrix = matrices.get(name)
-        yield name, stored if matrix is None else _merged(matrix, stored, whole)
+        yield name, stored if matrix is None else _merge(matrix, stored, gather)
 
 
 def _inject(decoder: Decoder, lora: LoraSection) -> None:
@@ -104,7 +106,7 @@ def _inject(decoder: Decoder, lora: LoraSection) -> None:
 
 
 def _adapter_parameters(decoder: Decoder) -> dict[str, torch.nn.Parameter]:
-    """By the names in PEFT's files, which do not tell which of several adapters it is."""
+    """Adapter parameters by their names in PEFT's files, which omit the name of the adapter."""
     return {
         _FILE_PREFIX + name.replace(f".{_NAME}.", "."): parameter
         for name, parameter in decoder.module.named_parameters()
@@ -112,7 +114,7 @@ def _adapter_parameters(decoder: Decoder) -> dict[str, torch.nn.Parameter]:
     }
 
 
-def _initial(name: str, parameter: Tensor, seed: int) -> Tensor:
+def _initial_values(name: str, parameter: Tensor, seed: int) -> Tensor:
     if ".lora_B." in name:
         return torch.zeros(parameter.shape)
     bound = 1 / math.sqrt(parameter.shape[1])
@@ -120,7 +122,7 @@ def _initial(name: str, parameter: Tensor, seed: int) -> Tensor:
     return torch.from_numpy(noise.astype(np.float32))
 
 
-def _require_same(
+def _require_same_shapes(
     directory: Path, parameters: dict[str, torch.nn.Parameter], shapes: dict[str, tuple[int, ...]]
 ) -> None:
     if {name: tuple(parameter.shape) for name, parameter in parameters.items()} != shapes:
@@ -130,12 +132,12 @@ def _require_same(
         )
 
 
-def _merged(matrix: Any, stored: Tensor, whole: Callable[[Tensor], Tensor]) -> Tensor:
-    """A matrix, quantised or not, with the adapter that it may have."""
+def _merge(matrix: Any, stored: Tensor, gather: Callable[[Tensor], Tensor]) -> Tensor:
+    """A matrix, quantised or not, with its adapter merged, if it has one."""
     is_adapted = isinstance(matrix, LoraLayer)
     quantised = plain_weight(matrix.get_base_layer() if is_adapted else matrix)
     base = stored.float() if quantised is None else quantised.float().cpu()
     if is_adapted:
-        a, b = (whole(part[_NAME].weight.detach()).float().cpu() for part in (matrix.lora_A, matrix.lora_B))
+        a, b = (gather(part[_NAME].weight.detach()).float().cpu() for part in (matrix.lora_A, matrix.lora_B))
         base = base + matrix.scaling[_NAME] * (b @ a)
     return base.to(stored.dtype)

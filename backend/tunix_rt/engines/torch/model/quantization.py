@@ -2,10 +2,10 @@
 
 Every `block_size` consecutive inputs of one output share a float32 scale, as in the JAX engine:
 
-    nf4     bitsandbytes: 4 bits a weight, at the quantiles of a normal distribution
-    int8    here, in plain torch: bitsandbytes has no 8-bit integers with a scale for each block
+    nf4     by bitsandbytes: 4 bits per weight, at the quantiles of a normal distribution
+    int8    by this module in plain torch: bitsandbytes has no 8-bit integers with a scale per block
 
-The forward and the backward pass turn one matrix at a time back into numbers.
+The forward and the backward pass dequantise one matrix at a time.
 """
 
 from collections.abc import Callable
@@ -24,12 +24,12 @@ from tunix_rt.recipes.types import QuantizationSection
 
 EXTRA = "torch-qlora"
 _NF4_BLOCK_SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
-"""What bitsandbytes has kernels for."""
+"""Block sizes that bitsandbytes supports."""
 _INT8_MAX = 127
 
 
 def require_quantization(section: QuantizationSection, architecture: Architecture) -> None:
-    """Refuse what cannot be quantised, before anything is loaded.
+    """Reject unsupported quantisation settings before anything is loaded.
 
     Raises:
         InvalidInputError: The block size cannot be used with this model or format.
@@ -40,7 +40,7 @@ def require_quantization(section: QuantizationSection, architecture: Architectur
         return
     if section.block_size not in _NF4_BLOCK_SIZES:
         raise InvalidInputError(
-            f"quantization.block_size {section.block_size}: bitsandbytes has nf4 for blocks of "
+            f"quantization.block_size {section.block_size}: bitsandbytes supports nf4 with blocks of "
             f"{', '.join(map(str, _NF4_BLOCK_SIZES))}.",
             next_step="Set quantization.block_size: 64, or quantization.format: int8.",
         )
@@ -49,39 +49,39 @@ def require_quantization(section: QuantizationSection, architecture: Architectur
 
 
 def quantize_layers(decoder: Decoder, section: QuantizationSection, device: torch.device) -> None:
-    """Quantise the matrices of the layers one after the other and move them to the device.
+    """Quantise the matrices of the layers one by one and move them to the device.
 
-    The decoder may lie on the host, so that a model too large for the device unquantised can be used.
+    The decoder may be on the host, so that a model can be used that does not fit on the device unquantised.
 
     Raises:
         InvalidInputError: The block size cannot be used with this model or format.
         MissingExtraError: nf4 needs bitsandbytes.
     """
     require_quantization(section, decoder.architecture)
-    make = _nf4_maker(section) if section.format == "nf4" else _int8_maker(section)
+    convert = _nf4_converter(section) if section.format == "nf4" else _int8_converter(section)
     for layer in decoder.layers:
         for path in MATRIX_MODULES.values():
             parent_path, _, name = path.rpartition(".")
             parent = layer.get_submodule(parent_path)
-            setattr(parent, name, make(getattr(parent, name), decoder.compute_dtype).to(device))
+            setattr(parent, name, convert(getattr(parent, name), decoder.compute_dtype).to(device))
 
 
 def plain_weight(module: Any) -> Tensor | None:
-    """The numbers [out, in] that a quantised matrix stands for; None for one that is not quantised."""
+    """The dequantised values [out, in] of a matrix; None if it is not quantised."""
     if isinstance(module, Int8Linear):
-        return _numbers(module.weight, module.scales, torch.float32)
+        return _dequantize(module.weight, module.scales, torch.float32)
     if hasattr(module.weight, "quant_state"):
         from bitsandbytes.functional import dequantize_4bit
 
-        numbers: Tensor = dequantize_4bit(module.weight.data, module.weight.quant_state)
-        return numbers
+        values: Tensor = dequantize_4bit(module.weight.data, module.weight.quant_state)
+        return values
     return None
 
 
 class Int8Linear(nn.Linear):
     """A frozen matrix of 8-bit integers [out, in] with float32 scales [out, in / block_size].
 
-    A subclass of Linear, because PEFT puts adapters beside those.
+    A subclass of Linear, because PEFT adds adapters to Linear modules.
     """
 
     scales: Tensor
@@ -102,33 +102,33 @@ class Int8Linear(nn.Linear):
 
 
 class _FrozenProduct(torch.autograd.Function):
-    """Keeps the codes for the backward pass, not the numbers: those would be a second, larger model."""
+    """Saves the codes for the backward pass; the dequantised values would be a second, larger model."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, codes: Tensor, scales: Tensor) -> Tensor:
         ctx.save_for_backward(codes, scales)
-        return linear(x, _numbers(codes, scales, x.dtype))
+        return linear(x, _dequantize(codes, scales, x.dtype))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         codes, scales = ctx.saved_tensors
-        return grad @ _numbers(codes, scales, grad.dtype), None, None
+        return grad @ _dequantize(codes, scales, grad.dtype), None, None
 
 
-def _numbers(codes: Tensor, scales: Tensor, dtype: torch.dtype) -> Tensor:
+def _dequantize(codes: Tensor, scales: Tensor, dtype: torch.dtype) -> Tensor:
     blocks = codes.unflatten(1, (scales.shape[1], -1)).float()
-    numbers: Tensor = (blocks * scales[..., None]).flatten(1).to(dtype)
-    return numbers
+    values: Tensor = (blocks * scales[..., None]).flatten(1).to(dtype)
+    return values
 
 
-def _int8_maker(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
+def _int8_converter(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
     return lambda matrix, _: Int8Linear(matrix.weight.data, section.block_size)
 
 
-def _nf4_maker(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
+def _nf4_converter(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype], nn.Module]:
     from bitsandbytes.nn import Linear4bit, Params4bit
 
-    def make(matrix: nn.Linear, compute: torch.dtype) -> nn.Module:
+    def convert(matrix: nn.Linear, compute: torch.dtype) -> nn.Module:
         quantized: nn.Module = Linear4bit(
             matrix.in_features, matrix.out_features, bias=False, compute_dtype=compute, device="meta"
         )
@@ -141,4 +141,4 @@ def _nf4_maker(section: QuantizationSection) -> Callable[[nn.Linear, torch.dtype
         )
         return quantized
 
-    return make
+    return convert

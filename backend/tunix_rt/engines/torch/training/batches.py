@@ -1,11 +1,13 @@
 """Micro-batches on the device; gradient sums.
 
-targets      Q  A  A  A  Q  B  B  B  _  _      one row of engines/batching.py
-    loss_mask    0  1  1  1  0  1  1  1  0  0
-    places          1  2  3     5  6  7            the loss is computed of these six hidden states only
+The loss is computed only for the hidden states of trained tokens. In a packed row:
 
-To find them on the device, the host would have to wait for it: the number of places is the shape of what
-follows.
+    targets           Q  A  A  A  Q  B  B  B  _  _
+    loss_mask         0  1  1  1  0  1  1  1  0  0
+    loss_positions       1  2  3     5  6  7
+
+The positions are computed on the host: their number is the shape of later tensors, and reading it from the
+device would block.
 """
 
 from collections.abc import Sequence
@@ -16,67 +18,67 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tunix_rt.engines.torch.distributed import ALONE, Layout
-from tunix_rt.engines.torch.model.attention import Borders, segment_borders
+from tunix_rt.engines.torch.distributed import ALONE, Layout, local_shard
+from tunix_rt.engines.torch.model.attention import SegmentBounds, segment_bounds
 from tunix_rt.engines.torch.training.optimizer import TrainedWeight
 from tunix_rt.tokenization.packing import Batch
 
 
 class MicroBatch(NamedTuple):
-    """Rows that are computed at one time."""
+    """Rows that are computed at the same time."""
 
     tokens: Tensor
-    """[rows, T], as `segment_ids` and `positions`."""
+    """[rows, T], like `segment_ids` and `positions`."""
     segment_ids: Tensor
     positions: Tensor
-    borders: Borders
-    """Of the segments."""
-    places: Tensor
-    """[n]: where the trained tokens are among the rows * T hidden states, read row after row."""
+    bounds: SegmentBounds
+    """Bounds of the segments."""
+    loss_positions: Tensor
+    """[n]: indices of the trained tokens in the flattened rows * T hidden states."""
     targets: Tensor
     """[n]"""
     weights: Tensor
-    """[n], float32: 1, or 0 for the one place that stands in where no token is trained."""
+    """[n], float32: 1, or 0 for the placeholder of a micro-batch without trained tokens."""
 
 
 class DeviceBatch(NamedTuple):
-    """What one update is made from."""
+    """The batch of one update."""
 
     micro_batches: tuple[MicroBatch, ...]
     num_trained_tokens: int
-    """Of the whole batch, over all processes."""
+    """In the whole batch, over all processes."""
 
 
 def put_batch(
     batch: Batch, num_micro_batches: int, device: torch.device, layout: Layout = ALONE
 ) -> DeviceBatch:
-    """Send the rows that this process computes to its device.
+    """Transfer the rows of this process to its device.
 
     Args:
         batch: All rows of an update, over all processes.
-        num_micro_batches: Parts of it that are computed one after the other.
-        device: Where to.
-        layout: Which rows are this process's.
+        num_micro_batches: Number of micro-batches, computed one after the other.
+        device: The target device.
+        layout: Determines the rows of this process.
     """
-    own = layout.own_rows(batch)
+    own = layout.local_rows(batch)
     parts = np.split(np.arange(len(own.tokens)), num_micro_batches)
     micro_batches = tuple(_micro_batch(own, rows, device) for rows in parts)
     return DeviceBatch(micro_batches, batch.num_trained_tokens)
 
 
 def _micro_batch(batch: Batch, rows: NDArray[np.intp], device: torch.device) -> MicroBatch:
-    places = np.flatnonzero(batch.loss_mask[rows])
-    weights = np.ones(len(places), np.float32)
-    if not len(places):
-        places, weights = np.zeros(1, np.intp), np.zeros(1, np.float32)
-    borders, longest = segment_borders(torch.from_numpy(batch.segment_ids[rows]))
+    loss_positions = np.flatnonzero(batch.loss_mask[rows])
+    weights = np.ones(len(loss_positions), np.float32)
+    if not len(loss_positions):
+        loss_positions, weights = np.zeros(1, np.intp), np.zeros(1, np.float32)
+    cu_seqlens, max_seqlen = segment_bounds(torch.from_numpy(batch.segment_ids[rows]))
     return MicroBatch(
         tokens=_put(batch.tokens[rows], device),
         segment_ids=_put(batch.segment_ids[rows], device),
         positions=_put(batch.positions[rows], device),
-        borders=Borders(_send(borders, device), longest),
-        places=_put(places, device),
-        targets=_put(batch.targets[rows].reshape(-1)[places], device),
+        bounds=SegmentBounds(_send(cu_seqlens, device), max_seqlen),
+        loss_positions=_put(loss_positions, device),
+        targets=_put(batch.targets[rows].reshape(-1)[loss_positions], device),
         weights=_put(weights, device),
     )
 
@@ -87,20 +89,20 @@ def _put(array: NDArray[Any], device: torch.device) -> Tensor:
 
 
 def _send(tensor: Tensor, device: torch.device) -> Tensor:
-    # Only pinned memory is sent while the device computes.
+    # Only pinned memory is transferred while the device computes.
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
 class GradientSums:
-    """Adds up what backward passes leave at the parameters.
+    """Sums gradients over micro-batches.
 
-    Float32 gradients are summed by torch in place. Those of a bfloat16 parameter would be rounded with every
-    micro-batch: each is moved into a float32 sum as soon as it is complete, so that few of the gradients
-    themselves exist at one time. One micro-batch needs no sums.
+    Torch sums float32 gradients in place. Gradients of a bfloat16 parameter would be rounded in every
+    micro-batch: each is moved to a float32 sum as soon as it is complete, so that only few bfloat16 gradients
+    exist at a time. A single micro-batch needs no sums.
     """
 
     def __init__(self, weights: Sequence[TrainedWeight], num_micro_batches: int) -> None:
-        """Watch the parameters."""
+        """Register the gradient hooks."""
         self._weights = weights
         self._sums: dict[torch.nn.Parameter, Tensor] = {}
         if num_micro_batches > 1:
@@ -109,17 +111,17 @@ class GradientSums:
                     weight.parameter.register_post_accumulate_grad_hook(self._move)
 
     def add(self) -> None:
-        """Note that a backward pass has ended: its gradients were moved as they came."""
+        """Called after each backward pass; the hooks have already moved its gradients."""
 
     def take(self) -> list[Tensor]:
-        """The sums since the last call, one a weight; the next ones start from nothing."""
+        """The sums since the last call, one per weight; resets them."""
         return [self._taken(weight) for weight in self._weights]
 
     def _taken(self, weight: TrainedWeight) -> Tensor:
         parameter = weight.parameter
         gradient = self._sums.pop(parameter, parameter.grad)
         parameter.grad = None
-        # A weight that no loss reached: a batch without a trained token.
+        # None if no loss reached the weight: a batch without trained tokens.
         return torch.zeros_like(parameter) if gradient is None else gradient
 
     def _move(self, parameter: Tensor) -> None:
@@ -133,9 +135,10 @@ class GradientSums:
 
 
 class GraphGradientSums:
-    """The same for gradients that lie in the memory of a graph, all of them at one time.
+    """The same for gradients in the memory of a CUDA graph, which exist all at once.
 
-    Adapters have hundreds of small ones: one kernel adds them all, where one for each took 2 % of a step.
+    Adapters have hundreds of small gradients: one kernel adds all of them; one kernel each took 2 % of a
+    step.
     """
 
     def __init__(self, weights: Sequence[TrainedWeight]) -> None:
@@ -144,7 +147,7 @@ class GraphGradientSums:
 
     @torch.no_grad()
     def add(self) -> None:
-        """Take in what a backward pass has left, before the next replay writes over it."""
+        """Add the gradients of a backward pass before the next replay overwrites them."""
         gradients = [parameter.grad for parameter in self._parameters]
         assert all(gradient is not None for gradient in gradients)
         flat = torch.cat([gradient.flatten() for gradient in gradients if gradient is not None])
@@ -153,7 +156,7 @@ class GraphGradientSums:
             parameter.grad = None
 
     def take(self) -> list[Tensor]:
-        """The sums since the last call, one a weight; the next ones start from nothing."""
+        """The sums since the last call, one per weight; resets them."""
         assert self._sum is not None
         parts = self._sum.split([parameter.numel() for parameter in self._parameters])
         self._sum = None
@@ -161,7 +164,7 @@ class GraphGradientSums:
 
 
 @torch.no_grad()
-def norm_of(gradients: Sequence[Tensor], layout: Layout) -> Tensor:
-    """The length of all gradients as one vector, float32, wherever their parts are."""
-    norms = torch._foreach_norm([layout.local(gradient) for gradient in gradients], 2.0, dtype=torch.float32)
+def global_norm(gradients: Sequence[Tensor], layout: Layout) -> Tensor:
+    """The L2 norm of all gradients, float32, over all shards."""
+    norms = torch._foreach_norm([local_shard(gradient) for gradient in gradients], 2.0, dtype=torch.float32)
     return layout.sum_over_shards(torch.stack(norms).square().sum()).sqrt()

@@ -1,10 +1,10 @@
 """Checkpoints with checksums.
 
-checkpoints/<step>/state.safetensors    every tensor of the state, whole: it loads on any number of processes
-checkpoints/<step>/record.json          what it belongs to, and a checksum of every tensor
+    checkpoints/<step>/state.safetensors    every tensor of the state, gathered: it loads on any number of
+    processes checkpoints/<step>/record.json          the identity of the run, and a checksum of every tensor
 
-A directory with the number of a step is always whole: it is written under another name and renamed. The
-checksums are for bits that change later.
+A directory named after a step is always complete: it is written under another name and then renamed. The
+checksums detect bits that change later.
 """
 
 import re
@@ -45,125 +45,123 @@ State = Mapping[str, Tensor]
 
 DAMAGED_DIR = "damaged"
 STATE_FILE = "state.safetensors"
-_DROPPED = ".dropped"
-_LEFTOVER = re.compile(rf"\d+(\.tmp-.*|{re.escape(_DROPPED)})")
+_DROPPED_SUFFIX = ".dropped"
+_LEFTOVER = re.compile(rf"\d+(\.tmp-.*|{re.escape(_DROPPED_SUFFIX)})")
 
 
 class Checkpoints:
     """The checkpoints of one run. Every process reads them; the first one writes."""
 
     def __init__(self, directory: Path, *, num_newest: int, layout: Layout = ALONE) -> None:
-        """Take or make the directory; what a killed process left half-written is removed."""
-        self._directory = directory.absolute()
+        """Open or create the directory; remove what a killed process left unfinished."""
+        self.directory = directory.absolute()
         self._num_newest = num_newest
         self._layout = layout
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._writing: Future[None] | None = None
         if layout.is_first:
             with storage_errors("making the checkpoint directory"):
-                self._directory.mkdir(parents=True, exist_ok=True)
+                self.directory.mkdir(parents=True, exist_ok=True)
                 self._remove_leftovers()
         layout.wait()
 
-    @property
-    def directory(self) -> Path:
-        """Where they are."""
-        return self._directory
-
     def steps(self) -> list[int]:
-        """The steps that have a checkpoint, ascending."""
-        return sorted(int(path.name) for path in self._directory.iterdir() if path.name.isdecimal())
+        """Steps that have a checkpoint, ascending."""
+        return sorted(int(path.name) for path in self.directory.iterdir() if path.name.isdecimal())
 
     def save(self, state: State, record: CheckpointRecord) -> None:
-        """Copy the state to the host and write it while the training goes on.
+        """Copy the state to the host and write it in the background.
 
         Args:
-            state: The same on every process.
-            record: Without checksums: they are computed on the way to the disk.
+            state: The whole state, the same on every process.
+            record: The record without checksums, which are computed when it is written.
 
         Raises:
-            StorageError: This one, or the one before it, cannot be written. Earlier ones are whole.
+            StorageError: This checkpoint or the previous one could not be written. Earlier ones are intact.
         """
         self.wait()
         if not self._layout.is_first:
             return
-        require_room(self._directory, sum(tensor.nbytes for tensor in state.values()))
+        require_room(self.directory, sum(tensor.nbytes for tensor in state.values()))
         # The next step changes the tensors in place.
         on_host = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
         self._writing = self._writer.submit(self._write, on_host, record)
 
     def wait(self) -> None:
-        """Wait until everything is on the disk. Raises StorageError when it cannot get there."""
+        """Wait until all checkpoints are on disk. Raises StorageError if one could not be written."""
         writing, self._writing = self._writing, None
         if writing is not None:
             writing.result()
         self._layout.wait()
 
     def close(self) -> None:
-        """Finish what was begun. Nobody asks any more whether it got there."""
+        """Finish the pending write, ignoring errors."""
         self._writer.shutdown()
         if self._writing is not None:
             with suppress(StorageError):
                 self._writing.result()
 
     def read(self, step: int, identity: RunIdentity) -> Restored[State]:
-        """Read one that is there, and compare every tensor with its checksum.
+        """Read the checkpoint of `step` and verify the checksum of every tensor.
 
         Raises:
-            ConflictError: It is of another training.
-            DamagedError: It must not be used.
+            ConflictError: The checkpoint belongs to another run.
+            DamagedError: The checkpoint is damaged and must not be used.
         """
-        record = _read_record(self._directory / str(step) / RECORD_FILE)
+        record = _read_record(self.directory / str(step) / RECORD_FILE)
         record.identity.require_same(identity)
         try:
-            state = load_file(self._directory / str(step) / STATE_FILE)
+            state = load_file(self.directory / str(step) / STATE_FILE)
         except (SafetensorError, OSError) as error:
             raise DamagedError(str(error).splitlines()[0]) from error
         if record.checksums.keys() != state.keys():
             raise DamagedError("it does not hold the tensors that were saved")
-        wrong = [name for name, tensor in state.items() if record.checksums[name] != _checksum(tensor)]
-        if wrong:
-            raise DamagedError(f"{wrong[0]} is not what was saved")
+        changed = [name for name, tensor in state.items() if record.checksums[name] != _checksum(tensor)]
+        if changed:
+            raise DamagedError(f"{changed[0]} is not what was saved")
         return Restored(state, record)
 
     def move_aside(self, step: int) -> None:
-        """Keep a damaged one elsewhere, so that its step can be saved again."""
-        # Not before every process has seen what is wrong with it.
+        """Move a damaged checkpoint away, so that its step can be saved again."""
+        # Wait until every process has read it.
         self._layout.wait()
         if self._layout.is_first:
-            aside = self._directory / DAMAGED_DIR
-            aside.mkdir(exist_ok=True)
-            shutil.rmtree(aside / str(step), ignore_errors=True)
-            (self._directory / str(step)).rename(aside / str(step))
+            damaged = self.directory / DAMAGED_DIR
+            damaged.mkdir(exist_ok=True)
+            shutil.rmtree(damaged / str(step), ignore_errors=True)
+            (self.directory / str(step)).rename(damaged / str(step))
         self._layout.wait()
 
     def forget_after(self, step: int) -> None:
-        """Delete those of later steps, which will be done again."""
+        """Delete the checkpoints after `step`; these steps will be repeated."""
         self._layout.wait()
         if self._layout.is_first:
             self._drop([later for later in self.steps() if later > step])
         self._layout.wait()
 
     def _write(self, state: State, record: CheckpointRecord) -> None:
-        proved = record.model_copy(
+        with_checksums = record.model_copy(
             update={"checksums": {name: _checksum(tensor) for name, tensor in state.items()}}
         )
-        place = self._directory / str(record.step)
-        with _explained(self._directory), write_directory_atomically(place, what="writing it") as target:
+        directory = self.directory / str(record.step)
+        with (
+            _explain_write_errors(self.directory),
+            write_directory_atomically(directory, what="writing it") as target,
+        ):
             write_tensor_file(target / STATE_FILE, [lazy_tensor(*named) for named in state.items()])
-            write_json_atomically(target / RECORD_FILE, proved.model_dump(mode="json"))
+            write_json_atomically(target / RECORD_FILE, with_checksums.model_dump(mode="json"))
         kept = {*self.steps()[-self._num_newest :], record.validation.best_step}
         self._drop([step for step in self.steps() if step not in kept])
 
     def _drop(self, steps: list[int]) -> None:
         for step in steps:
-            # Renamed first: a process that dies while it deletes must not leave half a checkpoint.
-            dropped = self._directory / f"{step}{_DROPPED}"
-            (self._directory / str(step)).rename(dropped)
+            # Renamed first, so that a process killed while deleting leaves no partial checkpoint.
+            dropped = self.directory / f"{step}{_DROPPED_SUFFIX}"
+            (self.directory / str(step)).rename(dropped)
             shutil.rmtree(dropped, ignore_errors=True)
 
     def _remove_leftovers(self) -> None:
-        for path in self._directory.iterdir():
+        for path in self.directory.iterdir():
             if _LEFTOVER.fullmatch(path.name):
                 shutil.rmtree(path, ignore_errors=True)
 
@@ -180,7 +178,7 @@ def _checksum(tensor: Tensor) -> int:
 
 
 @contextmanager
-def _explained(directory: Path) -> Iterator[None]:
+def _explain_write_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except StorageError as error:

@@ -1,7 +1,7 @@
 """Chunked cross-entropy over large vocabularies.
 
-Logits cost a matrix product as large as several layers. So where gradients are asked for, the forward pass
-turns each chunk of logits into the gradients of the hidden states and of the head at once, and the backward
+Computing logits costs as much as several layers. When gradients are requested, the forward pass therefore
+turns each chunk of logits into the gradients of the hidden states and the head right away, and the backward
 pass only scales them: nothing is computed twice, and nothing of shape [tokens, vocabulary] is kept.
 
     hidden [n, D] ─┬─ chunk 0 ─ logits [c, V] ─┬─ loss
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-Judge = Callable[[Tensor, Tensor, Tensor, float | None, torch.dtype], tuple[Tensor, Tensor]]
-"""What is made of the logits of a chunk: their summed loss, and their gradient."""
+LossAndGrad = Callable[[Tensor, Tensor, Tensor, float | None, torch.dtype], tuple[Tensor, Tensor]]
+"""(logits, targets, weights, softcap, dtype) of a chunk -> summed loss, gradient of the logits."""
 
 _LONGEST_SUM = 4096
-"""Numbers that one block of threads adds up; the power of two in the size of a vocabulary may allow fewer."""
+"""Elements that one thread block sums; the power of two in the vocabulary size may allow only fewer."""
 
 
 def chunked_loss(
@@ -33,32 +33,34 @@ def chunked_loss(
     softcap: float | None = None,
     is_compiled: bool = False,
 ) -> Tensor:
-    """Sum of the losses of the tokens that the mask counts; a float32 scalar.
+    """Sum of the losses of the masked-in tokens, a float32 scalar.
 
-    Every token that is passed is computed: leave out those that do not count, which needs no mask here.
-    The backward pass may run once.
+    Masked-out tokens are computed too, so pass only trained tokens if possible. The backward pass may run
+    once.
 
     Args:
-        hidden: [..., D]; its dtype is that of the matrix products. Softmax and sums are float32.
-        head: [V, D], any float dtype. Its gradient has that dtype, and is made only where it is required.
-        targets: [...], the id that each position must predict.
+        hidden: [..., D]; matrix products use its dtype. Softmax and sums are float32.
+        head: [V, D], any float dtype. Its gradient has that dtype, and is computed only if required.
+        targets: [...], the token id that each position must predict.
         mask: [...], 1 where the loss counts.
-        chunk_tokens: Tokens whose logits exist at one time. None: all of them.
-        softcap: Logits are bent to stay within ± this.
-        is_compiled: Let torch.compile make one kernel of what is done with the logits, where gradients are
-            asked for. Otherwise each operation is a pass through the memory that they lie in.
+        chunk_tokens: Number of tokens whose logits exist at one time. None: all of them.
+        softcap: Bound of the soft cap on the logits, or None.
+        is_compiled: Fuse the operations on the logits with torch.compile when gradients are requested.
+            Otherwise each operation is a pass through their memory.
     """
     tokens = _Tokens(hidden.reshape(-1, hidden.shape[-1]), targets.reshape(-1), mask.reshape(-1).float())
     chunk_size = chunk_tokens or max(1, len(tokens.targets))
     if torch.is_grad_enabled() and (hidden.requires_grad or head.requires_grad):
-        judge = _compiled_judge() if is_compiled else judge_in_place
-        loss: Tensor = _LossWithGradients.apply(*tokens, head, chunk_size, softcap, judge)  # type: ignore[no-untyped-call]
+        loss_and_grad = _compiled_loss_and_grad() if is_compiled else loss_and_grad_in_place
+        loss: Tensor = _LossWithGradients.apply(  # type: ignore[no-untyped-call]
+            *tokens, head, chunk_size, softcap, loss_and_grad
+        )
         return loss
     return _loss_alone(tokens, head, chunk_size, softcap)
 
 
 class _Tokens(NamedTuple):
-    """Tokens to be judged: all [n, ...] or one chunk [c, ...]."""
+    """Inputs of the loss: all tokens [n, ...] or one chunk [c, ...]."""
 
     hidden: Tensor
     targets: Tensor
@@ -79,7 +81,7 @@ def _loss_alone(tokens: _Tokens, head: Tensor, chunk_size: int, softcap: float |
 
 
 class _LossWithGradients(torch.autograd.Function):
-    """The loss, with gradients that are ready before the backward pass asks for them."""
+    """The loss, with gradients computed in the forward pass."""
 
     @staticmethod
     def forward(
@@ -90,7 +92,7 @@ class _LossWithGradients(torch.autograd.Function):
         head: Tensor,
         chunk_size: int,
         softcap: float | None,
-        judge: Judge,
+        loss_and_grad: LossAndGrad,
     ) -> Tensor:
         vectors = head.to(hidden.dtype)
         total = weights.new_zeros(())
@@ -99,13 +101,13 @@ class _LossWithGradients(torch.autograd.Function):
         hidden_grad = torch.empty_like(hidden)
         chunks = _Tokens(hidden, targets, weights).chunks(chunk_size)
         for chunk, chunk_grad in zip(chunks, torch.split(hidden_grad, chunk_size), strict=True):
-            logits = _product(chunk.hidden, vectors.T)
-            loss, logits_grad = judge(logits, chunk.targets, chunk.weights, softcap, hidden.dtype)
+            logits = _float32_matmul(chunk.hidden, vectors.T)
+            loss, logits_grad = loss_and_grad(logits, chunk.targets, chunk.weights, softcap, hidden.dtype)
             del logits
             total += loss
             torch.mm(logits_grad, vectors, out=chunk_grad)
             if head_grad is not None:
-                _add_product(head_grad, logits_grad.T, chunk.hidden)
+                _add_matmul(head_grad, logits_grad.T, chunk.hidden)
         ctx.hidden_grad = hidden_grad
         ctx.head_grad = None if head_grad is None else head_grad.to(head.dtype)
         return total
@@ -113,7 +115,7 @@ class _LossWithGradients(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, loss_grad: Tensor) -> tuple[Tensor | None, ...]:
-        # Scaled in place, since the head's gradient is as large as the head; a second pass would do it again.
+        # Scaled in place, because the gradient is as large as the head; hence a second pass is not allowed.
         hidden_grad, head_grad = ctx.hidden_grad, ctx.head_grad
         del ctx.hidden_grad, ctx.head_grad
         hidden_grad.mul_(loss_grad)
@@ -122,10 +124,10 @@ class _LossWithGradients(torch.autograd.Function):
         return hidden_grad, None, None, head_grad, None, None, None
 
 
-def judge_in_place(
+def loss_and_grad_in_place(
     logits: Tensor, targets: Tensor, weights: Tensor, softcap: float | None, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    """The loss of a chunk, and the gradient of its logits in a format; overwrites the logits."""
+    """The loss of a chunk and the gradient of its logits in `dtype`; overwrites the logits."""
     logits = _capped(logits, softcap)
     losses, log_normalizers = _losses(logits, targets)
     # tanh' = 1 - tanh², of the capped logits.
@@ -137,12 +139,12 @@ def judge_in_place(
     return losses @ weights, grad.mul_(weights[:, None]).to(dtype)
 
 
-def judge_at_once(
+def loss_and_grad_fused(
     logits: Tensor, targets: Tensor, weights: Tensor, softcap: float | None, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    """The same without writing in between, for a compiler that makes one kernel of it."""
+    """The same without in-place operations, for torch.compile to fuse."""
     capped = logits if softcap is None else softcap * torch.tanh(logits / softcap)
-    # In two steps: one row is too long for one block of threads, and a chunk has too few rows to fill a GPU.
+    # In two steps: one row is too long for a thread block, and a chunk has too few rows to fill a GPU.
     width = min(_LONGEST_SUM, capped.shape[1] & -capped.shape[1])
     log_normalizers = capped.unflatten(1, (-1, width)).logsumexp(dim=-1).logsumexp(dim=-1, keepdim=True)
     is_target = torch.arange(capped.shape[1], device=capped.device) == targets[:, None]
@@ -154,40 +156,40 @@ def judge_at_once(
 
 
 @functools.cache
-def _compiled_judge() -> Judge:
-    # The last chunk has another number of tokens in every batch.
-    return torch.compile(judge_at_once, dynamic=True)
+def _compiled_loss_and_grad() -> LossAndGrad:
+    # Dynamic, because the last chunk has a different number of tokens in every batch.
+    return torch.compile(loss_and_grad_fused, dynamic=True)
 
 
 def head_logits(hidden: Tensor, vectors: Tensor, softcap: float | None) -> Tensor:
     """[c, D] and [V, D] -> float32 [c, V]."""
-    return _capped(_product(hidden, vectors.T), softcap)
+    return _capped(_float32_matmul(hidden, vectors.T), softcap)
 
 
 def _capped(logits: Tensor, softcap: float | None) -> Tensor:
-    """Bent to stay within ± the cap, in place."""
+    """Apply the soft cap in place."""
     return logits if softcap is None else logits.div_(softcap).tanh_().mul_(softcap)
 
 
 def _losses(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Loss of every token, and the logarithm of what its softmax divides by: [c], [c]."""
+    """Loss of every token, and the logarithm of its softmax normalizer: [c], [c]."""
     log_normalizers = torch.logsumexp(logits, dim=-1)
     return log_normalizers - logits.gather(1, targets[:, None].long()).squeeze(1), log_normalizers
 
 
-def _product(left: Tensor, right: Tensor) -> Tensor:
-    """A float32 product; of bfloat16 it is summed and kept in float32."""
+def _float32_matmul(left: Tensor, right: Tensor) -> Tensor:
+    """Matrix product accumulated and returned in float32."""
     if left.dtype == torch.float32:
         return left @ right
     if left.is_cuda:
         return torch.mm(left, right, out_dtype=torch.float32)
-    # No CPU kernel gives more digits than it takes.
+    # CPU kernels return the dtype of their inputs.
     return left.float() @ right.float()
 
 
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+def _add_matmul(total: Tensor, left: Tensor, right: Tensor) -> None:
     """Add a product to a float32 sum in place."""
     if left.dtype == torch.float32:
         total.addmm_(left, right)
     else:
-        total.add_(_product(left, right))
+        total.add_(_float32_matmul(left, right))

@@ -1,25 +1,27 @@
-"""AdamW, Adafactor, number formats.
+"""AdamW, Adafactor and number formats.
 
-stored, updated, in checkpoints         computes
-    matrices          float32 or bfloat16  --one cast a step-->  the compute format
-    norms             float32 or bfloat16  ------------------->  as stored, since they compute in float32
-    embedding, head   float32 or bfloat16  ------------------->  as stored; what is looked up is cast
+                      stored, updated, in checkpoints          used for computing
+    matrices          float32 or bfloat16  --cast once per step--> the compute format
+    norms             float32 or bfloat16  ----------------------> as stored, because norms compute in float32
+    embedding, head   float32 or bfloat16  ----------------------> as stored; looked-up rows are cast
 
-- weights float32: master weights. No update is too small for them.
-- weights bfloat16: a new weight is rounded to the nearest bfloat16, so an update below 1/512 of a weight is
-  lost, every time; with stochastic_rounding it is rounded up or down at random, which is right on average.
+- weights float32: master weights, for which no update is too small.
+- weights bfloat16: new weights are rounded to the nearest bfloat16, so an update below 1/512 of a weight is
+lost
+  every time; with stochastic_rounding they are rounded up or down at random, which is unbiased.
 - lora, qlora: the float32 adapters are the master weights.
 
-Everything is decided on the device: an update that must not happen is a kernel that does nothing, so the host
-never waits to know.
+All decisions are made on the device: a skipped update is a kernel that changes nothing, so the host never
+waits.
 
-A matrix G [out, in] keeps the mean square of its rows and of its columns instead of all entries:
+Adafactor stores the mean squares of the rows and columns of a matrix gradient G [out, in] instead of those of
+all entries:
 
-    rows [out]    columns [in]    update = G / sqrt(rows columns / mean(rows)),  then its size is limited
+    rows [out]    columns [in]    update = G / sqrt(rows columns / mean(rows)),  then its RMS is clipped
 
-There is no momentum, and updates are not scaled by the size of the weights: the learning rate means what it
-means for AdamW. The engine has its own, because the library's waits for the device in every update, reads
-gradients that are already means, and rounds bfloat16 weights to the nearest only.
+There is no momentum, and updates are not scaled by the size of the weights: the learning rate has the same
+meaning as for AdamW. The engine has its own implementation, because the library's blocks on the device in
+every update, reads gradients that are already means, and rounds bfloat16 weights to nearest only.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,25 +32,26 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+from tunix_rt.engines.torch.distributed import local_shard
 from tunix_rt.recipes.types import Adafactor as AdafactorSettings
 from tunix_rt.recipes.types import AdamW as AdamWSettings
 
 _DROPPED_BITS = 16
 """bfloat16 is the upper half of float32."""
 
-# The gradients of a frequent token's many places are summed in the format of the embedding.
+# The gradients of all positions of a frequent token are summed in the format of the embedding.
 _ALWAYS_AS_STORED = ("embed_tokens.weight", "lm_head.weight")
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedWeight:
-    """One tensor that training changes."""
+    """A trained tensor."""
 
     name: str
     parameter: nn.Parameter
-    """What computes, and what gets the gradient."""
+    """The parameter that computes and receives the gradient."""
     stored: Tensor
-    """What is updated: the parameter's own memory where both formats are the same."""
+    """The tensor that is updated; shares the memory of the parameter if both have the same format."""
 
     @property
     def is_working_copy(self) -> bool:
@@ -62,11 +65,11 @@ class TrainedWeight:
 
 
 def trained_weights(module: nn.Module, compute: torch.dtype) -> list[TrainedWeight]:
-    """What of a module is trained, in the order of its parameters.
+    """The trained weights of a module, in the order of its parameters.
 
-    The memory of a parameter whose format is not the one that computes becomes the stored weight, and the
-    parameter gets a copy in the compute format. Sharded parameters are left alone: the library that gathers
-    them casts them, and the shards are the stored weights.
+    If the format of a matrix is not the compute format, its memory becomes the stored weight, and the
+    parameter gets a copy in the compute format. Sharded parameters are left as they are: FSDP casts them when
+    it gathers them, and the shards are the stored weights.
     """
     weights = [
         TrainedWeight(name, parameter, parameter.data)
@@ -82,7 +85,7 @@ def trained_weights(module: nn.Module, compute: torch.dtype) -> list[TrainedWeig
 
 @torch.no_grad()
 def refresh_working_copies(weights: Sequence[TrainedWeight]) -> None:
-    """Bring what computes up to date with what is stored."""
+    """Copy the stored weights to the parameters that compute in another format."""
     copies = [weight for weight in weights if weight.is_working_copy]
     if copies:
         torch._foreach_copy_(
@@ -91,10 +94,10 @@ def refresh_working_copies(weights: Sequence[TrainedWeight]) -> None:
 
 
 def round_stochastically(values: Tensor, generator: torch.Generator) -> Tensor:
-    """Round float32 to one of the two neighbours in bfloat16, each as likely as it is near.
+    """Round float32 to one of the two neighbours in bfloat16, the nearer one with the higher probability.
 
     Example:
-        1.00195 lies a quarter of the way from 1.0 to 1.0078: it becomes 1.0078 in one draw out of four.
+        1.00195 lies a quarter of the way from 1.0 to 1.0078: it becomes 1.0078 with probability 1/4.
     """
     noise = torch.randint(
         1 << _DROPPED_BITS, values.shape, generator=generator, dtype=torch.int32, device=values.device
@@ -112,19 +115,19 @@ def write_rounded(target: Tensor, values: Tensor, generator: torch.Generator | N
     target.copy_(values)
 
 
-_NUMBERS_AT_A_TIME = 1 << 26
+_ELEMENTS_PER_GROUP = 1 << 26
 """256 MiB in float32."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """What one update is told, apart from the gradients."""
+    """The inputs of one update, apart from the gradients."""
 
     learning_rate: float
     gradient_divisor: Tensor
-    """float32 scalar: the gradients are sums; this makes them clipped means."""
+    """float32 scalar that turns the summed gradients into clipped means."""
     is_skipped: Tensor
-    """float32 scalar: 1 leaves everything as it is, whatever the gradients are."""
+    """float32 scalar: 1 skips the update, whatever the gradients are."""
     weight_noise: torch.Generator | None
     """Rounds bfloat16 weights stochastically. None: to the nearest."""
     moment_noise: torch.Generator
@@ -135,28 +138,28 @@ class Optimizer(Protocol):
     """Changes the stored weights in place."""
 
     def update(self, gradients: Sequence[Tensor], update: Update) -> None:
-        """Apply one update. The gradients, one a weight, are used up."""
+        """Apply one update. The gradients, one per weight, may be overwritten."""
 
     def state(self) -> dict[str, Tensor]:
-        """Everything that the next update depends on: the tensors themselves, to save or to fill."""
+        """The tensors that the next update depends on, not copies: to save or to overwrite."""
 
 
-class _Piece(NamedTuple):
-    """A stretch of one weight's numbers, read as one long row."""
+class _Slice(NamedTuple):
+    """A range of elements of one flattened weight."""
 
     weight: int
-    numbers: slice
+    elements: slice
 
     def of(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The piece of this weight, or of its gradient or moment. A view where memory has no gaps."""
-        return _own_part(tensors[self.weight]).reshape(-1)[self.numbers]
+        """This slice of the weight, its gradient or a moment; a view if the memory is contiguous."""
+        return local_shard(tensors[self.weight]).reshape(-1)[self.elements]
 
 
 class AdamW:
     """Adam with decoupled weight decay; moments in the recipe's format, computed in float32.
 
-    bfloat16 moments are rounded stochastically. To the nearest, 0.999 of a number is the number itself: the
-    second moment would never go down again.
+    bfloat16 moments are rounded stochastically. Rounded to nearest, 0.999 x stays x, and the second moment
+    would never decrease.
     """
 
     def __init__(
@@ -165,39 +168,41 @@ class AdamW:
         settings: AdamWSettings,
         moment_format: torch.dtype,
         *,
-        numbers_at_a_time: int = _NUMBERS_AT_A_TIME,
+        group_size: int = _ELEMENTS_PER_GROUP,
     ) -> None:
-        """Start with moments of zero.
+        """Start with zero moments.
 
         Args:
-            weights: What is trained.
-            settings: What the recipe says.
-            moment_format: What the moments are stored in.
-            numbers_at_a_time: Bounds the float32 copies of what is not stored in float32.
+            weights: The trained weights.
+            settings: Settings of the recipe.
+            moment_format: Storage format of the moments.
+            group_size: Elements per group, which bounds the float32 copies of weights in other formats.
         """
         self._settings = settings
-        self._weights = [_contiguous(weight) for weight in weights]
+        # Slices are views only of contiguous memory; an update of a copy would be lost.
+        assert all(local_shard(weight.stored).is_contiguous() for weight in weights)
+        self._weights = [weight.stored for weight in weights]
         self._names = [weight.name for weight in weights]
         self._first = [torch.zeros_like(weight, dtype=moment_format) for weight in self._weights]
         self._second = [torch.zeros_like(weight, dtype=moment_format) for weight in self._weights]
         self._num_updates = torch.zeros((), dtype=torch.float32, device=self._weights[0].device)
         matrices = [index for index, weight in enumerate(weights) if weight.is_matrix]
         others = [index for index, weight in enumerate(weights) if not weight.is_matrix]
-        self._groups = [
+        self._slice_groups = [
             (decay, group)
             for decay, indices in ((settings.weight_decay, matrices), (0.0, others))
-            for group in _groups(self._weights, indices, numbers_at_a_time)
+            for group in _slice_groups(self._weights, indices, group_size)
         ]
 
     @torch.no_grad()
     def update(self, gradients: Sequence[Tensor], update: Update) -> None:
-        """Apply one update, some pieces at a time."""
+        """Apply one update, group by group."""
         self._num_updates += 1 - update.is_skipped
-        for decay, group in self._groups:
+        for decay, group in self._slice_groups:
             self._update_group(group, gradients, update, decay)
 
     def state(self) -> dict[str, Tensor]:
-        """Both moments of every weight, and the number of updates behind them."""
+        """Both moments of every weight, and the number of updates."""
         first = {
             f"first_moments.{name}": moment for name, moment in zip(self._names, self._first, strict=True)
         }
@@ -207,15 +212,15 @@ class AdamW:
         return first | second | {"num_updates": self._num_updates}
 
     def _update_group(
-        self, group: Sequence[_Piece], gradients: Sequence[Tensor], update: Update, decay: float
+        self, group: Sequence[_Slice], gradients: Sequence[Tensor], update: Update, decay: float
     ) -> None:
         stored = [
-            [piece.of(tensors) for piece in group] for tensors in (self._weights, self._first, self._second)
+            [part.of(tensors) for part in group] for tensors in (self._weights, self._first, self._second)
         ]
         weights, first, second = exact = [[part.float() for part in parts] for parts in stored]
         torch._fused_adamw_(
             weights,
-            [piece.of(gradients).float() for piece in group],
+            [part.of(gradients).float() for part in group],
             first,
             second,
             [],
@@ -236,19 +241,21 @@ class AdamW:
                 write_rounded(target, value, noise)
 
 
-def _groups(weights: Sequence[Tensor], indices: Sequence[int], group_size: int) -> Iterator[list[_Piece]]:
-    """All numbers of these weights, in groups of whole and cut tensors of bounded size.
+def _slice_groups(
+    weights: Sequence[Tensor], indices: Sequence[int], group_size: int
+) -> Iterator[list[_Slice]]:
+    """Split these weights into groups of `group_size` elements, cutting tensors where needed.
 
     Example:
-        weights of 5 and 4 numbers, groups of 3 -> [0:3 of the first], [3:5, 0:1 of the second], [1:4]
+        weights of 5 and 4 elements, groups of 3 -> [0:3 of the first], [3:5, 0:1 of the second], [1:4]
     """
-    group: list[_Piece] = []
+    group: list[_Slice] = []
     num_left = group_size
     for index in indices:
-        num_numbers, start = _own_part(weights[index]).numel(), 0
-        while start < num_numbers:
-            stop = min(num_numbers, start + num_left)
-            group.append(_Piece(index, slice(start, stop)))
+        num_elements, start = local_shard(weights[index]).numel(), 0
+        while start < num_elements:
+            stop = min(num_elements, start + num_left)
+            group.append(_Slice(index, slice(start, stop)))
             num_left -= stop - start
             start = stop
             if num_left == 0:
@@ -258,30 +265,19 @@ def _groups(weights: Sequence[Tensor], indices: Sequence[int], group_size: int) 
         yield group
 
 
-def _own_part(tensor: Tensor) -> Tensor:
-    """What this process holds of a tensor: all of it, or its shard."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
-
-
-def _contiguous(weight: TrainedWeight) -> Tensor:
-    # Pieces are views only of memory without gaps; of a copy, the update would be lost.
-    assert _own_part(weight.stored).is_contiguous(), weight.name
-    return weight.stored
-
-
 _SQUARE_EPSILON = 1e-30
-"""Keeps squares above zero. Moments start with it, so that even a skipped first update divides by something;
-the first applied one replaces them whole."""
+"""Keeps squares above zero. Moments start with it, so that a skipped first update does not divide by zero;
+the first applied update replaces them."""
 
 
 class Adafactor:
-    """Gradients divided by their factored root mean square, limited in size."""
+    """Gradients divided by their factored root mean square, with a clipped RMS."""
 
     def __init__(self, weights: Sequence[TrainedWeight], settings: AdafactorSettings) -> None:
         """Start with moments that remember nothing."""
         self._settings = settings
         self._weights = weights
-        self._moments = [_first_moments(weight) for weight in weights]
+        self._moments = [_initial_moments(weight) for weight in weights]
         self._num_updates = torch.zeros((), dtype=torch.float32, device=weights[0].stored.device)
 
     @torch.no_grad()
@@ -293,11 +289,11 @@ class Adafactor:
         for weight, moments, gradient in zip(self._weights, self._moments, gradients, strict=True):
             mean = gradient.float() / update.gradient_divisor
             mean = torch.where(update.is_skipped > 0, torch.zeros_like(mean), mean)
-            scaled = self._scaled(mean, moments, decay)
+            scaled = self._precondition(mean, moments, decay)
             self._add(weight, scaled, update)
 
     def state(self) -> dict[str, Tensor]:
-        """The moments of every weight, and the number of updates behind them."""
+        """The moments of every weight, and the number of updates."""
         moments = {
             f"{kind}.{weight.name}": moment
             for weight, moments in zip(self._weights, self._moments, strict=True)
@@ -305,18 +301,18 @@ class Adafactor:
         }
         return moments | {"num_updates": self._num_updates}
 
-    def _scaled(self, gradient: Tensor, moments: dict[str, Tensor], decay: Tensor) -> Tensor:
+    def _precondition(self, gradient: Tensor, moments: dict[str, Tensor], decay: Tensor) -> Tensor:
         squares = gradient.square() + _SQUARE_EPSILON
         if "squares" in moments:
             moment = moments["squares"].lerp_(squares, 1 - decay)
-            return self._limited(gradient * moment.rsqrt())
+            return self._clip_rms(gradient * moment.rsqrt())
         rows = moments["rows"].lerp_(squares.mean(dim=-1), 1 - decay)
         columns = moments["columns"].lerp_(squares.mean(dim=-2), 1 - decay)
         row_factors = (rows / rows.mean(dim=-1, keepdim=True)).rsqrt()
-        return self._limited(gradient * row_factors[..., :, None] * columns.rsqrt()[..., None, :])
+        return self._clip_rms(gradient * row_factors[..., :, None] * columns.rsqrt()[..., None, :])
 
-    def _limited(self, update: Tensor) -> Tensor:
-        """Scale one tensor's update down to a root mean square of the threshold."""
+    def _clip_rms(self, update: Tensor) -> Tensor:
+        """Scale an update down to a root mean square of the threshold."""
         size = update.square().mean().sqrt()
         return update / (size / self._settings.clipping_threshold).clamp(min=1.0)
 
@@ -327,7 +323,7 @@ class Adafactor:
         write_rounded(weight.stored, exact - update.learning_rate * scaled, update.weight_noise)
 
 
-def _first_moments(weight: TrainedWeight) -> dict[str, Tensor]:
+def _initial_moments(weight: TrainedWeight) -> dict[str, Tensor]:
     stored = weight.stored
     if not weight.is_matrix:
         return {"squares": torch.full_like(stored, _SQUARE_EPSILON, dtype=torch.float32)}

@@ -1,10 +1,11 @@
-"""One optimizer step, learning rate, random streams.
+"""One update from all micro-batches; learning rate; random streams.
 
-micro-batches --one after the other--> sum of losses, sum of gradients
+    micro-batches --one after the other--> sum of losses, sum of gradients
                   --once-->                mean = sums / tokens --> norm, clipping, update
 
-Dividing once makes micro-batches with unequal numbers of trained tokens equal to the whole batch. A mean of
-their means would not be. Nothing here waits for the device: what is not finite is skipped by the device.
+Dividing once gives the gradient of the whole batch even if micro-batches have unequal numbers of trained
+tokens; a mean of their means would not. Nothing here blocks on the device: the device itself skips non-finite
+updates.
 """
 
 import hashlib
@@ -17,15 +18,16 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
+from tunix_rt.engines.planning.kernels import Compiling
 from tunix_rt.engines.torch.distributed import ALONE, Layout
 from tunix_rt.engines.torch.model.compiled import (
-    GraphedDecoder,
+    CudaGraphDecoder,
     Hidden,
-    can_be_graphed,
+    apply_liger,
+    can_use_cuda_graph,
     choose_compiling,
     choose_liger,
     compile_layers,
-    use_liger,
 )
 from tunix_rt.engines.torch.model.decoder import Decoder, apply_remat
 from tunix_rt.engines.torch.training.batches import (
@@ -33,7 +35,7 @@ from tunix_rt.engines.torch.training.batches import (
     GradientSums,
     GraphGradientSums,
     MicroBatch,
-    norm_of,
+    global_norm,
     put_batch,
 )
 from tunix_rt.engines.torch.training.loss import chunked_loss
@@ -53,63 +55,11 @@ from tunix_rt.tokenization.packing import Batch
 LearningRate: TypeAlias = Callable[[int], float]
 
 
-def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
-    """The learning rate of each update, counted from 0; no update has a learning rate of zero.
-
-    Example:
-        peak 1.0, 5 updates, 2 of them warm-up, linear down to 0 -> 1/3, 2/3, 1, 2/3, 1/3
-    """
-    num_warmup = training.warmup_steps
-    num_decaying = max(1, num_steps - num_warmup)
-    final = training.final_learning_rate_fraction
-
-    def at(step: int) -> float:
-        if step < num_warmup:
-            return training.learning_rate * (step + 1) / (num_warmup + 1)
-        progress = min(1.0, (step - num_warmup) / num_decaying)
-        return training.learning_rate * (final + (1 - final) * _remaining(training.schedule, progress))
-
-    return at
-
-
-def _remaining(schedule: Schedule, progress: float) -> float:
-    """What is left of the peak after a share of the way down, from 1 to 0."""
-    if schedule == "constant":
-        return 1.0
-    if schedule == "linear":
-        return 1 - progress
-    return (1 + math.cos(math.pi * progress)) / 2
-
-
-def stream_seed(seed: int, *names: int | str) -> int:
-    """A seed for one purpose at one place: the same names give the same seed, on any machine.
-
-    Example:
-        stream_seed(0, "dropout", 7) != stream_seed(0, "dropout", 8)
-    """
-    text = "/".join(map(str, (seed, *names)))
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
-
-
-def generator(device: torch.device, seed: int, *names: int | str) -> torch.Generator:
-    """A source of random numbers of its own for one purpose at one place."""
-    return torch.Generator(device).manual_seed(stream_seed(seed, *names))
-
-
-@contextmanager
-def seeded(device: torch.device, seed: int, *names: int | str) -> Iterator[None]:
-    """Inside, layers that draw from torch's own generators draw from this stream; outside nothing changes."""
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(stream_seed(seed, *names))
-        yield
-
-
 NOT_DIVERGED = -1
 
 
 class StepMetrics(NamedTuple):
-    """Tensors are scalars on the device; reading one waits for the step."""
+    """Tensors are scalars on the device; reading one blocks until the step is done."""
 
     loss: Tensor
     """Mean over the trained tokens of the batch, before the update."""
@@ -118,11 +68,11 @@ class StepMetrics(NamedTuple):
     """Before clipping."""
     learning_rate: float
     diverged_at: Tensor
-    """The update that met a loss or gradient that is not finite, or -1. No update is applied from then on."""
+    """The first update with a non-finite loss or gradient, or -1. No update is applied from then on."""
 
 
 class TrainStep:
-    """The step of one run, with everything that it changes: weights, moments, the number of updates."""
+    """The train step of one run and the state it changes: weights, moments, the number of updates."""
 
     def __init__(
         self,
@@ -132,69 +82,53 @@ class TrainStep:
         device: torch.device,
         layout: Layout = ALONE,
     ) -> None:
-        """Take a decoder over: its trained weights become working copies where the recipe asks for that.
+        """Take ownership of a decoder: its trained weights become working copies if the recipe says so.
 
         Args:
-            decoder: On the device, every weight in the format that it is stored in.
-            recipe: What to train and how.
-            num_steps: Updates of the whole run: the schedule ends with them.
-            device: Where the decoder is.
-            layout: This process among those that train together.
+            decoder: On the device, with every weight in its storage format.
+            recipe: The training recipe.
+            num_steps: Number of updates of the whole run, the length of the schedule.
+            device: The device of the decoder.
+            layout: The position of this process in the run.
         """
-        self._decoder = decoder
-        self._recipe = recipe
-        self._device = device
-        self._layout = layout
+        self._decoder, self._recipe, self._device, self._layout = decoder, recipe, device, layout
         self._device_use = threading.Lock()
         self.compiling = choose_compiling(
             recipe, device, num_steps=num_steps, num_processes=layout.num_processes
         )
         self.liger = choose_liger(self.compiling, device, has_adapters=recipe.lora is not None)
         if self.liger.is_on:
-            use_liger(decoder)
+            apply_liger(decoder)
         compute: torch.dtype = getattr(torch, recipe.training.precision.compute)
+        # Sharding replaces the parameters, so everything that refers to them comes after it.
         self._loss = layout.wrap(decoder.module, decoder.layers, self._loss_of, compute=compute)
         self._weights = trained_weights(decoder.module, compute)
         self._optimizer = _make_optimizer(self._weights, recipe)
         self._learning_rate = learning_rate_at(recipe.training, num_steps)
-        apply_remat(
-            decoder,
-            recipe.training.remat,
-            has_dropout=recipe.lora is not None and recipe.lora.dropout > 0,
-            is_compiled=self.compiling.is_on,
-        )
-        if self.compiling.is_on:
-            compile_layers(decoder.layers, recipe)
-        self._hidden: Hidden = decoder.hidden
-        if can_be_graphed(decoder, recipe, self.compiling):
-            self._hidden = GraphedDecoder(decoder, self._device_use)
-        self._gradients: GradientSums | GraphGradientSums = (
-            GraphGradientSums(self._weights)
-            if self.is_graphed
-            else GradientSums(self._weights, recipe.training.gradient_accumulation_steps)
-        )
+        self._hidden = _training_forward(decoder, recipe, self.compiling, self._device_use)
+        self._gradients = _gradient_sums(self._weights, recipe, uses_cuda_graph=self.uses_cuda_graph)
         self._diverged_at = torch.full((), NOT_DIVERGED, dtype=torch.int32, device=device)
         decoder.module.train()
 
     @property
-    def is_graphed(self) -> bool:
-        """Whether the decoder is replayed as one CUDA graph."""
-        return isinstance(self._hidden, GraphedDecoder)
+    def uses_cuda_graph(self) -> bool:
+        """Whether the forward and backward pass of the decoder are one CUDA graph."""
+        return isinstance(self._hidden, CudaGraphDecoder)
 
     def put_batch(self, batch: Batch) -> DeviceBatch:
-        """Send a batch to the device, cut into micro-batches; from any thread."""
+        """Transfer a batch to the device, split into micro-batches; thread-safe."""
         num_parts = self._recipe.training.gradient_accumulation_steps
         with self._device_use:
             return put_batch(batch, num_parts, self._device, self._layout)
 
     def run(self, batch: DeviceBatch, step: int) -> StepMetrics:
-        """Make update number `step`, counted from 0; change nothing when a number is not finite."""
+        """Run update number `step`, counted from 0; skip it if the loss or a gradient is not finite."""
         num_tokens = max(1, batch.num_trained_tokens)
         loss = self._summed_loss(batch, step) / num_tokens
         gradients = self._gradients.take()
         self._layout.sum_gradients(gradients)
-        grad_norm = norm_of(gradients, self._layout) / num_tokens
-        self._note_divergence(loss, grad_norm, step)
+        grad_norm = global_norm(gradients, self._layout) / num_tokens
+        self._record_divergence(loss, grad_norm, step)
         self._optimizer.update(gradients, self._update(grad_norm, num_tokens, step))
         refresh_working_copies(self._weights)
         return StepMetrics(
@@ -203,7 +137,7 @@ class TrainStep:
 
     @torch.no_grad()
     def validation_sums(self, batch: DeviceBatch) -> tuple[Tensor, Tensor]:
-        """Sum of the losses of a batch, and the number of tokens they are of. Nothing is dropped."""
+        """Sum of the losses of a batch and its number of trained tokens, without dropout."""
         self._decoder.module.eval()
         try:
             losses = [self._loss(*micro_batch) for micro_batch in batch.micro_batches]
@@ -215,24 +149,24 @@ class TrainStep:
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that the next step depends on, apart from its number: whole tensors, not copies.
 
-        Every process must ask, because a tensor may be spread over all of them.
+        Every process must call this, because a tensor may be sharded over all of them.
         """
         return {name: self._layout.full(tensor) for name, tensor in self._state().items()}
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from a state that `state_dict` gave; updates are applied again."""
+        """Restore a state from `state_dict` and clear a divergence."""
         for name, tensor in self._state().items():
-            tensor.copy_(self._layout.own_part(state[name], tensor))
+            tensor.copy_(self._layout.shard_like(state[name], tensor))
         refresh_working_copies(self._weights)
         self._diverged_at.fill_(NOT_DIVERGED)
 
     def stored_weights(self) -> dict[str, Tensor]:
-        """What was trained, as it is stored, under the names of the decoder's parameters."""
+        """The trained weights in their storage format, by the names of the decoder's parameters."""
         return {weight.name: self._layout.full(weight.stored) for weight in self._weights}
 
-    def give_weights_back(self) -> None:
-        """Put the stored weights into the decoder in place of working copies. No step may follow."""
+    def restore_stored_weights(self) -> None:
+        """Replace working copies in the decoder by the stored weights. No step may follow."""
         for weight in self._weights:
             weight.parameter.data = weight.stored
 
@@ -251,11 +185,11 @@ class TrainStep:
         return self._layout.sum_over_processes(torch.stack(losses).sum())
 
     def _loss_of(self, *fields: Any) -> Tensor:
-        """The summed loss of one micro-batch, of the places that carry any."""
+        """The summed loss of one micro-batch, computed at its trained positions."""
         part = MicroBatch(*fields)
-        hidden = self._hidden(part.tokens, part.segment_ids, part.positions, part.borders)
+        hidden = self._hidden(part.tokens, part.segment_ids, part.positions, part.bounds)
         return chunked_loss(
-            hidden.flatten(0, 1).index_select(0, part.places),
+            hidden.flatten(0, 1).index_select(0, part.loss_positions),
             self._decoder.head_weight(),
             part.targets,
             part.weights,
@@ -265,13 +199,13 @@ class TrainStep:
         )
 
     def _dropout(self, step: int, micro_batch: int) -> AbstractContextManager[None]:
-        """Whatever is dropped follows from the seed and the place; another process drops others."""
+        """Seeded dropout: it depends on the seed, step, micro-batch and process."""
         if self._recipe.lora is None or self._recipe.lora.dropout == 0:
             return nullcontext()
         seed = self._recipe.training.seed
         return seeded(self._device, seed, "dropout", step, micro_batch, self._layout.process_id)
 
-    def _note_divergence(self, loss: Tensor, grad_norm: Tensor, step: int) -> None:
+    def _record_divergence(self, loss: Tensor, grad_norm: Tensor, step: int) -> None:
         is_first = (self._diverged_at == NOT_DIVERGED) & ~(loss.isfinite() & grad_norm.isfinite())
         self._diverged_at.masked_fill_(is_first, step)
 
@@ -289,9 +223,82 @@ class TrainStep:
         )
 
 
+def _training_forward(
+    decoder: Decoder, recipe: Recipe, compiling: Compiling, device_use: threading.Lock
+) -> Hidden:
+    """The forward pass of a decoder: checkpointed, compiled and captured as a CUDA graph as needed."""
+    has_dropout = recipe.lora is not None and recipe.lora.dropout > 0
+    apply_remat(decoder, recipe.training.remat, has_dropout=has_dropout, is_compiled=compiling.is_on)
+    if compiling.is_on:
+        compile_layers(decoder.layers, recipe)
+    if can_use_cuda_graph(decoder, recipe, compiling):
+        return CudaGraphDecoder(decoder, device_use)
+    return decoder.hidden
+
+
+def _gradient_sums(
+    weights: list[TrainedWeight], recipe: Recipe, *, uses_cuda_graph: bool
+) -> GradientSums | GraphGradientSums:
+    if uses_cuda_graph:
+        return GraphGradientSums(weights)
+    return GradientSums(weights, recipe.training.gradient_accumulation_steps)
+
+
 def _make_optimizer(weights: list[TrainedWeight], recipe: Recipe) -> Optimizer:
     training = recipe.training
     if isinstance(training.optimizer, AdamWSettings):
         moment_format: torch.dtype = getattr(torch, training.precision.optimizer_state)
         return AdamW(weights, training.optimizer, moment_format)
     return Adafactor(weights, training.optimizer)
+
+
+def learning_rate_at(training: TrainingSection, num_steps: int) -> LearningRate:
+    """The learning rate of each update, counted from 0; no update has a learning rate of zero.
+
+    Example:
+        peak 1.0, 5 updates, 2 of them warm-up, linear down to 0 -> 1/3, 2/3, 1, 2/3, 1/3
+    """
+    num_warmup = training.warmup_steps
+    num_decaying = max(1, num_steps - num_warmup)
+    final = training.final_learning_rate_fraction
+
+    def at(step: int) -> float:
+        if step < num_warmup:
+            return training.learning_rate * (step + 1) / (num_warmup + 1)
+        progress = min(1.0, (step - num_warmup) / num_decaying)
+        return training.learning_rate * (final + (1 - final) * _decay_fraction(training.schedule, progress))
+
+    return at
+
+
+def _decay_fraction(schedule: Schedule, progress: float) -> float:
+    """Fraction of the peak that is left after a fraction `progress` of the decay, from 1 to 0."""
+    if schedule == "constant":
+        return 1.0
+    if schedule == "linear":
+        return 1 - progress
+    return (1 + math.cos(math.pi * progress)) / 2
+
+
+def stream_seed(seed: int, *names: int | str) -> int:
+    """A seed for one purpose and position: the same names give the same seed on any machine.
+
+    Example:
+        stream_seed(0, "dropout", 7) != stream_seed(0, "dropout", 8)
+    """
+    text = "/".join(map(str, (seed, *names)))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
+
+
+def generator(device: torch.device, seed: int, *names: int | str) -> torch.Generator:
+    """A separate random generator for one purpose and position."""
+    return torch.Generator(device).manual_seed(stream_seed(seed, *names))
+
+
+@contextmanager
+def seeded(device: torch.device, seed: int, *names: int | str) -> Iterator[None]:
+    """Seed torch's global generators inside this context, and restore them afterwards."""
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(stream_seed(seed, *names))
+        yield
