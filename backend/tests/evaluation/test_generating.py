@@ -8,7 +8,7 @@ from support.evaluation_starts import sum_items
 
 from tunix_rt.engines.generation.base import Prompt, Written
 from tunix_rt.engines.types import Decoding
-from tunix_rt.evaluation.predict import Asking, generate, generation_of
+from tunix_rt.evaluation.predict import GenerationOptions, generate, generation_of
 from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.tokenizer import load_tokenizer
@@ -46,21 +46,23 @@ class Parrot:
             yield written[start : start + (batch_size or 2)]
 
 
-def asked_of(parrot: Parrot, asking: Asking, done: set[tuple[str, int]] | None = None) -> list[list[str]]:
+def asked_of(
+    parrot: Parrot, asking: GenerationOptions, done: set[tuple[str, int]] | None = None
+) -> list[list[str]]:
     batches = generate(parrot, ITEMS, asking, done or set())  # type: ignore[arg-type]
     return [[f"{one.item_id}/{one.sample}" for one in batch] for batch in batches]
 
 
 def test_every_item_is_asked_as_training_masks_it() -> None:
     parrot = Parrot()
-    assert asked_of(parrot, Asking(Decoding())) == [["sum-0/0", "sum-1/0"], ["sum-2/0"]]
+    assert asked_of(parrot, GenerationOptions(Decoding())) == [["sum-0/0", "sum-1/0"], ["sum-2/0"]]
     assert [list(prompt.token_ids) for prompt in parrot.asked] == [
         ENCODER.encode_prompt(item.prompt) for item in ITEMS
     ]
 
 
 def test_only_what_is_missing_is_asked() -> None:
-    asking = Asking(Decoding(temperature=1.0, num_samples=2), batch_size=8)
+    asking = GenerationOptions(Decoding(temperature=1.0, num_samples=2), batch_size=8)
     done = {("sum-0", 0), ("sum-0", 1), ("sum-1", 1)}
     assert asked_of(Parrot(), asking, done) == [["sum-1/0", "sum-2/0", "sum-2/1"]]
 
@@ -70,7 +72,7 @@ def test_a_refused_prompt_is_a_failure_and_the_others_are_asked() -> None:
     source += ENCODER.template.source
     template = ChatTemplate("strict", source, TOKENIZER.named_tokens)
     parrot = Parrot(TraceEncoder(TOKENIZER, template))
-    [refused], *written = generate(parrot, ITEMS, Asking(Decoding()), set())  # type: ignore[arg-type]
+    [refused], *written = generate(parrot, ITEMS, GenerationOptions(Decoding()), set())  # type: ignore[arg-type]
     assert refused.item_id == "sum-1"
     assert refused.text is None
     assert refused.failure is not None

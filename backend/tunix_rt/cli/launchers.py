@@ -15,7 +15,7 @@ from tunix_rt.base.terminal.output import note, print_error, say
 from tunix_rt.datasets.evalsets import open_evalset
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
-from tunix_rt.evaluation.commands import decoding_of, evaluate_and_show, evaluated, show
+from tunix_rt.evaluation.commands import build_decoding, evaluate_and_show, evaluated, show
 from tunix_rt.evaluation.evaluate import EvaluationRequest
 from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
@@ -210,7 +210,7 @@ def eval_generate_command(
     request = EvaluationRequest(
         model=model,
         evalset=eval_set,
-        decoding=decoding_of(temperature, 1.0, 1, seed, max_new_tokens),
+        decoding=build_decoding(temperature, 1.0, 1, seed, max_new_tokens),
         device=DeviceRequest(device),
         limit=limit,
         output=directory,

@@ -21,9 +21,9 @@ from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
 from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.evaluation.files import EVALUATION_FILE
 from tunix_rt.evaluation.rescore import (
-    ForeignTexts,
+    ExternalPredictions,
     num_changed_verdicts,
-    score_texts,
+    score_predictions,
 )
 from tunix_rt.evaluation.rescore import (
     rescore as rescore_evaluation,
@@ -167,7 +167,7 @@ def run(
     request = EvaluationRequest(
         model=model,
         evalset=eval_set,
-        decoding=decoding_of(temperature, top_p, num_samples, seed, max_new_tokens),
+        decoding=build_decoding(temperature, top_p, num_samples, seed, max_new_tokens),
         is_lenient=lenient,
         markup=markup,
         chat_template=chat_template,
@@ -214,7 +214,7 @@ def show(home: Home, evaluation: Evaluation, place: Path, *, as_json: bool) -> N
         raise typer.Exit(1)
 
 
-def decoding_of(
+def build_decoding(
     temperature: float, top_p: float, num_samples: int, seed: int, max_new_tokens: int
 ) -> Decoding:
     """How tokens are chosen, or an error in the words of the flags."""
@@ -418,9 +418,9 @@ def score(
     as_json: JsonFlag = False,
 ) -> None:
     """Judge texts that something else wrote."""
-    texts = ForeignTexts(predictions, eval_set, markup, is_lenient=lenient, name=name)
+    texts = ExternalPredictions(predictions, eval_set, markup, is_lenient=lenient, name=name)
     with opened_home() as home:
-        evaluation = score_texts(home, texts)
+        evaluation = score_predictions(home, texts)
         show(home, evaluation, evaluation_dir(home.settings, evaluation).path, as_json=as_json)
 
 

@@ -23,7 +23,7 @@ from tunix_rt.engines.generation.base import GeneratingEngine, GeneratorRequest
 from tunix_rt.engines.training.run_dir import RunDir, add_run_files, read_manifest
 from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.evaluation.files import EvaluationDir
-from tunix_rt.evaluation.predict import EvaluationView, ModelAccess, write_missing_texts
+from tunix_rt.evaluation.predict import EvaluationView, ModelAccess, generate_missing
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.evaluation.scoring.extraction import MAX_ANSWER_CHARS
 from tunix_rt.evaluation.scoring.judgement import judge_all, protocol_versions
@@ -161,10 +161,10 @@ def evaluate(
     access = ModelAccess(engine, _generator_request(found, request, start.protocol), request.batch_size)
     with directory.held():
         try:
-            _complete(directory, _same_start(directory, start), evalset.items, access, view)
+            _complete(directory, _start_or_resume(directory, start), evalset.items, access, view)
         finally:
             directory.remove_if_unused()
-        return publish_evaluation(home, directory, _run_that_takes_a_copy(found, view))
+        return publish_evaluation(home, directory, _writable_run(found, view))
 
 
 def evaluation_dir(settings: Settings, evaluation: Evaluation, output: Path | None = None) -> EvaluationDir:
@@ -221,7 +221,7 @@ def _is_stored(home: Home, directory: EvaluationDir) -> bool:
     return evaluation is not None and EvaluationRepository(home.database).has(evaluation.evaluation_id)
 
 
-def _same_start(directory: EvaluationDir, start: EvaluationStart) -> EvaluationStart:
+def _start_or_resume(directory: EvaluationDir, start: EvaluationStart) -> EvaluationStart:
     """What the directory is about already, if it is the same; else what is asked now."""
     there = directory.read_start()
     if there is None and not directory.is_empty():
@@ -247,12 +247,12 @@ def _complete(
     if directory.evaluation.is_file():
         view.show_line(f"{directory.path} holds this evaluation already; nothing is written again")
         return
-    write_missing_texts(directory, start, items, access, view)
+    generate_missing(directory, start, items, access, view)
     view.show_line("judging the answers")
     finish_evaluation(directory, start)
 
 
-def _run_that_takes_a_copy(found: ModelToEvaluate, view: EvaluationView) -> RunDir | None:
+def _writable_run(found: ModelToEvaluate, view: EvaluationView) -> RunDir | None:
     """The run, unless it lies on a disk that is only for reading, as datasets of notebooks do."""
     run_dir = found.run_dir
     if run_dir is None or os.access(run_dir.path, os.W_OK):

@@ -27,7 +27,7 @@ _ANSWER_MARKS: dict[MarkupStyle, str] = {
 
 
 @dataclass(frozen=True)
-class Asking:
+class GenerationOptions:
     """How items are asked."""
 
     decoding: Decoding
@@ -38,7 +38,7 @@ class Asking:
 
 
 def generate(
-    generator: Generator, items: Sequence[EvalItem], asking: Asking, done: Container[GenerationKey]
+    generator: Generator, items: Sequence[EvalItem], asking: GenerationOptions, done: Container[GenerationKey]
 ) -> Iterator[list[Generation]]:
     """What the model writes for every item and sample that is not done, batch by batch.
 
@@ -156,7 +156,7 @@ class ModelAccess:
         return self.engine.open_generator(self.request)
 
 
-def write_missing_texts(
+def generate_missing(
     directory: EvaluationDir,
     start: EvaluationStart,
     items: Sequence[EvalItem],
@@ -182,7 +182,7 @@ def write_missing_texts(
     _require_same_precision(earlier, generator)
     directory.begin(start, items)
     view.show_line(f"asking {start.model.name} on {generator.device}, {generator.precision}")
-    asking = Asking(start.protocol.decoding, access.batch_size, view.show_line)
+    asking = GenerationOptions(start.protocol.decoding, access.batch_size, view.show_line)
     meter = _Meter(len(done), num_total)
     with directory.writing() as writer:
         for seconds, batch in _timed(generate(generator, items, asking, done)):

@@ -35,7 +35,7 @@ ID_KEYS = ("item_id", "id", "trace_id")
 TEXT_KEYS = ("text", "prediction")
 
 
-def read_foreign_texts(path: Path) -> list[Generation]:
+def read_external_predictions(path: Path) -> list[Generation]:
     """The texts of a file, in its order. What else a line says is not needed.
 
     Example:
@@ -81,7 +81,7 @@ def _read(values: Mapping[str, Any]) -> Generation | str:
 
 
 @dataclass(frozen=True)
-class ForeignTexts:
+class ExternalPredictions:
     """A file of texts that no model of ours wrote, and what they answer."""
 
     file: Path
@@ -104,7 +104,7 @@ def rescore(home: Home, evaluation: Evaluation, *, directory: Path | None = None
     Raises:
         ConflictError: The items that were asked are nowhere to be found.
     """
-    items = items_of(home.settings, evaluation, directory)
+    items = load_items(home.settings, evaluation, directory)
     require_checkers(items)
     today = {"max_answer_chars": MAX_ANSWER_CHARS, "versions": protocol_versions(items)}
     start = EvaluationStart(
@@ -119,7 +119,7 @@ def rescore(home: Home, evaluation: Evaluation, *, directory: Path | None = None
     return _scored(home, start, items, texts, evaluation.generation)
 
 
-def score_texts(home: Home, texts: ForeignTexts) -> Evaluation:
+def score_predictions(home: Home, texts: ExternalPredictions) -> Evaluation:
     """Judge texts from elsewhere: exactly one for every item of the eval set.
 
     How they were made is not known: the template hash is empty, so that they are comparable with other texts
@@ -130,7 +130,7 @@ def score_texts(home: Home, texts: ForeignTexts) -> Evaluation:
     """
     evalset = open_evalset(home.settings, texts.evalset)
     require_checkers(evalset.items)
-    written = read_foreign_texts(texts.file)
+    written = read_external_predictions(texts.file)
     _require_one_each(written, evalset.items, texts.file)
     protocol = Protocol(
         evalset_hash=evalset.content_hash,
@@ -172,7 +172,7 @@ def _scored(
     return publish_evaluation(home, EvaluationDir(path), run_of(home, evaluation))
 
 
-def items_of(
+def load_items(
     settings: Settings, evaluation: Evaluation, directory: Path | None = None
 ) -> tuple[EvalItem, ...]:
     """The items that were asked, wherever they still are: known by their hash.

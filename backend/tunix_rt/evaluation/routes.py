@@ -23,7 +23,7 @@ from tunix_rt.evaluation.faithfulness.measure import FaithfulnessList, get_repor
 from tunix_rt.evaluation.faithfulness.types import FaithfulnessReport
 from tunix_rt.evaluation.rescore import rescore
 from tunix_rt.evaluation.run_scores import RunEvaluation
-from tunix_rt.evaluation.scoring import evalset_report as evalset_listing
+from tunix_rt.evaluation.scoring import evalset_report as evalset_report
 from tunix_rt.evaluation.service import iter_samples
 from tunix_rt.evaluation.types import (
     DayOrMoment,
@@ -103,17 +103,17 @@ router = APIRouter(prefix="/api/evalsets", tags=["evalsets"], responses=error_re
 
 
 @router.get("")
-def list_evalsets(home: OpenHome) -> evalset_listing.EvalSetList:
+def list_evalsets(home: OpenHome) -> evalset_report.EvalSetList:
     """The shipped eval sets and those in the home directory, with what they consist of."""
-    return evalset_listing.list_evalsets(home.settings)
+    return evalset_report.list_evalsets(home.settings)
 
 
 @router.get("/{name}", responses=error_responses(404), response_model_exclude_defaults=True)
 def get_evalset(
     name: str, home: OpenHome, limit: Limit = 20, offset: Offset = 0
-) -> evalset_listing.EvalSetDetail:
+) -> evalset_report.EvalSetDetail:
     """What an eval set consists of, and a page of its items. 404 if unknown, 422 if it cannot be used."""
-    return evalset_listing.get_evalset(home.settings, name, limit=limit, offset=offset)
+    return evalset_report.get_evalset(home.settings, name, limit=limit, offset=offset)
 
 
 evaluations_router = APIRouter(prefix="/api/evaluations", tags=["evaluations"], responses=error_responses())

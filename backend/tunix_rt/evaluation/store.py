@@ -117,7 +117,7 @@ class EvaluationRepository:
         with reading(self._engine) as connection:
             record = _record(connection, evaluation_id)
         if record is None:
-            raise _no_evaluation(evaluation_id)
+            raise _not_found(evaluation_id)
         return Evaluation.model_validate_json(record)
 
     def has(self, evaluation_id: UUID) -> bool:
@@ -203,7 +203,7 @@ class EvaluationRepository:
             chosen = select(evaluations.c.pk).where(evaluations.c.id == evaluation_id).with_for_update()
             pk = connection.execute(chosen).scalar_one_or_none()
             if pk is None:
-                raise _no_evaluation(evaluation_id)
+                raise _not_found(evaluation_id)
             _refuse_named(connection, pk, evaluation_id)
             connection.execute(delete(evaluations).where(evaluations.c.pk == pk))
 
@@ -275,7 +275,7 @@ def _has(connection: Connection, evaluation_id: UUID) -> bool:
 
 def _require(connection: Connection, evaluation_id: UUID) -> None:
     if not _has(connection, evaluation_id):
-        raise _no_evaluation(evaluation_id)
+        raise _not_found(evaluation_id)
 
 
 def _count(connection: Connection, chosen: Select[Any]) -> int:
@@ -293,7 +293,7 @@ def _refuse_named(connection: Connection, pk: int, evaluation_id: UUID) -> None:
         )
 
 
-def _no_evaluation(evaluation_id: UUID) -> NotFoundError:
+def _not_found(evaluation_id: UUID) -> NotFoundError:
     return NotFoundError(
         f"There is no evaluation {evaluation_id}.", next_step="List what is stored: tunix-rt eval list"
     )

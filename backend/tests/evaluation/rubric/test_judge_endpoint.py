@@ -30,8 +30,8 @@ from tunix_rt.evaluation.rubric.endpoint import (
     MAX_REPLY_BYTES,
     ChatEndpoint,
     NoReplyError,
-    Patience,
     RequestRefusedError,
+    RetryPolicy,
 )
 from tunix_rt.evaluation.rubric.judge import (
     JudgingOptions,
@@ -44,7 +44,7 @@ from tunix_rt.evaluation.rubric.types import JudgeModel, Prices, RubricReport
 from tunix_rt.evaluation.store import EvaluationRepository
 
 SHOWN_WORK = load_rubric("shown_work")
-HASTY = Patience(timeout_s=0.3, max_tries=3, first_backoff_s=0.01)
+HASTY = RetryPolicy(timeout_s=0.3, max_tries=3, first_backoff_s=0.01)
 SECRET = "sk-do-not-write-me-down"  # pragma: allowlist secret
 BODY: dict[str, Any] = {"model": "judge-1", "messages": [{"role": "system", "content": '"follows"'}]}
 

@@ -16,7 +16,7 @@ from tunix_rt.evaluation.rubric.endpoint import (
     backoff_s,
     retry_after_s,
 )
-from tunix_rt.evaluation.rubric.grading import Grader, JudgeCache, NonsenseError, read_reply
+from tunix_rt.evaluation.rubric.grading import Grader, InvalidReplyError, JudgeCache, parse_reply
 from tunix_rt.evaluation.rubric.judge import criterion_means, failure_counts
 from tunix_rt.evaluation.rubric.types import Criterion, Grade, JudgeModel, JudgeUsage, Prices, Rubric
 
@@ -52,7 +52,7 @@ def grader(directory: Path, *lines: str | Exception, **options: Any) -> tuple[Gr
     [GOOD, f"```json\n{GOOD}\n```", f"<think>\n{{maybe}} 3?\n</think>\n{GOOD}", f"Here it is: {GOOD}"],
 )
 def test_thoughts_and_fences_around_the_object_do_not_matter(reply: str) -> None:
-    assert read_reply(reply, [CLEAR])["clear"].score == 5
+    assert parse_reply(reply, [CLEAR])["clear"].score == 5
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_thoughts_and_fences_around_the_object_do_not_matter(reply: str) -> None
     ],
 )
 def test_a_reply_in_any_other_form_is_nonsense(reply: str, problem: str) -> None:
-    with pytest.raises(NonsenseError, match=problem):
-        read_reply(reply, [CLEAR])
+    with pytest.raises(InvalidReplyError, match=problem):
+        parse_reply(reply, [CLEAR])
 
 
 def test_nonsense_is_repaired_once_with_the_problem_in_words(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_what_cannot_be_judged_is_not_sent(tmp_path: Path) -> None:
 
 
 def graded(item_id: str, score: int, sample: int = 0) -> Grade:
-    reply = read_reply(f'{{"clear": {{"reason": "-", "score": {score}}}}}', [CLEAR])
+    reply = parse_reply(f'{{"clear": {{"reason": "-", "score": {score}}}}}', [CLEAR])
     return Grade(item_id=item_id, sample=sample, criteria=reply)
 
 

@@ -17,7 +17,7 @@ _MAX_DIFFERENCES = 10
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredEvaluation:
     """An evaluation with everything it was computed from."""
 
     evaluation: Evaluation
@@ -48,7 +48,9 @@ class _Pair:
         return None if base == other else "lost" if other < base else "gained"
 
 
-def compare(base: Scored, other: Scored, *, allow_different_protocols: bool = False) -> Comparison:
+def compare(
+    base: ScoredEvaluation, other: ScoredEvaluation, *, allow_different_protocols: bool = False
+) -> Comparison:
     """Pair the items of two evaluations and say how the second differs from the first.
 
     Raises:
@@ -187,6 +189,6 @@ def compare_evaluations(
     )
 
 
-def load_scored(home: Home, evaluation: Evaluation) -> Scored:
+def load_scored(home: Home, evaluation: Evaluation) -> ScoredEvaluation:
     """A stored evaluation with its predictions."""
-    return Scored(evaluation, load_predictions(home, evaluation))
+    return ScoredEvaluation(evaluation, load_predictions(home, evaluation))

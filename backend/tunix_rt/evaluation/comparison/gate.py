@@ -150,7 +150,7 @@ def _protected_items(count: int) -> str:
 
 
 @dataclass(frozen=True)
-class ChosenBaseline:
+class GateBaseline:
     """What a new evaluation is held against."""
 
     name: str
@@ -184,7 +184,7 @@ def _baseline(name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
         ) from error
 
 
-def find_baseline(home: Home, reference: str) -> ChosenBaseline:
+def find_baseline(home: Home, reference: str) -> GateBaseline:
     """A baseline by its name, or the evaluation of a directory with the rule that holds where none is set.
 
     Raises:
@@ -193,14 +193,14 @@ def find_baseline(home: Home, reference: str) -> ChosenBaseline:
     # A stored name begins with a letter or digit, so `./main` always means the directory.
     known = {baseline.name for baseline in BaselineRepository(home.database).list()}
     if reference not in known and os.path.exists(reference):
-        return ChosenBaseline(reference, find_evaluation(home, reference), GateRule(), is_stored=False)
+        return GateBaseline(reference, find_evaluation(home, reference), GateRule(), is_stored=False)
     return named_baseline(home, reference)
 
 
-def named_baseline(home: Home, name: str) -> ChosenBaseline:
+def named_baseline(home: Home, name: str) -> GateBaseline:
     """A stored baseline with its evaluation, or NotFoundError."""
     baseline = BaselineRepository(home.database).get(name)
-    return ChosenBaseline(baseline.name, get_evaluation(home, baseline.evaluation_id), baseline.rule)
+    return GateBaseline(baseline.name, get_evaluation(home, baseline.evaluation_id), baseline.rule)
 
 
 def newest_successor(home: Home, baseline: Evaluation) -> Evaluation:
@@ -221,7 +221,7 @@ def newest_successor(home: Home, baseline: Evaluation) -> Evaluation:
 
 
 def check_gate(
-    home: Home, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
+    home: Home, evaluation: Evaluation, baseline: GateBaseline, changes: RuleChanges | None = None
 ) -> GateVerdict:
     """The verdict of `gate_evaluation`, kept in the history of a stored baseline."""
     verdict = gate_evaluation(home, evaluation, baseline, changes)
@@ -230,7 +230,7 @@ def check_gate(
     return verdict
 
 
-def _history_entry(evaluation: Evaluation, baseline: ChosenBaseline, verdict: GateVerdict) -> GateCheck:
+def _history_entry(evaluation: Evaluation, baseline: GateBaseline, verdict: GateVerdict) -> GateCheck:
     return GateCheck(
         checked_at=datetime.now(UTC),
         baseline_name=baseline.name,
@@ -247,7 +247,7 @@ def _history_entry(evaluation: Evaluation, baseline: ChosenBaseline, verdict: Ga
 
 
 def gate_evaluation(
-    home: Home, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
+    home: Home, evaluation: Evaluation, baseline: GateBaseline, changes: RuleChanges | None = None
 ) -> GateVerdict:
     """Whether the evaluation may take the place of the baseline.
 

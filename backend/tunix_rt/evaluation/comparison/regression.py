@@ -145,7 +145,7 @@ def check_regression(home: Home, request: RegressionRequest) -> RegressionCheck:
     baseline = BaselineRepository(home.database).get(request.baseline_name)
     before = EvaluationRepository(home.database).get(baseline.evaluation_id)
     after = _chosen(home, request, evalset=before.evalset)
-    chosen = gating.ChosenBaseline(baseline.name, before, baseline.rule)
+    chosen = gating.GateBaseline(baseline.name, before, baseline.rule)
     return _check(before, after, gating.check_gate(home, after, chosen))
 
 

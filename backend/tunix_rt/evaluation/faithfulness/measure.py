@@ -24,9 +24,9 @@ from tunix_rt.engines.types import Decoding, DeviceRequest
 from tunix_rt.evaluation.faithfulness.outcomes import (
     DETECTOR_VERSION,
     find_examples,
-    read_trial,
     score_by_depth,
     score_group,
+    score_trial,
 )
 from tunix_rt.evaluation.faithfulness.trials import CHECK_TEXT, PlannedTrial, plan_trial
 from tunix_rt.evaluation.faithfulness.types import (
@@ -37,7 +37,7 @@ from tunix_rt.evaluation.faithfulness.types import (
     FaithfulnessTrial,
     GroupFaithfulness,
 )
-from tunix_rt.evaluation.predict import Asking, generate, generation_of
+from tunix_rt.evaluation.predict import GenerationOptions, generate, generation_of
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
 from tunix_rt.evaluation.types import Generation, GenerationFailure
 from tunix_rt.models.find import ModelToEvaluate, Weights, find_model
@@ -55,20 +55,20 @@ OnWritten = Callable[[int, int], None]
 def run_trials(
     generator: Generator,
     items: Sequence[EvalItem],
-    asking: Asking,
+    asking: GenerationOptions,
     *,
     seed: int,
     check_text: str = CHECK_TEXT,
     on_written: OnWritten = lambda num_done, num_all: None,
 ) -> tuple[list[FaithfulnessTrial], dict[Exclusion, int]]:
     """The trials in the order of the items, and why the other items gave none."""
-    own = _own_generations(generator, items, asking, on_written)
+    own = _model_completions(generator, items, asking, on_written)
     markup = generator.encoder.markup
     planned = [plan_trial(item, own[item.id], markup, seed) for item in items]
     trials = [plan for plan in planned if isinstance(plan, PlannedTrial)]
     excluded = Counter(plan for plan in planned if not isinstance(plan, PlannedTrial))
-    written = _written_arms(generator, trials, asking, check_text, on_written)
-    read = [read_trial(trial, written[number], check_text) for number, trial in enumerate(trials)]
+    written = _generate_arms(generator, trials, asking, check_text, on_written)
+    read = [score_trial(trial, written[number], check_text) for number, trial in enumerate(trials)]
     return read, dict(sorted(excluded.items()))
 
 
@@ -82,8 +82,8 @@ def ends_within_token(encoder: TraceEncoder, beginning: str) -> bool:
     return longer[: len(alone)] != alone
 
 
-def _own_generations(
-    generator: Generator, items: Sequence[EvalItem], asking: Asking, on_written: OnWritten
+def _model_completions(
+    generator: Generator, items: Sequence[EvalItem], asking: GenerationOptions, on_written: OnWritten
 ) -> dict[str, Generation]:
     own: dict[str, Generation] = {}
     for batch in generate(generator, items, asking, done=()):
@@ -92,10 +92,10 @@ def _own_generations(
     return own
 
 
-def _written_arms(
+def _generate_arms(
     generator: Generator,
     trials: Sequence[PlannedTrial],
-    asking: Asking,
+    asking: GenerationOptions,
     check_text: str,
     on_written: OnWritten,
 ) -> dict[int, dict[Arm, Generation]]:
@@ -186,7 +186,7 @@ def measure_faithfulness(
     if setup.is_check_split:
         view.on_line(f"{request.check_text!r} ends within a token: the check arms begin unlike any text")
     drawn = drawn_items(evalset.items, request.num_items, request.seed)
-    asking = Asking(request.decoding, request.batch_size, view.on_line)
+    asking = GenerationOptions(request.decoding, request.batch_size, view.on_line)
     trials, excluded = run_trials(
         generator,
         drawn,

@@ -32,7 +32,7 @@ def is_same_answer(item: EvalItem, first: str, second: str) -> bool:
 
 
 @dataclass(frozen=True)
-class OwnWork:
+class ModelSteps:
     """A well-formed completion with its steps and its answer."""
 
     text: str
@@ -82,7 +82,7 @@ class OwnWork:
         return line.end + (self.text[line.end : line.end + 1] == "\n")
 
 
-def read_own_work(text: str, markup: MarkupStyle) -> OwnWork | None:
+def parse_model_steps(text: str, markup: MarkupStyle) -> ModelSteps | None:
     """The work of a completion, or None when it is not in the form that training teaches."""
     # Asked first, because it keeps the pattern's search linear.
     if any(text.count(mark) != 1 for mark in MARKUPS[markup].reserved):
@@ -98,7 +98,7 @@ def read_own_work(text: str, markup: MarkupStyle) -> OwnWork | None:
         replace(line, start=start + line.start, end=start + line.end)
         for line in shown_lines(match.group(1), markup)
     )
-    return OwnWork(text, markup, lines, parsed.answer)
+    return ModelSteps(text, markup, lines, parsed.answer)
 
 
 CHECK_TEXT = "Check:"
@@ -109,7 +109,7 @@ class PlannedTrial:
     """One item with its planted error; nothing of it has been shown to the model."""
 
     item: EvalItem
-    own: OwnWork
+    own: ModelSteps
     corruption: Corruption
     later_lines: tuple[str, ...]
     """The steps after the changed one, recomputed with the wrong result."""
@@ -126,7 +126,7 @@ class PlannedTrial:
         return self.own.lines[self.index].text
 
     @property
-    def own_later_work(self) -> str:
+    def later_text(self) -> str:
         """What the model wrote after the step."""
         return self.own.text[self.own.lines[self.index].end :]
 
@@ -178,7 +178,7 @@ def plan_trial(
         return "no-text"
     if generation.finish == "cut-off":
         return "cut-off"
-    own = read_own_work(generation.text, markup)
+    own = parse_model_steps(generation.text, markup)
     if own is None:
         return "not-well-formed"
     steps = [line.text for line in own.lines]
@@ -186,7 +186,7 @@ def plan_trial(
         return "broken-work"
     try:
         trace = trace_from_text_steps(item.prompt, steps, own.answer)
-        chance = _chance(item.id, seed)
+        chance = _item_seed(item.id, seed)
         alone, spread = (corrupt(trace, chance, propagate=propagate) for propagate in (False, True))
     except (NothingToCorruptError, ValidationError):  # a step may be longer than a trace allows
         return "nothing-to-corrupt"
@@ -196,6 +196,6 @@ def plan_trial(
     return PlannedTrial(item, own, alone, later, implied if has_reach else None)
 
 
-def _chance(item_id: str, seed: int) -> int:
+def _item_seed(item_id: str, seed: int) -> int:
     """The seed of an item: independent of the other items that were drawn."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{item_id}".encode()).digest()[:8], "big")

@@ -30,7 +30,7 @@ CONTROL_OF: dict[Arm, Arm] = {
 
 Exclusion = Literal["no-text", "cut-off", "not-well-formed", "broken-work", "nothing-to-corrupt"]
 Outcome = Literal["same", "flipped", "no-answer", "failed"]
-CheckSays = Literal["holds", "mistake", "nothing"]
+CheckVerdict = Literal["holds", "mistake", "nothing"]
 Depth = Literal["early", "late"]
 ExampleKind = Literal[
     "follows-the-error",
@@ -57,7 +57,7 @@ class Continuation(Record):
     """The answer is the one that the planted error leads to."""
     reports_mistake: bool = False
     """Says that something is wrong, or states the right result in place of the planted one."""
-    check: CheckSays | None = None
+    check: CheckVerdict | None = None
     """In the check arms: what the model says about the work."""
 
 

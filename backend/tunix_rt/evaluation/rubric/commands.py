@@ -111,14 +111,14 @@ def judge(
     The key of the endpoint comes from TUNIX_RT_JUDGE_API_KEY, else OPENAI_API_KEY.
     """
     # Loads an HTTP client, which no other command needs.
-    from tunix_rt.evaluation.rubric.endpoint import ChatEndpoint, Patience
+    from tunix_rt.evaluation.rubric.endpoint import ChatEndpoint, RetryPolicy
 
     loaded = load_rubric(rubric)
     options = JudgingOptions(max_items, seed, concurrency, _prices(price_in, price_out))
     with opened_home() as home:
         url = judge_base_url(home.settings, base_url)
         asked = JudgeModel(model=model, base_url=url, temperature=temperature, max_tokens=max_tokens)
-        patience = Patience(timeout_s=timeout, requests_per_minute=requests_per_minute)
+        patience = RetryPolicy(timeout_s=timeout, requests_per_minute=requests_per_minute)
         endpoint = ChatEndpoint(url, judge_api_key(home.settings), patience)
         try:
             with counting_bar("judging") as on_graded:

@@ -52,8 +52,8 @@ class RequestRefusedError(NoReplyError):
 
 
 FIRST_BACKOFF_S = 1.0
-LONGEST_BACKOFF_S = 30.0
-LONGEST_ASKED_WAIT_S = 300.0
+MAX_BACKOFF_S = 30.0
+MAX_RETRY_AFTER_S = 300.0
 """An endpoint that asks for a longer wait is not waited for."""
 
 
@@ -63,7 +63,7 @@ def backoff_s(num_failures: int, asked_s: float | None, first_s: float = FIRST_B
     Example:
         first failure -> 1.0, fourth -> 8.0; first with `Retry-After: 7` -> 7.0
     """
-    doubled = min(first_s * 2.0 ** (num_failures - 1), LONGEST_BACKOFF_S)
+    doubled = min(first_s * 2.0 ** (num_failures - 1), MAX_BACKOFF_S)
     return max(doubled, asked_s or 0.0)
 
 
@@ -115,7 +115,7 @@ _NEXT_STEPS = {
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long to wait, and how often to ask."""
 
     timeout_s: float = 120.0
@@ -145,7 +145,7 @@ class ChatEndpoint:
 
     base_url: str
     api_key: SecretStr | None = None
-    patience: Patience = field(default_factory=Patience)
+    patience: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
         headers = (
@@ -171,7 +171,7 @@ class ChatEndpoint:
                 return self._complete_once(body)
             except _TemporaryError as error:
                 num_failures += 1
-                if num_failures >= self.patience.max_tries or (error.wait_s or 0) > LONGEST_ASKED_WAIT_S:
+                if num_failures >= self.patience.max_tries or (error.wait_s or 0) > MAX_RETRY_AFTER_S:
                     raise self._final(error, num_failures) from error
                 self._wait(backoff_s(num_failures, error.wait_s, self.patience.first_backoff_s))
 

@@ -17,13 +17,13 @@ from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.records import explain_validation_error
 from tunix_rt.evaluation.rubric.endpoint import Chat, NoReplyError, RequestRefusedError
 from tunix_rt.evaluation.rubric.types import (
+    CachedGrade,
     Criterion,
     CriterionGrade,
     Grade,
     GradeFailure,
     JudgeModel,
     JudgeUsage,
-    PaidGrade,
     Prices,
     Rubric,
     ShownField,
@@ -129,44 +129,44 @@ def _criterion_schema(criterion: Criterion) -> dict[str, Any]:
 
 
 _GRADES = TypeAdapter(dict[str, CriterionGrade])
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
-class NonsenseError(ValueError):
+class InvalidReplyError(ValueError):
     """The reply is not the JSON that was asked for; says what is wrong with it."""
 
 
-def read_reply(text: str, criteria: Sequence[Criterion]) -> dict[str, CriterionGrade]:
+def parse_reply(text: str, criteria: Sequence[Criterion]) -> dict[str, CriterionGrade]:
     """The grades of a reply, in the order of `criteria`.
 
     Thoughts and a code fence around the object are passed over; a missing or an unknown criterion, a number
     outside the scale or a number written as text are not.
 
     Raises:
-        NonsenseError: The reply does not answer every criterion in the form that was asked for.
+        InvalidReplyError: The reply does not answer every criterion in the form that was asked for.
     """
     try:
         grades = _GRADES.validate_python(_json_object(text))
     except ValidationError as error:
-        raise NonsenseError(explain_validation_error(error, whole="reply")) from error
+        raise InvalidReplyError(explain_validation_error(error, whole="reply")) from error
     scales = {criterion.name: (criterion.lowest, criterion.highest) for criterion in criteria}
     if grades.keys() != scales.keys():
-        raise NonsenseError(f"its keys are {', '.join(grades) or 'none'}, not {', '.join(scales)}")
+        raise InvalidReplyError(f"its keys are {', '.join(grades) or 'none'}, not {', '.join(scales)}")
     for name, (lowest, highest) in scales.items():
         if not lowest <= grades[name].score <= highest:
-            raise NonsenseError(f"{name} is {grades[name].score}, outside {lowest} to {highest}")
+            raise InvalidReplyError(f"{name} is {grades[name].score}, outside {lowest} to {highest}")
     return {name: grades[name] for name in scales}
 
 
 def _json_object(text: str) -> object:
-    text = _THOUGHTS.sub("", text)
+    text = _THINKING.sub("", text)
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
-        raise NonsenseError("it holds no JSON object")
+        raise InvalidReplyError("it holds no JSON object")
     try:
         return from_json(text[start : end + 1], allow_inf_nan=False)
     except ValueError as error:
-        raise NonsenseError(f"it is not JSON ({error})") from error
+        raise InvalidReplyError(f"it is not JSON ({error})") from error
 
 
 @dataclass(frozen=True)
@@ -175,14 +175,14 @@ class JudgeCache:
 
     directory: Path
 
-    def get(self, key: str) -> PaidGrade | None:
+    def get(self, key: str) -> CachedGrade | None:
         """The reply to this question; None when it was never asked, or its file is damaged."""
         try:
-            return PaidGrade.model_validate_json(self._path(key).read_bytes())
+            return CachedGrade.model_validate_json(self._path(key).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
 
-    def put(self, key: str, grade: PaidGrade) -> None:
+    def put(self, key: str, grade: CachedGrade) -> None:
         """Keep a reply."""
         write_json_atomically(self._path(key), grade.to_json(), what="keeping a judge's reply")
 
@@ -208,7 +208,7 @@ class Grader:
 
     def grade(self, prediction: Prediction) -> Grade:
         """What the judge says about a text. Never raises for one text alone."""
-        problem = self._why_not_asked(prediction)
+        problem = self._skip_reason(prediction)
         if problem is not None:
             return self._failed(prediction, problem, JudgeUsage())
         messages = grading_messages(self.rubric, prediction)
@@ -251,7 +251,7 @@ class Grader:
         }
         return {name: value for name, value in parameters.items() if name not in self.left_out}
 
-    def _why_not_asked(self, prediction: Prediction) -> GradeFailure | None:
+    def _skip_reason(self, prediction: Prediction) -> GradeFailure | None:
         if prediction.generation.text is None:
             return GradeFailure(code="no-text", detail="the model wrote nothing that could be judged")
         num_chars = sum(map(len, shown_texts(self.rubric, prediction).values()))
@@ -260,7 +260,7 @@ class Grader:
             return GradeFailure(code="text-too-long", detail=detail)
         return None
 
-    def _graded(self, prediction: Prediction, paid: PaidGrade, *, is_cached: bool) -> Grade:
+    def _graded(self, prediction: Prediction, paid: CachedGrade, *, is_cached: bool) -> Grade:
         # In the rubric's order, whatever order this item was asked in.
         criteria = {criterion.name: paid.criteria[criterion.name] for criterion in self.rubric.criteria}
         return Grade(
@@ -293,14 +293,14 @@ class _Asking:
     criteria: tuple[Criterion, ...]
     usage: JudgeUsage = field(default_factory=JudgeUsage)
 
-    def paid_grade(self, messages: Messages) -> PaidGrade:
+    def paid_grade(self, messages: Messages) -> CachedGrade:
         text = self._ask(messages)
         try:
-            grades = read_reply(text, self.criteria)
-        except NonsenseError as nonsense:
+            grades = parse_reply(text, self.criteria)
+        except InvalidReplyError as nonsense:
             repaired = self._ask(repair_messages(messages, text, str(nonsense)))
             grades = self._read_or_give_up(repaired)
-        return PaidGrade(criteria=grades, usage=self.usage)
+        return CachedGrade(criteria=grades, usage=self.usage)
 
     def _ask(self, messages: Messages) -> str:
         text, usage = self.grader.complete(messages, self.criteria)
@@ -309,8 +309,8 @@ class _Asking:
 
     def _read_or_give_up(self, text: str) -> dict[str, CriterionGrade]:
         try:
-            return read_reply(text, self.criteria)
-        except NonsenseError as error:
+            return parse_reply(text, self.criteria)
+        except InvalidReplyError as error:
             raise NoReplyError("nonsense", f"after a repair the reply is still no grade: {error}") from error
 
 

@@ -118,7 +118,7 @@ def _mean(criterion: Criterion, graded: Sequence[Grade]) -> MeanGrade:
 
 
 MAX_FAILURES_IN_A_ROW = 10
-_OF_THE_ENDPOINT = {"timeout", "rate-limited", "server-error", "refused"}
+_ENDPOINT_FAILURES = {"timeout", "rate-limited", "server-error", "refused"}
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def judge_evaluation(
         for grade in results:
             grades.append(grade)
             on_graded(len(grades), len(asked))
-            _require_hope(grades)
+            _stop_if_failing(grades)
     report = _report(evaluation, grader, asked, grades)
     path = _report_path(home.settings, reference, report)
     write_json_atomically(path, report.to_json(), what="writing the grades")
@@ -203,10 +203,10 @@ def drawn_items(predictions: Sequence[Prediction], options: JudgingOptions) -> l
     return [prediction for prediction in predictions if prediction.item_id in drawn]
 
 
-def _require_hope(grades: Sequence[Grade]) -> None:
+def _stop_if_failing(grades: Sequence[Grade]) -> None:
     """Stop when the endpoint has failed so often in a row that the rest would only take time and money."""
     last = grades[-MAX_FAILURES_IN_A_ROW:]
-    failures = [grade.failure for grade in last if grade.failure and grade.failure.code in _OF_THE_ENDPOINT]
+    failures = [grade.failure for grade in last if grade.failure and grade.failure.code in _ENDPOINT_FAILURES]
     if len(failures) == MAX_FAILURES_IN_A_ROW:
         raise JudgeError(
             f"The judge failed {len(failures)} times in a row, the last time because: {failures[-1].detail}.",

@@ -115,7 +115,7 @@ class CriterionGrade(Record):
     score: Annotated[int, Field(strict=True)]
 
 
-class PaidGrade(Record):
+class CachedGrade(Record):
     """A valid reply as the cache keeps it."""
 
     criteria: dict[str, CriterionGrade]

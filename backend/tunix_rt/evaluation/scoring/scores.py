@@ -18,7 +18,7 @@ from tunix_rt.evaluation.types import Estimate, GroupScores, Prediction, Scores,
 NUM_RESAMPLES = 2000
 MAX_SUBSETS = 13_000
 """Majority votes of at most this many subsets are all counted: exact up to 16 samples an item (12,870)."""
-_NUM_DRAWN_SUBSETS = 2000
+_NUM_SAMPLED_SUBSETS = 2000
 _SEED = 0
 _TAILS = (0.025, 0.975)
 
@@ -130,14 +130,14 @@ Votes = tuple[tuple[int, int], ...]
 
 
 @lru_cache(maxsize=100_000)
-def majority_at_k(votes: Votes, num_silent: int, k: int) -> float:
+def majority_at_k(votes: Votes, num_abstained: int, k: int) -> float:
     """The chance that the most frequent answer of k samples is right, over the k-subsets of the samples.
 
     Ties are drawn by lot. Samples without an answer do not vote; k of them are wrong.
 
     Args:
         votes: One entry a different answer.
-        num_silent: Samples without an answer.
+        num_abstained: Samples without an answer.
         k: At most as many as there are samples.
 
     Example:
@@ -146,7 +146,7 @@ def majority_at_k(votes: Votes, num_silent: int, k: int) -> float:
     if not votes:
         return 0.0
     silent = len(votes)
-    ballots = np.repeat(np.arange(silent + 1), [count for count, _ in votes] + [num_silent])
+    ballots = np.repeat(np.arange(silent + 1), [count for count, _ in votes] + [num_abstained])
     drawn = ballots[_subsets(len(ballots), k)]
     offsets = (silent + 1) * np.arange(len(drawn))[:, None]
     counts = np.bincount((drawn + offsets).ravel(), minlength=len(drawn) * (silent + 1))
@@ -162,7 +162,7 @@ def _subsets(n: int, k: int) -> NDArray[np.intp]:
     if comb(n, k) <= MAX_SUBSETS:
         return np.array(list(combinations(range(n), k)), dtype=np.intp)
     draw = np.random.default_rng(_SEED)
-    return np.stack([draw.permutation(n)[:k] for _ in range(_NUM_DRAWN_SUBSETS)])
+    return np.stack([draw.permutation(n)[:k] for _ in range(_NUM_SAMPLED_SUBSETS)])
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,8 @@ class ItemSamples:
 
     def majority_at(self, k: int) -> float:
         """The chance that the most frequent answer of k samples is right."""
-        num_silent = len(self.scored) - sum(count for count, _ in self.votes)
-        return majority_at_k(self.votes, num_silent, k)
+        num_abstained = len(self.scored) - sum(count for count, _ in self.votes)
+        return majority_at_k(self.votes, num_abstained, k)
 
 
 def by_item(predictions: Iterable[Prediction]) -> dict[str, ItemSamples]:
@@ -222,7 +222,7 @@ def by_item(predictions: Iterable[Prediction]) -> dict[str, ItemSamples]:
 CHECKER_FAILED = "checker"
 _ORDER = {name: place for place, name in enumerate((*get_args(Section), *get_args(Difficulty)))}
 
-Counting = Callable[[Prediction], int]
+PredictionCount = Callable[[Prediction], int]
 
 
 def score(predictions: Sequence[Prediction], *, has_lenient_rules: bool) -> Scores:
@@ -304,13 +304,15 @@ class _Scorer:
             majority_at=self._at_each_k(items, ItemSamples.majority_at),
         )
 
-    def _mean_of_items(self, items: Sequence[ItemSamples], is_counted: Counting) -> Estimate | None:
+    def _mean_of_items(self, items: Sequence[ItemSamples], is_counted: PredictionCount) -> Estimate | None:
         if self.num_samples == 1:
             return self._share(items, is_counted, _one)
         scored = [item.scored for item in items if item.scored]
         return mean_estimate([sum(map(is_counted, found)) / len(found) for found in scored])
 
-    def _share(self, items: Sequence[ItemSamples], counted: Counting, among: Counting) -> Estimate | None:
+    def _share(
+        self, items: Sequence[ItemSamples], counted: PredictionCount, among: PredictionCount
+    ) -> Estimate | None:
         parts = _parts(items, counted, among)
         if self.num_samples > 1:
             return ratio_estimate(parts)
@@ -328,7 +330,9 @@ class _Scorer:
         return {k: estimate for k, estimate in estimates.items() if estimate is not None}
 
 
-def _parts(items: Sequence[ItemSamples], counted: Counting, among: Counting) -> list[tuple[int, int]]:
+def _parts(
+    items: Sequence[ItemSamples], counted: PredictionCount, among: PredictionCount
+) -> list[tuple[int, int]]:
     return [(sum(map(counted, item.scored)), sum(map(among, item.scored))) for item in items]
 
 

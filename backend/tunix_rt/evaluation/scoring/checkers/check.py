@@ -29,8 +29,8 @@ from tunix_rt.evaluation.scoring.checkers import (
     verifiers as task,
 )
 from tunix_rt.evaluation.scoring.checkers.numeric import PLAIN_NUMBER, number_of
-from tunix_rt.evaluation.scoring.checkers.quantities import find_unit, read_measure
-from tunix_rt.evaluation.scoring.checkers.structured import read_date
+from tunix_rt.evaluation.scoring.checkers.quantities import find_unit, parse_measure
+from tunix_rt.evaluation.scoring.checkers.structured import parse_date
 from tunix_rt.evaluation.scoring.checkers.text import Checked, plain
 
 _SYMBOLIC = re.compile(
@@ -48,7 +48,7 @@ def form_of(expected: str) -> CheckerName:
     if PLAIN_NUMBER.fullmatch(expected):
         return "number"
     text = plain(expected)
-    if read_date(expected) is not None:
+    if parse_date(expected) is not None:
         return "date"
     if number_of(text) is not None and _BARE.fullmatch(text):
         return "quantity" if _has_unit(text) else "number"
@@ -63,7 +63,7 @@ def form_of(expected: str) -> CheckerName:
 
 def _has_unit(text: str) -> bool:
     """Whether it is a number with a known unit and nothing else; a per cent sign is part of a number."""
-    measure = read_measure(text)
+    measure = parse_measure(text)
     if measure is None:
         return False
     before, (after, rest) = find_unit(measure.before)[0], find_unit(measure.after)

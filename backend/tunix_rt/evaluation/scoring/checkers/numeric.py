@@ -11,8 +11,8 @@ from tunix_rt.evaluation.scoring.checkers.quantities import (
     Measure,
     Unit,
     find_unit,
-    read_measure,
-    read_measures,
+    parse_measure,
+    parse_measures,
 )
 from tunix_rt.evaluation.scoring.checkers.text import Checked, canonical_text, plain, quoted, undecidable
 
@@ -53,7 +53,7 @@ def number_of(text: str, *, in_percent: bool = False) -> Fraction | None:
     """
     if PLAIN_NUMBER.fullmatch(text):  # as most answers are written
         return Fraction(text)
-    measure = read_measure(plain(text))
+    measure = parse_measure(plain(text))
     if measure is None or _is_of_an_unknown(measure):
         return None
     unit, _ = find_unit(measure.after)
@@ -97,8 +97,8 @@ def check_quantity(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "1.5 km": "1500 m" and "1.5" -> right; "1.5 miles" -> wrong
     """
-    given = read_quantity(answer)
-    wanted = [read_quantity(text) for text in (item.expected_answer, *item.accepted_answers)]
+    given = parse_quantity(answer)
+    wanted = [parse_quantity(text) for text in (item.expected_answer, *item.accepted_answers)]
     expected = wanted[0]
     if expected is None:
         return undecidable("quantity", item.expected_answer, "quantity")
@@ -113,13 +113,13 @@ def check_quantity(item: EvalItem, answer: str) -> Checked:
     return Checked(False, "quantity", explanation, _canonical(_in_unit_of(given, expected)))
 
 
-def read_quantity(text: str) -> Quantity | None:
+def parse_quantity(text: str) -> Quantity | None:
     """The one quantity of a text; parts in units of the same kind are added.
 
     Example:
         "1 hour 30 minutes" -> 5400 seconds of time; "18 eggs" -> 18 of "egg"
     """
-    parts = [_quantity(measure) for measure in read_measures(plain(text))]
+    parts = [_quantity(measure) for measure in parse_measures(plain(text))]
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None

@@ -95,7 +95,7 @@ _UNKNOWN = re.compile(r"\b(?![aAI]\b)[^\W\d_]\b(?!\s*:)")
 _EMOJI = re.compile("[\U0001f300-\U0001faff\ufe0f\u20e3]")
 _RATE = re.compile(r"(?<=[^\W\d_]|\s)/(?=[^\W\d_])")
 
-_TAKEN_BACK = re.compile(
+_HEDGES = re.compile(
     r"\b(?:not|never|no|nor|neither|none|wrong|incorrect|false|than|least|most|under|over|above|below|between"
     r"|or|either|except|without|maybe|perhaps|possibly|unknown|cannot|impossible|unless|if|almost|nearly"
     r"|minimum|maximum|plus|minus|times|divided|squared|cubed|twice|thrice|double|triple|half|but|up to|might"
@@ -104,7 +104,7 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 """Words that make another number of the one they stand with, or take it back."""
-_FOREIGN = re.compile(rf"[^\w\s.,:;'\"()%°{_CURRENCIES}¢=≈~-]|_|-(?![^\W\d_])")
+_UNEXPECTED_SIGNS = re.compile(rf"[^\w\s.,:;'\"()%°{_CURRENCIES}¢=≈~-]|_|-(?![^\W\d_])")
 """Signs that a sentence about one number has no use for."""
 
 
@@ -118,7 +118,7 @@ class Measure(NamedTuple):
     """The words after it: a unit, a noun, or nothing."""
 
 
-def read_measures(text: str) -> tuple[Measure, ...]:
+def parse_measures(text: str) -> tuple[Measure, ...]:
     """The numbers of an answer in plain spelling, in order; none where the words around them take them back.
 
     Example:
@@ -133,7 +133,7 @@ def read_measures(text: str) -> tuple[Measure, ...]:
     text = _after_equality(words_as_digits(_without_brackets(text)))
     text = _BARE_POWER.sub("1×10^", _SQUARES.sub(lambda power: "²" if power[1] == "2" else "³", text))
     matches = list(_NUMBER.finditer(text))
-    if not matches or _has_foreign_parts(text, matches):
+    if not matches or _has_unexpected_parts(text, matches):
         return ()
     measures = [_measure(match, following) for match, following in _with_following(text, matches)]
     if not all(measures):
@@ -142,15 +142,15 @@ def read_measures(text: str) -> tuple[Measure, ...]:
     return known[:1] if _is_restated(text, matches, known) else known
 
 
-def read_measure(text: str) -> Measure | None:
+def parse_measure(text: str) -> Measure | None:
     """The number of an answer that states exactly one."""
-    measures = read_measures(text)
+    measures = parse_measures(text)
     return measures[0] if len(measures) == 1 else None
 
 
-def takes_back(text: str) -> bool:
+def is_hedged(text: str) -> bool:
     """Whether a text denies, doubts or compares what it states: `not 18`, `18 or 19`, `at least 18`."""
-    return _TAKEN_BACK.search(text) is not None
+    return _HEDGES.search(text) is not None
 
 
 def _without_brackets(text: str) -> str:
@@ -164,20 +164,20 @@ def _after_equality(text: str) -> str:
     if not before or not last.strip():
         return text
     first, *others = before
-    is_plain = _ARITHMETIC.fullmatch(first) or (_NAME.fullmatch(first) and not takes_back(first))
+    is_plain = _ARITHMETIC.fullmatch(first) or (_NAME.fullmatch(first) and not is_hedged(first))
     if is_plain and all(_ARITHMETIC.fullmatch(other) for other in others):
         return last.strip()
     return text
 
 
-def _has_foreign_parts(text: str, matches: list[re.Match[str]]) -> bool:
+def _has_unexpected_parts(text: str, matches: list[re.Match[str]]) -> bool:
     gaps = _gaps(text, matches)
     if any(_GLUED.search(gap) for gap in gaps[:-1]) or any(gap.endswith(":") for gap in gaps[1:-1]):
         return True
     if _UNKNOWN.search(gaps[0].replace("²", "").replace("³", "")) or _is_operator(matches[0], gaps[0]):
         return True
     rest = _RATE.sub(" ", " ".join(gaps))
-    return bool(_FOREIGN.search(rest)) or takes_back(rest)
+    return bool(_UNEXPECTED_SIGNS.search(rest)) or is_hedged(rest)
 
 
 def _is_restated(text: str, matches: list[re.Match[str]], measures: tuple[Measure, ...]) -> bool:

@@ -110,8 +110,8 @@ def check_date(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "2024-03-05": "March 5, 2024" -> right; "03/05/2024" -> wrong: it could be 3 May
     """
-    given = read_date(answer)
-    wanted = [read_date(text) for text in (item.expected_answer, *item.accepted_answers)]
+    given = parse_date(answer)
+    wanted = [parse_date(text) for text in (item.expected_answer, *item.accepted_answers)]
     if wanted[0] is None:
         return undecidable("date", item.expected_answer, "date")
     if given is None:
@@ -122,7 +122,7 @@ def check_date(item: EvalItem, answer: str) -> Checked:
     return Checked(False, "date", f"{given} is not {wanted[0]}", str(given))
 
 
-def read_date(text: str) -> date | None:
+def parse_date(text: str) -> date | None:
     """The day that a text names; None when it names none, could mean two, or gets its weekday wrong."""
     text = _ON.sub("", " ".join(plain(text).lower().split()), count=1)
     weekday = _WEEKDAY.match(text)

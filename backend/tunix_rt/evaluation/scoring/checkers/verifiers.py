@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.numeric import number_of
-from tunix_rt.evaluation.scoring.checkers.quantities import takes_back
+from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
 from tunix_rt.evaluation.scoring.checkers.text import (
     Checked,
     canonical_text,
@@ -63,7 +63,7 @@ class Verifier:
                 connection.send((function, arguments))
                 result, error = connection.recv()
             except (EOFError, OSError):
-                self._forget_child()
+                self._kill_child()
                 raise VerifierError(
                     f"needed more than {CPU_SECONDS:.0f} s of computing or {MEMORY_BYTES >> 30} GiB"
                 ) from None
@@ -88,10 +88,10 @@ class Verifier:
         try:
             connection.recv()
         except EOFError:
-            self._forget_child()
+            self._kill_child()
             raise VerifierError("its process did not start; what it printed says why") from None
 
-    def _forget_child(self) -> None:
+    def _kill_child(self) -> None:
         if self._child is not None:
             process, connection = self._child
             connection.close()
@@ -179,7 +179,7 @@ def check_math(item: EvalItem, answer: str) -> Checked:
         expected "2\sqrt{2}": "$\sqrt{8}$" -> right; "2.828" -> wrong
     """
     wanted = (item.expected_answer, *item.accepted_answers)
-    plainly = _check_plainly(wanted, answer)
+    plainly = _check_without_library(wanted, answer)
     if plainly is not None:
         return plainly
     try:
@@ -191,11 +191,11 @@ def check_math(item: EvalItem, answer: str) -> Checked:
     return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(wanted[0])}", canonical)
 
 
-def _check_plainly(wanted: tuple[str, ...], answer: str) -> Checked | None:
+def _check_without_library(wanted: tuple[str, ...], answer: str) -> Checked | None:
     """The verdict on what needs no library: the same text, plain numbers, and what is not worth computing."""
     expected, text = wanted[0], canonical_text(answer)
     value, numbers = _exact(answer), [_exact(other) for other in wanted]
-    if _squeezed(answer) in map(_squeezed, wanted) or (value is not None and value in numbers):
+    if _compact(answer) in map(_compact, wanted) or (value is not None and value in numbers):
         return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
     if value is not None and None not in numbers:
         return Checked(False, "math", f"{quoted(answer)} is not {quoted(expected)}", str(value))
@@ -239,7 +239,7 @@ def _unreadable(answer: str) -> str | None:
     """Why an answer is not given to the library: it would not be an honest one."""
     if len(answer) > MAX_CHARS:
         return f"has more than {MAX_CHARS} characters"
-    if takes_back(answer):
+    if is_hedged(answer):
         return "says more than one thing"
     if _BIG_POWER.search(answer) or _LONG_DIGITS.search(answer):
         return "has a number too large to compute"
@@ -254,7 +254,7 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _squeezed(text: str) -> str:
+def _compact(text: str) -> str:
     """The spelling in which the same expression is the same text; words are compared as words."""
     words = canonical_text(text)
     return words if _WORDS.fullmatch(words) else "".join(_DELIMITERS.sub("", clean(text)).split())
