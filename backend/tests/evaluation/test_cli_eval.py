@@ -80,7 +80,7 @@ def test_a_directory_is_added_listed_shown_and_removed(evaluation: Evaluation, d
     assert run_json("show", short) == evaluation.to_json()
     assert "removed" in run("rm", short)
     assert run_json("list") == []
-    assert "Make one: tunix-rt eval MODEL" in run("list")
+    assert "Create one: tunix-rt eval MODEL" in run("list")
     assert isinstance(invoke("show", short).exception, NotFoundError)
 
 

@@ -67,7 +67,7 @@ def test_an_evaluation_killed_again_and_again_ends_as_an_unbroken_one(exam: Exam
         assert before < num_texts(output) < 2 * NUM_ITEMS
     done = run(exam, output)
     assert done.returncode == 0, done.stderr
-    assert f"of {2 * NUM_ITEMS} texts are there" in done.stderr
+    assert f"of {2 * NUM_ITEMS} texts are done" in done.stderr
     assert (output / "predictions.jsonl").read_bytes() == unbroken
 
 
@@ -78,7 +78,7 @@ def test_ctrl_c_keeps_the_texts_and_says_how_to_go_on(exam: Exam, unbroken: byte
         child.send_signal(signal.SIGINT)
         _, said = child.communicate(timeout=WAIT_S)
     assert child.returncode == 130, said
-    assert "texts are kept. The same command goes on where it stopped." in said
+    assert "texts are kept. Run the same command again to resume." in said
     assert "Traceback" not in said
     assert 0 < num_texts(output) < 2 * NUM_ITEMS
     assert run(exam, output).returncode == 0
@@ -100,5 +100,5 @@ def test_a_full_disk_is_explained_and_the_texts_stay(exam: Exam, unbroken: bytes
         ballast.unlink()
         done = run(exam, output)
         assert done.returncode == 0, done.stderr
-        assert f"{kept} of {2 * NUM_ITEMS} texts are there" in done.stderr
+        assert f"{kept} of {2 * NUM_ITEMS} texts are done" in done.stderr
         assert (output / "predictions.jsonl").read_bytes() == unbroken
