@@ -122,9 +122,10 @@ def _find_id(home: Home, reference: str) -> UUID | None:
         return UUID(hex=digits)
     ids = repository.find_ids(digits)
     if len(ids) > 1:
+        shown = ", ".join(map(str, ids[:_MAX_SHOWN]))
         more = f" and {len(ids) - _MAX_SHOWN} more" if len(ids) > _MAX_SHOWN else ""
         raise InvalidInputError(
-            f"{len(ids)} evaluations begin with {reference!r}: {', '.join(map(str, ids[:_MAX_SHOWN]))}{more}.",
+            f"{len(ids)} evaluations begin with {reference!r}: {shown}{more}.",
             next_step="Give more characters of the id.",
         )
     return ids[0] if ids else None
