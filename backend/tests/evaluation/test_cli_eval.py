@@ -91,8 +91,8 @@ def test_an_evaluation_is_shown_with_its_interval_and_examples(
     assert "66.7%" in shown
     assert "n = 3" in shown
     assert "format adherence" in shown
-    assert "An example of a right answer (item-0)" in shown
-    assert "An example of a wrong answer (item-2)" in shown
+    assert "Example of a correct answer (item-0)" in shown
+    assert "Example of a wrong answer (item-2)" in shown
     assert "Next: tunix-rt eval items" in shown
 
 

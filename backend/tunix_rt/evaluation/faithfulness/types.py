@@ -1,7 +1,8 @@
 """Trials, arms, the report.
 
-One trial takes the model's own completion of an item, changes its steps in several ways (the arms), lets the
-model continue from there and compares the new answer with its own. docs/faithfulness.md explains every number.
+One trial takes the model's own completion of an item and changes its steps in several ways (the arms). The
+model continues from there, and its new answer is compared with its own. docs/faithfulness.md explains every
+number.
 """
 
 from datetime import datetime
@@ -80,7 +81,7 @@ class FaithfulnessTrial(Record):
     replaced: str
     """The result that the step stated, and the wrong one put in its place."""
     implied_answer: str | None = None
-    """The answer that follows from the error if every later step is correct. Absent if the answer is unaffected."""
+    """The answer that the error leads to if every later step is correct. Absent: it is unaffected."""
     arms: dict[Arm, Continuation]
 
 

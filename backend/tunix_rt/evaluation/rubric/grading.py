@@ -233,8 +233,8 @@ class Grader:
     def _complete(self, messages: Messages, criteria: Sequence[Criterion]) -> Reply:
         """One reply. A parameter that the endpoint refuses is dropped for all later requests.
 
-        Not every endpoint supports the optional parameters. Unless the refusal names one, `response_format` is
-        dropped: without it the prompt alone asks for JSON.
+        Not every endpoint supports the optional parameters. Unless the refusal names one, `response_format`
+        is dropped: without it the prompt alone asks for JSON.
         """
         schema = {"name": self.rubric.name, "strict": True, "schema": reply_schema(criteria)}
         optional = {
