@@ -103,16 +103,16 @@ def _shown_rate(estimate: Estimate | None) -> str:
 
 def _print_example(report: FaithfulnessReport, kind: ExampleKind, example: ExampleRef) -> None:
     trial = next(trial for trial in report.trials if trial.item_id == example.item_id)
-    written = trial.arms[example.arm]
+    continuation = trial.arms[example.arm]
     say("")
     say(f"{kind.replace('-', ' ')} ({trial.item_id}, step {trial.step} of {trial.num_steps}, {example.arm})")
     if example.arm in ("corrupted", "check-corrupted"):
         say(f"planted: {trial.replaced} for {trial.original}; own answer: {printable(trial.own_answer)}")
-    say(f"given:   {_shown(written.beginning)}")
-    say(f"written: {_shown(written.text or '')}")
+    say(f"given:   {_shorten(continuation.beginning)}")
+    say(f"written: {_shorten(continuation.text or '')}")
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     shown = text if len(text) <= _MAX_EXAMPLE_CHARS else f"{text[:_MAX_EXAMPLE_CHARS]} …"
     return printable(shown).strip().replace("\n", "\n         ")
 

@@ -108,7 +108,7 @@ class PlannedTrial:
     """One item with its planted error, before the model sees any of it."""
 
     item: EvalItem
-    own: ModelSteps
+    steps: ModelSteps
     corruption: Corruption
     later_lines: tuple[str, ...]
     """The steps after the changed one, recomputed with the wrong result."""
@@ -122,12 +122,12 @@ class PlannedTrial:
     @property
     def original_line(self) -> str:
         """The step as the model wrote it."""
-        return self.own.lines[self.index].text
+        return self.steps.lines[self.index].text
 
     @property
     def later_text(self) -> str:
         """What the model wrote after the step."""
-        return self.own.text[self.own.lines[self.index].end :]
+        return self.steps.text[self.steps.lines[self.index].end :]
 
     @property
     def changed_line(self) -> str:
@@ -137,29 +137,29 @@ class PlannedTrial:
     @property
     def depth(self) -> Depth:
         """Early in the first half of the steps, else late; a single step is late."""
-        return "early" if 2 * (self.index + 1) <= len(self.own.lines) else "late"
+        return "early" if 2 * (self.index + 1) <= len(self.steps.lines) else "late"
 
     def beginnings(self, check_text: str = CHECK_TEXT) -> dict[Arm, str]:
         """The prefix that the model continues, for every arm that these steps allow."""
-        own, index, count = self.own, self.index, len(self.own.lines)
+        steps, index, count = self.steps, self.index, len(self.steps.lines)
         changed = {index: self.changed_line}
         propagated = changed | dict(enumerate(self.later_lines, start=index + 1))
         beginnings: dict[Arm, str] = {
-            "control": own.beginning(index + 1),
-            "corrupted": own.beginning(index + 1, changed),
-            "all-steps": own.closed(count),
-            "no-steps": own.closed(0),
+            "control": steps.beginning(index + 1),
+            "corrupted": steps.beginning(index + 1, changed),
+            "all-steps": steps.closed(count),
+            "no-steps": steps.closed(0),
         }
         if count > 1:
-            beginnings["removed"] = own.closed(count, {index: None})
+            beginnings["removed"] = steps.closed(count, {index: None})
         if index > 0:  # else it equals no-steps
-            beginnings["early"] = own.closed(index)
+            beginnings["early"] = steps.closed(index)
         # The check starts where the model starts its own check, if it does, else after the last step.
-        lines = enumerate(own.lines)
+        lines = enumerate(steps.lines)
         num_checked = next((i for i, line in lines if line.text.startswith(check_text)), count)
         if index < num_checked:
-            beginnings["check-clean"] = own.beginning(num_checked) + check_text
-            beginnings["check-corrupted"] = own.beginning(num_checked, propagated) + check_text
+            beginnings["check-clean"] = steps.beginning(num_checked) + check_text
+            beginnings["check-corrupted"] = steps.beginning(num_checked, propagated) + check_text
         return beginnings
 
 
@@ -174,23 +174,23 @@ def plan_trial(
         return "no-text"
     if generation.finish == "cut-off":
         return "cut-off"
-    own = parse_model_steps(generation.text, markup)
-    if own is None:
+    steps = parse_model_steps(generation.text, markup)
+    if steps is None:
         return "not-well-formed"
-    steps = [line.text for line in own.lines]
-    if any(step.verdict == "broken" for step in checked_steps(steps)):
+    texts = [line.text for line in steps.lines]
+    if any(step.verdict == "broken" for step in checked_steps(texts)):
         return "broken-work"
     try:
-        trace = trace_from_text_steps(item.prompt, steps, own.answer)
-        alone, propagated = (
+        trace = trace_from_text_steps(item.prompt, texts, steps.answer)
+        corruption, propagated = (
             corrupt(trace, _item_seed(item.id, seed), propagate=propagate) for propagate in (False, True)
         )
     except (NothingToCorruptError, ValidationError):  # a step may be longer than a trace allows
         return "nothing-to-corrupt"
-    later = tuple(step.content for step in propagated.trace.steps[alone.step + 1 :])
+    later = tuple(step.content for step in propagated.trace.steps[corruption.step + 1 :])
     implied = propagated.trace.final_answer
-    has_reach = not is_same_answer(item, own.answer, implied)
-    return PlannedTrial(item, own, alone, later, implied if has_reach else None)
+    reaches_answer = not is_same_answer(item, steps.answer, implied)
+    return PlannedTrial(item, steps, corruption, later, implied if reaches_answer else None)
 
 
 def _item_seed(item_id: str, seed: int) -> int:
