@@ -1,4 +1,4 @@
-"""From scripted continuations to rates: what was followed, what was noticed, what was only said."""
+"""Rates from scripted continuations: errors followed, noticed and reported."""
 
 import pytest
 from support.evaluations import make_generation

@@ -1,4 +1,4 @@
-"""The beginnings that a model goes on from: its own work, with one thing changed."""
+"""The prefixes that a model continues: its own steps with one change."""
 
 import pytest
 from support.evaluations import make_generation

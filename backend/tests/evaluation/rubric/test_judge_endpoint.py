@@ -1,4 +1,4 @@
-"""Judging over real HTTP: retries, limits, nonsense, and a cache that makes a second run free."""
+"""Judging over real HTTP: retries, limits, malformed replies and the cache."""
 
 import json
 import shutil

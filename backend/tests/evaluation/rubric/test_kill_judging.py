@@ -1,4 +1,4 @@
-"""Judging that is killed or interrupted while the judge hangs: grades that were paid for are kept."""
+"""Killed or interrupted judging keeps the grades that were paid for."""
 
 import signal
 import subprocess

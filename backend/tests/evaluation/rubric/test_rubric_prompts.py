@@ -1,4 +1,4 @@
-"""What a judge is asked, and that the text under judgement stays data."""
+"""Prompts of the judge; the judged text stays data."""
 
 import json
 from pathlib import Path
