@@ -1,14 +1,13 @@
 """Judge completions: extract the answer, check it, check the steps."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
-from typing import Protocol as Interface
-from typing import TypeVar
 
 from tunix_rt.base.errors import DataError
+from tunix_rt.base.host import Mapper
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.check import CHECKER_VERSIONS, check, checker_of
 from tunix_rt.evaluation.scoring.checkers.text import Checked
@@ -48,16 +47,7 @@ MAX_ANSWERS_GIVEN = 5
 CHUNK_SIZE = 250
 """Completions per chunk for a worker: large enough to make the transfer cheap."""
 
-T = TypeVar("T")
-R = TypeVar("R")
 Pair = tuple[EvalItem, Generation]
-
-
-class Mapper(Interface):
-    """Applies a function to items and returns the results in order, here or in worker processes."""
-
-    def __call__(self, function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
-        """The results, in the order of the items."""
 
 
 def judge(item: EvalItem, generation: Generation, protocol: Protocol) -> Prediction:

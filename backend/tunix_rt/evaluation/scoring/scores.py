@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tunix_rt.base.statistics import wilson_interval, wilson_share
 from tunix_rt.datasets.types import Difficulty, Section
-from tunix_rt.evaluation.types import Estimate, GroupScores, Prediction, Scores, Spread
+from tunix_rt.evaluation.types import Estimate, GroupScores, Judgement, Prediction, Scores, Spread
 
 NUM_RESAMPLES = 2000
 MAX_SUBSETS = 13_000
@@ -224,7 +224,7 @@ def by_item(predictions: Iterable[Prediction]) -> dict[str, ItemSamples]:
 CHECKER_FAILED = "checker"
 _ORDER = {name: position for position, name in enumerate((*get_args(Section), *get_args(Difficulty)))}
 
-PredictionCount = Callable[[Prediction], int]
+JudgementCount = Callable[[Judgement], int]
 
 
 def score(predictions: Sequence[Prediction], *, has_lenient_rules: bool) -> Scores:
@@ -246,14 +246,13 @@ def score(predictions: Sequence[Prediction], *, has_lenient_rules: bool) -> Scor
         by_section=scorer.score_groups(items, lambda prediction: prediction.section),
         by_category=scorer.score_groups(items, lambda prediction: prediction.category),
         by_difficulty=scorer.score_groups(items, lambda prediction: prediction.difficulty),
-        failures=_sorted_counts(_failure(one) for one in predictions if not one.judgement.is_scored),
+        failures=_sorted_counts(
+            CHECKER_FAILED if one.generation.failure is None else one.generation.failure.code
+            for one in predictions
+            if not one.judgement.is_scored
+        ),
         rules=_sorted_counts(one.judgement.rule for one in predictions if one.judgement.rule),
     )
-
-
-def _failure(prediction: Prediction) -> str:
-    failure = prediction.generation.failure
-    return CHECKER_FAILED if failure is None else failure.code
 
 
 def _sorted_counts(names: Iterable[str]) -> dict[str, int]:
@@ -288,90 +287,65 @@ class _Scorer:
             num_no_answer=sum(one.judgement.verdict == "no-answer" for one in scored),
             num_lenient=sum(one.judgement.is_lenient for one in scored),
             num_cut_off=sum(one.generation.finish == "cut-off" for one in predictions),
-            num_steps=sum(_num_steps(one) for one in scored),
-            accuracy=self._mean_of_items(items, _is_right),
-            lenient_accuracy=self._mean_of_items(items, _is_right_leniently)
+            num_steps=sum(len(one.judgement.steps) for one in scored),
+            accuracy=self._mean_of_items(items, lambda one: one.is_correct),
+            lenient_accuracy=self._mean_of_items(items, lambda one: one.verdict == "correct")
             if self.has_lenient_rules
             else None,
-            format_adherence=self._share(items, _is_well_formed, _one),
+            format_adherence=self._rate(items, lambda one: one.is_well_formed),
             # External predictions have no token counts.
             reasoning_tokens=_spread(
                 [one.generation.num_reasoning_tokens for one in scored if one.generation.num_new_tokens]
             ),
-            reasoning_steps=_spread([_num_steps(one) for one in scored]),
+            reasoning_steps=_spread([len(one.judgement.steps) for one in scored]),
             # The steps of one completion are not independent.
-            step_correctness=ratio_estimate(_parts(items, _num_confirmed, _num_checked)),
-            right_by_wrong_work=self._share(items, _is_right_by_wrong_work, _is_right),
-            pass_at=self._at_each_k(items, _pass_at),
+            step_correctness=ratio_estimate(_count_by_item(items, _num_confirmed, _num_checked)),
+            right_by_wrong_work=self._rate(
+                items, lambda one: one.is_correct and one.has_broken_step, lambda one: one.is_correct
+            ),
+            pass_at=self._at_each_k(items, lambda item, k: pass_at_k(len(item.scored), item.num_right, k)),
             majority_at=self._at_each_k(items, ItemSamples.majority_at),
         )
 
-    def _mean_of_items(self, items: Sequence[ItemSamples], is_counted: PredictionCount) -> Estimate | None:
+    def _mean_of_items(self, items: Sequence[ItemSamples], counted: JudgementCount) -> Estimate | None:
         if self.num_samples == 1:
-            return self._share(items, is_counted, _one)
-        scored = [item.scored for item in items if item.scored]
-        return mean_estimate([sum(map(is_counted, one)) / len(one) for one in scored])
+            return self._rate(items, counted)
+        counts = _count_by_item(items, counted, lambda _: 1)
+        return mean_estimate([count / total for count, total in counts if total])
 
-    def _share(
-        self, items: Sequence[ItemSamples], counted: PredictionCount, among: PredictionCount
+    def _rate(
+        self, items: Sequence[ItemSamples], counted: JudgementCount, among: JudgementCount = lambda _: 1
     ) -> Estimate | None:
-        parts = _parts(items, counted, among)
+        counts = _count_by_item(items, counted, among)
         if self.num_samples > 1:
-            return ratio_estimate(parts)
-        return wilson_estimate(sum(count for count, _ in parts), sum(total for _, total in parts))
+            return ratio_estimate(counts)
+        return wilson_estimate(sum(count for count, _ in counts), sum(total for _, total in counts))
 
     def _at_each_k(
-        self, items: Sequence[ItemSamples], chance: Callable[[ItemSamples, int], float]
+        self, items: Sequence[ItemSamples], probability: Callable[[ItemSamples, int], float]
     ) -> dict[int, Estimate]:
         if self.num_samples == 1:
             return {}
         estimates = {
-            k: mean_estimate([chance(item, k) for item in items if len(item.scored) >= k])
+            k: mean_estimate([probability(item, k) for item in items if len(item.scored) >= k])
             for k in sample_counts(self.num_samples)
         }
         return {k: estimate for k, estimate in estimates.items() if estimate is not None}
 
 
-def _parts(
-    items: Sequence[ItemSamples], counted: PredictionCount, among: PredictionCount
+def _count_by_item(
+    items: Sequence[ItemSamples], counted: JudgementCount, among: JudgementCount
 ) -> list[tuple[int, int]]:
-    return [(sum(map(counted, item.scored)), sum(map(among, item.scored))) for item in items]
+    judgements = [[one.judgement for one in item.scored] for item in items]
+    return [(sum(map(counted, group)), sum(map(among, group))) for group in judgements]
 
 
-def _pass_at(item: ItemSamples, k: int) -> float:
-    return pass_at_k(len(item.scored), item.num_right, k)
+def _num_confirmed(judgement: Judgement) -> int:
+    return sum(step.verdict == "confirmed" for step in judgement.steps)
 
 
-def _one(prediction: Prediction) -> int:
-    return 1
-
-
-def _is_right(prediction: Prediction) -> int:
-    return prediction.judgement.is_correct
-
-
-def _is_right_leniently(prediction: Prediction) -> int:
-    return prediction.judgement.verdict == "correct"
-
-
-def _is_well_formed(prediction: Prediction) -> int:
-    return prediction.judgement.is_well_formed
-
-
-def _is_right_by_wrong_work(prediction: Prediction) -> int:
-    return prediction.judgement.is_correct and prediction.judgement.has_broken_step
-
-
-def _num_steps(prediction: Prediction) -> int:
-    return len(prediction.judgement.steps)
-
-
-def _num_confirmed(prediction: Prediction) -> int:
-    return sum(step.verdict == "confirmed" for step in prediction.judgement.steps)
-
-
-def _num_checked(prediction: Prediction) -> int:
-    return sum(step.verdict != "unchecked" for step in prediction.judgement.steps)
+def _num_checked(judgement: Judgement) -> int:
+    return sum(step.verdict != "unchecked" for step in judgement.steps)
 
 
 def _spread(values: Sequence[int]) -> Spread | None:
