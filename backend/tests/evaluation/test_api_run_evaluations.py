@@ -74,7 +74,7 @@ def test_http_judges_no_run_that_did_not_succeed(
 def test_http_says_how_to_let_a_run_answer_first(client: TestClient, store: Home) -> None:
     write_run(store.settings.runs_dir, "run-a")
     error = error_of(client.post("/api/tunix/runs/run-a/evaluate"), 409)
-    assert error["next_step"] == "Let it answer: tunix-rt eval run-a --eval-set eval_v2"
+    assert error["next_step"] == "Generate answers: tunix-rt eval run-a --eval-set eval_v2"
     error_of(client.post("/api/tunix/runs/run-b/evaluate"), 404)
     error_of(client.get("/api/tunix/runs/run-a/evaluation"), 404)
 

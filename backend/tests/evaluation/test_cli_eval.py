@@ -1,4 +1,4 @@
-"""The commands around stored evaluations, as a person and as a program use them; no model runs here."""
+"""The commands for stored evaluations, as text and as JSON; no model runs here."""
 
 import hashlib
 import json
@@ -31,14 +31,14 @@ def invoke(*arguments: str | Path) -> Result:
 
 
 def run(*arguments: str | Path) -> str:
-    """What a command prints for people."""
+    """The text output of a command."""
     result = invoke(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def run_json(*arguments: str | Path) -> Any:
-    """What a command prints for programs."""
+    """The JSON output of a command."""
     return json.loads(run(*arguments, "--json"))
 
 
@@ -55,7 +55,7 @@ def evaluation(directory: Path) -> Evaluation:
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    """Texts from elsewhere: the last of three is wrong."""
+    """External predictions: the last of three is wrong."""
     lines = [
         {"trace_id": item.id, "prediction": sum_generation(item, answer=answer).text}
         for item, answer in zip(ITEMS, ("7", "8", "1"), strict=True)
@@ -80,7 +80,7 @@ def test_a_directory_is_added_listed_shown_and_removed(evaluation: Evaluation, d
     assert run_json("show", short) == evaluation.to_json()
     assert "removed" in run("rm", short)
     assert run_json("list") == []
-    assert "Make one: tunix-rt eval MODEL" in run("list")
+    assert "Create one: tunix-rt eval MODEL" in run("list")
     assert isinstance(invoke("show", short).exception, NotFoundError)
 
 
@@ -91,8 +91,8 @@ def test_an_evaluation_is_shown_with_its_interval_and_examples(
     assert "66.7%" in shown
     assert "n = 3" in shown
     assert "format adherence" in shown
-    assert "An example of a right answer (item-0)" in shown
-    assert "An example of a wrong answer (item-2)" in shown
+    assert "Example of a correct answer (item-0)" in shown
+    assert "Example of a wrong answer (item-2)" in shown
     assert "Next: tunix-rt eval items" in shown
 
 
@@ -107,7 +107,7 @@ def test_items_are_filtered_and_one_is_shown_whole(evaluation: Evaluation, direc
     assert isinstance(invoke("items", directory, "--item", "nothing").exception, NotFoundError)
 
 
-def test_texts_from_elsewhere_are_scored(texts: Path, evalset: Path) -> None:
+def test_external_predictions_are_scored(texts: Path, evalset: Path) -> None:
     record = run_json("score", "--predictions", texts, "--eval-set", evalset)
     assert record["scores"]["primary_score"] == pytest.approx(2 / 3)
     assert record["model"] == {
@@ -122,7 +122,7 @@ def test_texts_from_elsewhere_are_scored(texts: Path, evalset: Path) -> None:
     assert run_json("show", record["evaluation_id"])["scores"] == record["scores"]
 
 
-def test_texts_that_do_not_answer_the_eval_set_are_refused(texts: Path, evalset: Path) -> None:
+def test_predictions_must_match_the_eval_set(texts: Path, evalset: Path) -> None:
     more = texts.read_text() + '\n{"id": "sum-0", "text": "8"}\n{"id": 5, "text": "8"}\n{"id": "x"}\n[]\n'
     texts.write_text(more)
     error = invoke("score", "--predictions", texts, "--eval-set", evalset).exception
@@ -153,7 +153,7 @@ def test_half_a_character_is_no_text(texts: Path, evalset: Path) -> None:
     assert isinstance(invoke("score", "--predictions", texts, "--eval-set", evalset).exception, DataError)
 
 
-def test_rescoring_makes_a_new_evaluation_and_says_what_changed(texts: Path, evalset: Path) -> None:
+def test_rescoring_creates_a_new_evaluation(texts: Path, evalset: Path) -> None:
     before = run_json("score", "--predictions", texts, "--eval-set", evalset)
     after = run_json("rescore", before["evaluation_id"])
     assert after["rescored_from"] == before["evaluation_id"] != after["evaluation_id"]
@@ -241,13 +241,13 @@ def test_commands_and_models_share_one_place_on_the_command_line() -> None:
         (("--top-p", "0", "--temperature", "1"), "top_p: Input should be greater than 0"),
     ],
 )
-def test_draws_that_make_no_sense_are_refused(flags: tuple[str, ...], reason: str) -> None:
+def test_invalid_sampling_options_are_rejected(flags: tuple[str, ...], reason: str) -> None:
     error = invoke("tiny-llama", "--weights", "random", "--eval-set", "eval_v2", *flags).exception
     assert isinstance(error, InvalidInputError)
     assert reason in error.detail
 
 
-def test_an_eval_set_of_ones_own_is_validated_and_used_by_name(settings: Settings, texts: Path) -> None:
+def test_own_eval_set_is_used_by_name(settings: Settings, texts: Path) -> None:
     settings.evalsets_dir.mkdir(parents=True)
     write_evalset(settings.evalsets_dir / "mine.jsonl", ITEMS)
     validated = CliRunner().invoke(app, ["data", "validate", "mine", "--json"])

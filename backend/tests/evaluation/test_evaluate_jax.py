@@ -126,7 +126,7 @@ def test_an_interrupted_evaluation_goes_on_and_ends_as_an_unbroken_one(
     exam.evaluate(run, f"broken-{kind}", decoding=decoding, view=view, engine=engine)
     everything = {(f"sum-{n}", sample) for n in range(5) for sample in range(decoding.num_samples)}
     assert set(engine.asked) == everything - kept
-    assert f"{len(kept)} of {len(everything)} texts are there" in view.lines[0]
+    assert f"{len(kept)} of {len(everything)} texts are done" in view.lines[0]
     assert exam.predictions(f"broken-{kind}") == exam.predictions(f"unbroken-{kind}")
 
 
@@ -190,7 +190,7 @@ def test_two_processes_cannot_write_one_evaluation(exam: Exam, run: Path) -> Non
 def test_another_precision_does_not_go_on_with_the_texts(exam: Exam, run: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         exam.evaluate(run, "precise", view=Interrupting(after=1))
-    with pytest.raises(ConflictError, match="written in float32, these would be in bfloat16"):
+    with pytest.raises(ConflictError, match="written in float32, new ones would be in bfloat16"):
         exam.evaluate(run, "precise", precision="bfloat16")
 
 

@@ -1,4 +1,4 @@
-"""Evaluation directories: what is written stays, what is torn goes, one process at a time."""
+"""Evaluation directories: appended batches, incomplete lines, locking."""
 
 import hashlib
 from pathlib import Path
@@ -16,9 +16,9 @@ ITEMS = sum_items(3)
 
 @pytest.fixture
 def directory(tmp_path: Path) -> EvaluationDir:
-    begun = EvaluationDir(tmp_path / "evaluation")
-    begun.begin(sum_start(ITEMS), ITEMS)
-    return begun
+    created = EvaluationDir(tmp_path / "evaluation")
+    created.begin(sum_start(ITEMS), ITEMS)
+    return created
 
 
 def test_a_new_directory_has_nothing_to_read(tmp_path: Path) -> None:
@@ -28,12 +28,12 @@ def test_a_new_directory_has_nothing_to_read(tmp_path: Path) -> None:
     assert empty.read_generations() == {}
 
 
-def test_what_was_asked_is_read_back(directory: EvaluationDir) -> None:
+def test_request_and_items_are_read_back(directory: EvaluationDir) -> None:
     assert directory.read_start() == sum_start(ITEMS)
     assert directory.read_items() == ITEMS
 
 
-def test_a_process_that_was_killed_while_it_began_is_gone_on_with(tmp_path: Path) -> None:
+def test_killed_start_is_resumed(tmp_path: Path) -> None:
     killed = EvaluationDir(tmp_path / "killed")
     killed.path.mkdir()
     (killed.path / ".request.json.x1").write_text("{")
@@ -54,7 +54,7 @@ def test_generations_of_two_processes_follow_each_other(directory: EvaluationDir
     assert len(directory.read_batches()) == 2
 
 
-def test_a_torn_last_line_is_dropped_and_written_again(directory: EvaluationDir) -> None:
+def test_incomplete_last_line_is_replaced(directory: EvaluationDir) -> None:
     with directory.writing() as writer:
         writer.add(map(sum_generation, ITEMS[:2]), batch_of(2))
     whole = directory.generations.read_bytes()

@@ -1,4 +1,4 @@
-"""What names an evaluation on the command line: an id, its beginning, a run, a directory, a file."""
+"""References to an evaluation: an id, its first characters, a run, a directory, a file."""
 
 import json
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def test_a_directory_or_its_record_is_found_and_stored_once(store: Home, tmp_pat
     ]
 
 
-def test_an_id_its_beginning_and_its_run_name_the_same_evaluation(store: Home, tmp_path: Path) -> None:
+def test_id_prefix_and_run_find_the_same_evaluation(store: Home, tmp_path: Path) -> None:
     evaluation = write_evaluation(tmp_path / "run-1", "110")
     find_evaluation(store, str(tmp_path / "run-1"))
     whole = str(evaluation.evaluation_id)

@@ -1,4 +1,4 @@
-"""What a generator is asked for an eval set, and what is recorded of what it writes."""
+"""Prompts for an eval set, and the recorded completions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from support.evaluation_starts import sum_items
 
 from tunix_rt.engines.generation.base import Prompt, Written
 from tunix_rt.engines.types import Decoding
-from tunix_rt.evaluation.predict import Asking, generate, generation_of
+from tunix_rt.evaluation.predict import GenerationOptions, generate, generation_of
 from tunix_rt.tokenization.chat_template import ChatTemplate, choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.tokenization.tokenizer import load_tokenizer
@@ -25,12 +25,12 @@ def ids_of(text: str) -> tuple[int, ...]:
 
 
 @dataclass
-class Parrot:
+class FixedGenerator:
     """A generator that writes the same text for every prompt, two prompts at a time."""
 
     encoder: TraceEncoder = ENCODER
     text: str = TEXT
-    asked: list[Prompt] = field(default_factory=list)
+    prompts: list[Prompt] = field(default_factory=list)
 
     def write(
         self,
@@ -40,37 +40,39 @@ class Parrot:
         batch_size: int | None = None,
         on_note: Callable[[str], None] = lambda _: None,
     ) -> Iterator[list[Written]]:
-        self.asked += prompts
+        self.prompts += prompts
         written = [Written(prompt, ids_of(self.text), has_ended=True) for prompt in prompts]
         for start in range(0, len(written), batch_size or 2):
             yield written[start : start + (batch_size or 2)]
 
 
-def asked_of(parrot: Parrot, asking: Asking, done: set[tuple[str, int]] | None = None) -> list[list[str]]:
-    batches = generate(parrot, ITEMS, asking, done or set())  # type: ignore[arg-type]
+def generated_keys(
+    generator: FixedGenerator, options: GenerationOptions, done: set[tuple[str, int]] | None = None
+) -> list[list[str]]:
+    batches = generate(generator, ITEMS, options, done or set())  # type: ignore[arg-type]
     return [[f"{one.item_id}/{one.sample}" for one in batch] for batch in batches]
 
 
-def test_every_item_is_asked_as_training_masks_it() -> None:
-    parrot = Parrot()
-    assert asked_of(parrot, Asking(Decoding())) == [["sum-0/0", "sum-1/0"], ["sum-2/0"]]
-    assert [list(prompt.token_ids) for prompt in parrot.asked] == [
+def test_prompts_are_encoded_as_in_training() -> None:
+    generator = FixedGenerator()
+    assert generated_keys(generator, GenerationOptions(Decoding())) == [["sum-0/0", "sum-1/0"], ["sum-2/0"]]
+    assert [list(prompt.token_ids) for prompt in generator.prompts] == [
         ENCODER.encode_prompt(item.prompt) for item in ITEMS
     ]
 
 
-def test_only_what_is_missing_is_asked() -> None:
-    asking = Asking(Decoding(temperature=1.0, num_samples=2), batch_size=8)
+def test_only_missing_samples_are_generated() -> None:
+    options = GenerationOptions(Decoding(temperature=1.0, num_samples=2), batch_size=8)
     done = {("sum-0", 0), ("sum-0", 1), ("sum-1", 1)}
-    assert asked_of(Parrot(), asking, done) == [["sum-1/0", "sum-2/0", "sum-2/1"]]
+    assert generated_keys(FixedGenerator(), options, done) == [["sum-1/0", "sum-2/0", "sum-2/1"]]
 
 
-def test_a_refused_prompt_is_a_failure_and_the_others_are_asked() -> None:
+def test_refused_prompt_fails_alone() -> None:
     source = "{% if '1 + 7' in messages[0].content %}{{ raise_exception('no ones') }}{% endif %}"
     source += ENCODER.template.source
     template = ChatTemplate("strict", source, TOKENIZER.named_tokens)
-    parrot = Parrot(TraceEncoder(TOKENIZER, template))
-    [refused], *written = generate(parrot, ITEMS, Asking(Decoding()), set())  # type: ignore[arg-type]
+    generator = FixedGenerator(TraceEncoder(TOKENIZER, template))
+    [refused], *written = generate(generator, ITEMS, GenerationOptions(Decoding()), set())  # type: ignore[arg-type]
     assert refused.item_id == "sum-1"
     assert refused.text is None
     assert refused.failure is not None

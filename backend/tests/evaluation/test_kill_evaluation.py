@@ -1,4 +1,4 @@
-"""An evaluation that is killed, interrupted or starved of disk loses nothing that was written."""
+"""A killed or interrupted evaluation, or one on a full disk, loses no completion."""
 
 import random
 import shutil
@@ -67,25 +67,25 @@ def test_an_evaluation_killed_again_and_again_ends_as_an_unbroken_one(exam: Exam
         assert before < num_texts(output) < 2 * NUM_ITEMS
     done = run(exam, output)
     assert done.returncode == 0, done.stderr
-    assert f"of {2 * NUM_ITEMS} texts are there" in done.stderr
+    assert f"of {2 * NUM_ITEMS} texts are done" in done.stderr
     assert (output / "predictions.jsonl").read_bytes() == unbroken
 
 
-def test_ctrl_c_keeps_the_texts_and_says_how_to_go_on(exam: Exam, unbroken: bytes) -> None:
+def test_ctrl_c_keeps_texts_and_explains_resuming(exam: Exam, unbroken: bytes) -> None:
     output = exam.workshop.root / "interrupted"
     with start_program(*command(exam, output), environ=exam.workshop.environment()) as child:
         wait_for(child, lambda: num_texts(output) > 0)
         child.send_signal(signal.SIGINT)
         _, said = child.communicate(timeout=WAIT_S)
     assert child.returncode == 130, said
-    assert "texts are kept. The same command goes on where it stopped." in said
+    assert "texts are kept. Run the same command again to resume." in said
     assert "Traceback" not in said
     assert 0 < num_texts(output) < 2 * NUM_ITEMS
     assert run(exam, output).returncode == 0
     assert (output / "predictions.jsonl").read_bytes() == unbroken
 
 
-def test_a_full_disk_is_explained_and_the_texts_stay(exam: Exam, unbroken: bytes, tmp_path: Path) -> None:
+def test_full_disk_is_explained_and_keeps_texts(exam: Exam, unbroken: bytes, tmp_path: Path) -> None:
     with small_disk_in(tmp_path, megabytes=1) as disk:
         output = disk / "evaluation"
         ballast = disk / "ballast"
@@ -100,5 +100,5 @@ def test_a_full_disk_is_explained_and_the_texts_stay(exam: Exam, unbroken: bytes
         ballast.unlink()
         done = run(exam, output)
         assert done.returncode == 0, done.stderr
-        assert f"{kept} of {2 * NUM_ITEMS} texts are there" in done.stderr
+        assert f"{kept} of {2 * NUM_ITEMS} texts are done" in done.stderr
         assert (output / "predictions.jsonl").read_bytes() == unbroken

@@ -15,7 +15,12 @@ from tunix_rt.base.terminal.output import note, print_error, say
 from tunix_rt.datasets.evalsets import open_evalset
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.types import DeviceName, DeviceRequest, EngineName
-from tunix_rt.evaluation.commands import decoding_of, evaluate_and_show, evaluated, show
+from tunix_rt.evaluation.commands import (
+    build_decoding,
+    evaluate_and_print,
+    evaluate_with_progress,
+    print_result,
+)
 from tunix_rt.evaluation.evaluate import EvaluationRequest
 from tunix_rt.evaluation.files import EvaluationDir
 from tunix_rt.evaluation.scoring.checkers.check import require_checkers
@@ -99,7 +104,7 @@ def training_command(engine: EngineName) -> Callable[..., None]:
         run_request(request, as_json=False)
         if eval_after_train:
             asked = EvaluationRequest(str(output), eval_set or DEFAULT_EVAL_SET, device=request.device)
-            evaluate_and_show(asked, engine, as_json=False)
+            evaluate_and_print(asked, engine, as_json=False)
 
     train.__doc__ = f"Train as `tunix-rt train --engine {engine}` does. docs/training.md has the exit codes."
     return train
@@ -210,17 +215,17 @@ def eval_generate_command(
     request = EvaluationRequest(
         model=model,
         evalset=eval_set,
-        decoding=decoding_of(temperature, 1.0, 1, seed, max_new_tokens),
+        decoding=build_decoding(temperature, 1.0, 1, seed, max_new_tokens),
         device=DeviceRequest(device),
         limit=limit,
         output=directory,
     )
     with opened_home() as home:
-        evaluation = evaluated(home, request, engine)
+        evaluation = evaluate_with_progress(home, request, engine)
         if is_file:
             copy_atomically(EvaluationDir(directory).predictions, output)
             note(f"predictions in {output}")
-        show(home, evaluation, directory, as_json=False)
+        print_result(home, evaluation, directory, as_json=False)
 
 
 def eval_generate() -> None:

@@ -150,14 +150,14 @@ COMMANDS: dict[str, Command | Group] = {
     ),
     "compare": Command(
         "tunix_rt.evaluation.comparison.commands:compare",
-        "Show what B lost and gained against A, with both texts, and whether chance explains it.",
+        "Show what B lost and gained against A, with both completions and a significance test.",
     ),
     "gate": Command(
         "tunix_rt.evaluation.comparison.commands:gate",
-        "Hold an evaluation against a baseline. Exit 1: it must not take its place; 2: nothing can be said.",
+        "Check an evaluation against a baseline. Exit 1: it fails; 2: the two cannot be compared.",
     ),
     "baselines": Group(
-        "Evaluations with a name and a rule, for the gate.",
+        "Named evaluations with a rule, for the gate.",
         {
             "set": Command("tunix_rt.evaluation.comparison.commands:set_"),
             "list": Command("tunix_rt.evaluation.comparison.commands:list_"),

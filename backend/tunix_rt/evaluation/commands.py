@@ -8,26 +8,20 @@ from pydantic import ValidationError
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.base.home import Home, opened_home
-from tunix_rt.base.settings import load_settings
+from tunix_rt.base.settings import Settings, load_settings
 from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import counted, err, note, print_json, print_table, say
-from tunix_rt.datasets import views as data_view
 from tunix_rt.datasets.evalsets import evalset_paths
 from tunix_rt.datasets.service import verify_dataset
+from tunix_rt.datasets.views import print_verdict
 from tunix_rt.engines.commands import EngineOption
 from tunix_rt.engines.load import WritingEngine, chosen_engine
 from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.types import Decoding, DeviceName, DeviceRequest
 from tunix_rt.evaluation.evaluate import EvaluationRequest, evaluate, evaluation_dir
 from tunix_rt.evaluation.files import EVALUATION_FILE
-from tunix_rt.evaluation.rescore import (
-    ForeignTexts,
-    num_changed_verdicts,
-    score_texts,
-)
-from tunix_rt.evaluation.rescore import (
-    rescore as rescore_evaluation,
-)
+from tunix_rt.evaluation.rescore import ExternalPredictions, num_changed_verdicts, score_predictions
+from tunix_rt.evaluation.rescore import rescore as rescore_evaluation
 from tunix_rt.evaluation.scoring.evalset_report import validate_evalset_file
 from tunix_rt.evaluation.service import (
     add_directory,
@@ -46,14 +40,7 @@ from tunix_rt.evaluation.types import (
     PredictionFilter,
     Verdict,
 )
-from tunix_rt.evaluation.views import (
-    EvaluationBar,
-    print_evaluation,
-    print_prediction,
-)
-from tunix_rt.evaluation.views import (
-    print_evalset as data_view_print_evalset,
-)
+from tunix_rt.evaluation.views import EvaluationBar, print_evalset, print_evaluation, print_prediction
 from tunix_rt.models.find import Weights
 from tunix_rt.models.types import EvaluationSummary
 from tunix_rt.recipes.types import FloatFormat
@@ -65,32 +52,29 @@ Target = Annotated[
 
 
 def validate(target: Target, as_json: JsonFlag = False) -> None:
-    """Check an eval set file or a dataset; exit 1 if it must not be used as it is."""
-    evalset = _evalset_path(target)
-    is_good = _check_dataset(target, as_json) if evalset is None else _check_evalset(evalset, as_json)
-    if not is_good:
+    """Validate an eval set file or a dataset. Exit 1 if it must not be used as it is."""
+    settings = load_settings()
+    evalset = _evalset_path(settings, target)
+    if evalset is not None:
+        report = validate_evalset_file(evalset, datasets_dir=settings.datasets_dir)
+        is_valid = report.is_valid
+        print_json(report) if as_json else print_evalset(report)
+    else:
+        verdict = verify_dataset(settings.datasets_dir, target)
+        is_valid = verdict.intact
+        print_json(verdict) if as_json else print_verdict(verdict)
+    if not is_valid:
         raise typer.Exit(1)
 
 
-def _evalset_path(target: str) -> Path | None:
-    named = evalset_paths(load_settings())
+def _evalset_path(settings: Settings, target: str) -> Path | None:
+    """The file of an eval set; None: the target is a dataset key."""
+    named = evalset_paths(settings)
     if target in named:
         return named[target]
     # A key has no separator and no .jsonl ending, so a misspelt path is reported as a missing file.
     looks_like_path = "/" in target or target.endswith(".jsonl")
     return Path(target) if looks_like_path or Path(target).is_file() else None
-
-
-def _check_evalset(path: Path, as_json: bool) -> bool:
-    report = validate_evalset_file(path, datasets_dir=load_settings().datasets_dir)
-    print_json(report) if as_json else data_view_print_evalset(report)
-    return report.is_valid
-
-
-def _check_dataset(key: str, as_json: bool) -> bool:
-    verdict = verify_dataset(load_settings().datasets_dir, key)
-    print_json(verdict) if as_json else data_view.print_verdict(verdict)
-    return verdict.intact
 
 
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -105,35 +89,49 @@ Model = Annotated[
     ),
 ]
 EvalSet = Annotated[
-    str, typer.Option("--eval-set", metavar="NAME|FILE", help="Shipped or own eval set, or a JSONL file.")
+    str,
+    typer.Option(
+        "--eval-set", metavar="NAME|FILE", help="Name of a shipped or own eval set, or a JSONL file."
+    ),
 ]
-Device = Annotated[DeviceName, typer.Option(help="auto takes a TPU, else a GPU, else the CPU, and says why.")]
+Device = Annotated[
+    DeviceName, typer.Option(help="auto selects a TPU, else a GPU, else the CPU, and prints why.")
+]
 PrecisionOption = Annotated[
-    Precision, typer.Option(help="Of weights and products. auto: float32 on a CPU, bfloat16 elsewhere.")
+    Precision,
+    typer.Option(help="Of weights and matrix products. auto: float32 on a CPU, bfloat16 elsewhere."),
 ]
 BatchSize = Annotated[
-    int | None, typer.Option(min=1, help="Texts written at a time. Default: what suits the device.")
+    int | None, typer.Option(min=1, help="Completions per batch. Default: chosen for the device.")
 ]
-Temperature = Annotated[float, typer.Option(min=0, max=10, help="0 takes the most likely token.")]
-TopP = Annotated[float, typer.Option(help="Draw from the likeliest tokens of this probability together.")]
-NumSamples = Annotated[int, typer.Option(min=1, max=1000, help="Texts per item, for pass@k and majority@k.")]
-Seed = Annotated[int, typer.Option(min=0, help="Decides every draw.")]
-MaxNewTokens = Annotated[int, typer.Option(min=1, help="A text that reaches it is cut off.")]
+Temperature = Annotated[float, typer.Option(min=0, max=10, help="0 is greedy decoding.")]
+TopP = Annotated[
+    float, typer.Option(help="Sample from the most likely tokens whose probabilities add up to this.")
+]
+NumSamples = Annotated[
+    int, typer.Option(min=1, max=1000, help="Completions per item, for pass@k and majority@k.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the sampling.")]
+MaxNewTokens = Annotated[int, typer.Option(min=1, help="Longer completions are cut off.")]
 Markup = Annotated[
     MarkupStyle | None,
-    typer.Option(help="What stands around reasoning and answer. Default: the run's own, else reasoning."),
+    typer.Option(help="Markup of reasoning and answer. Default: that of the run, else reasoning."),
 ]
 Template = Annotated[
-    str | None, typer.Option("--chat-template", help="Built-in chat template. Default: the model's own.")
+    str | None, typer.Option("--chat-template", help="Built-in chat template. Default: that of the model.")
 ]
 Lenient = Annotated[
-    bool, typer.Option("--lenient", help="Also look for answers in phrases and last numbers, counted apart.")
+    bool,
+    typer.Option("--lenient", help="Also accept answers in phrases and last numbers, counted separately."),
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="Ask the first items only: another eval set.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Use only the first items; this makes it a different eval set.")
+]
 WeightsOption = Annotated[
-    Weights, typer.Option("--weights", help="random: the model as training from random weights finds it.")
+    Weights,
+    typer.Option("--weights", help="random: the model as training from random weights starts with it."),
 ]
-WeightsSeed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of random weights.")]
+WeightsSeed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of random weights.")]
 Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub id.")]
 Output = Annotated[
     Path | None,
@@ -163,11 +161,11 @@ def run(
     output: Output = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Evaluate a model. The same command goes on where it stopped. Exit 1 when nothing could be scored."""
+    """Evaluate a model. Repeat the command to resume. Exit 1 if nothing could be scored."""
     request = EvaluationRequest(
         model=model,
         evalset=eval_set,
-        decoding=decoding_of(temperature, top_p, num_samples, seed, max_new_tokens),
+        decoding=build_decoding(temperature, top_p, num_samples, seed, max_new_tokens),
         is_lenient=lenient,
         markup=markup,
         chat_template=chat_template,
@@ -180,44 +178,44 @@ def run(
         limit=limit,
         output=output,
     )
-    evaluate_and_show(request, engine, as_json=as_json)
+    evaluate_and_print(request, engine, as_json=as_json)
 
 
-def evaluate_and_show(request: EvaluationRequest, engine: AskedEngine, *, as_json: bool) -> None:
-    """Evaluate and print the result. Exit 1 when it says nothing about the model."""
+def evaluate_and_print(request: EvaluationRequest, engine: AskedEngine, *, as_json: bool) -> None:
+    """Evaluate and print the result. Exit 1 if nothing could be scored."""
     with opened_home() as home:
-        evaluation = evaluated(home, request, engine)
-        place = evaluation_dir(home.settings, evaluation, request.output).path
-        show(home, evaluation, place, as_json=as_json)
+        evaluation = evaluate_with_progress(home, request, engine)
+        directory = evaluation_dir(home.settings, evaluation, request.output).path
+        print_result(home, evaluation, directory, as_json=as_json)
 
 
-def evaluated(home: Home, request: EvaluationRequest, asked: AskedEngine) -> Evaluation:
-    """Evaluate, shown on standard error. Ctrl-C says what is kept and how to go on."""
-    choice = chosen_engine(asked, request.device.name)
+def evaluate_with_progress(home: Home, request: EvaluationRequest, engine: AskedEngine) -> Evaluation:
+    """Evaluate with progress on standard error. Ctrl-C prints what is kept and how to resume."""
+    choice = chosen_engine(engine, request.device.name)
     note(str(choice))
     with EvaluationBar(err) as bar:
         try:
             return evaluate(home, WritingEngine(choice.name), request, bar)
         except KeyboardInterrupt as error:
-            note(f"stopped; {bar.num_done:,} texts are kept. The same command goes on where it stopped.")
+            note(f"stopped; {bar.num_done:,} texts are kept. Run the same command again to resume.")
             raise typer.Exit(130) from error
 
 
-def show(home: Home, evaluation: Evaluation, place: Path, *, as_json: bool) -> None:
-    """Print an evaluation. Exit 1 when it says nothing about the model."""
+def print_result(home: Home, evaluation: Evaluation, directory: Path, *, as_json: bool) -> None:
+    """Print an evaluation. Exit 1 if nothing could be scored."""
     if as_json:
-        print_json({"directory": str(place), **evaluation.to_json()})
+        print_json({"directory": str(directory), **evaluation.to_json()})
     else:
-        print_evaluation(evaluation, load_predictions(home, evaluation), place)
+        print_evaluation(evaluation, load_predictions(home, evaluation), directory)
     if evaluation.scores.overall.num_scored == 0:
         note("nothing could be scored: every text failed, see the reasons above")
         raise typer.Exit(1)
 
 
-def decoding_of(
+def build_decoding(
     temperature: float, top_p: float, num_samples: int, seed: int, max_new_tokens: int
 ) -> Decoding:
-    """How tokens are chosen, or an error in the words of the flags."""
+    """Decoding options, or an error that names the flags."""
     try:
         return Decoding(
             temperature=temperature,
@@ -231,29 +229,31 @@ def decoding_of(
         named = "".join(f"{part}: " for part in problem["loc"])
         reason = problem["msg"].removeprefix("Value error, ")
         raise InvalidInputError(
-            f"Texts cannot be drawn like this: {named}{reason}.",
+            f"The sampling options are invalid: {named}{reason}.",
             next_step="Correct --temperature, --top-p, --num-samples, --seed or --max-new-tokens.",
         ) from error
 
 
 Reference = Annotated[
     str,
-    typer.Argument(metavar="REF", help="Id of an evaluation or its beginning, id of a run, or a directory."),
+    typer.Argument(
+        metavar="REF", help="Id of an evaluation or its first 6 characters, run id, or directory."
+    ),
 ]
 RecordLimit = Annotated[int, typer.Option(min=1, max=1_000, help="Rows to show.")]
-_SHORT = 8
+_ID_CHARS = 8
 
 
 def list_(
-    model: Annotated[str | None, typer.Option(help="Stands in the name of the model or its base.")] = None,
+    model: Annotated[str | None, typer.Option(help="Part of the name of the model or of its base.")] = None,
     eval_set: Annotated[str | None, typer.Option(help="Name of the eval set.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="What the model was trained on.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="Stands in the name of the recipe.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset that the model was trained on.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="Part of the name of the recipe.")] = None,
     run_id: Annotated[str | None, typer.Option("--run", help="Id of the run.")] = None,
     limit: RecordLimit = 20,
     as_json: JsonFlag = False,
 ) -> None:
-    """The evaluations, newest first."""
+    """List evaluations, newest first."""
     criteria = EvaluationFilter(model=model, evalset=eval_set, dataset=dataset, recipe=recipe, run_id=run_id)
     with opened_home() as home:
         page = list_evaluations(home, criteria, limit=limit, offset=0)
@@ -261,15 +261,15 @@ def list_(
         print_json([summary.to_json() for summary in page.data])
         return
     if not page.data:
-        say("No evaluation fits. Make one: tunix-rt eval MODEL --eval-set eval_v2")
+        say("No evaluation matches. Create one: tunix-rt eval MODEL --eval-set eval_v2")
         return
-    columns = ("id", "made (UTC)", "model", "eval set", "accuracy", "format", "scored")
+    columns = ("id", "created (UTC)", "model", "eval set", "accuracy", "format", "scored")
     print_table(columns, [_row(summary) for summary in page.data])
     note(f"{len(page.data)} of {page.pagination.total}")
 
 
 def show_record(reference: Reference, as_json: JsonFlag = False) -> None:
-    """One evaluation: its scores, an example of right and one of wrong work."""
+    """Show an evaluation: its scores, a correct and a wrong example."""
     with opened_home() as home:
         evaluation = find_evaluation(home, reference)
         if as_json:
@@ -285,12 +285,14 @@ def items(
     category: Annotated[str | None, typer.Option(help="Only of this category.")] = None,
     difficulty: Annotated[str | None, typer.Option(help="Only of this difficulty.")] = None,
     rule: Annotated[ExtractionRule | None, typer.Option(help="Only answers that this rule found.")] = None,
-    text: Annotated[str | None, typer.Option(help="Stands in the prompt, the answer or the text.")] = None,
-    item: Annotated[str | None, typer.Option(help="Show all that was written for this item.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="Part of the prompt, the expected answer or the completion.")
+    ] = None,
+    item: Annotated[str | None, typer.Option(help="Show every completion of this item.")] = None,
     limit: RecordLimit = 20,
     as_json: JsonFlag = False,
 ) -> None:
-    """The items of an evaluation with their verdicts, in the order of the eval set."""
+    """List the items of an evaluation with their verdicts, in the order of the eval set."""
     criteria = PredictionFilter(
         verdict=verdict, section=section, category=category, difficulty=difficulty, rule=rule, text=text
     )
@@ -313,7 +315,7 @@ def add(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a complete evaluation.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Store an evaluation that lies in a directory, as another machine or a crash left it."""
+    """Add an evaluation from a directory, e.g. from another machine or after a crash."""
     with opened_home() as home:
         evaluation = add_directory(home, directory)
     if as_json:
@@ -323,7 +325,7 @@ def add(
 
 
 def rm(reference: Reference, as_json: JsonFlag = False) -> None:
-    """Remove an evaluation with its predictions; a run keeps its own copy."""
+    """Delete an evaluation and its predictions; a run keeps its own copy."""
     with opened_home() as home:
         evaluation = find_evaluation(home, reference)
         delete_evaluation(home, evaluation.evaluation_id)
@@ -338,7 +340,7 @@ def _row(summary: EvaluationSummary) -> tuple[object, ...]:
     if summary.primary_score is not None:
         accuracy = f"{summary.primary_score:.1%} ({summary.low:.1%}–{summary.high:.1%})"
     return (
-        str(summary.evaluation_id)[:_SHORT],
+        str(summary.evaluation_id)[:_ID_CHARS],
         f"{summary.created_at:%Y-%m-%d %H:%M}",
         summary.model.name,
         summary.evalset,
@@ -352,7 +354,7 @@ def _item_row(prediction: Prediction) -> tuple[object, ...]:
     judgement = prediction.judgement
     sample = f" #{prediction.sample}" if prediction.sample else ""
     return (
-        prediction.item_id + sample,
+        f"{prediction.item_id}{sample}",
         prediction.section,
         prediction.difficulty,
         prediction.expected_answer,
@@ -365,7 +367,7 @@ def _item_row(prediction: Prediction) -> tuple[object, ...]:
 def _print_samples(samples: list[Prediction], item: str, *, as_json: bool) -> None:
     if not samples:
         raise NotFoundError(
-            f"The evaluation has no item {item!r}.", next_step="Leave --item out to see the items."
+            f"The evaluation has no item {item!r}.", next_step="Omit --item to list the items."
         )
     if as_json:
         print_json([sample.to_json() for sample in samples])
@@ -375,11 +377,11 @@ def _print_samples(samples: list[Prediction], item: str, *, as_json: bool) -> No
         print_prediction(sample)
 
 
-To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory of the two files.")]
+To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory for the two files.")]
 
 
 def export(reference: Reference, to: To, as_json: JsonFlag = False) -> None:
-    """Write `samples_*.jsonl`, a line an item, and `results_*.json`."""
+    """Export `samples_*.jsonl`, one line per item, and `results_*.json`."""
     with opened_home() as home:
         samples, results = export_evaluation(home, find_evaluation(home, reference), to)
     if as_json:
@@ -389,7 +391,7 @@ def export(reference: Reference, to: To, as_json: JsonFlag = False) -> None:
 
 
 def rescore(reference: Reference, as_json: JsonFlag = False) -> None:
-    """Judge the stored texts of an evaluation again; the result is a new evaluation."""
+    """Judge the stored completions of an evaluation again; the result is a new evaluation."""
     with opened_home() as home:
         before = find_evaluation(home, reference)
         after = rescore_evaluation(home, before, directory=_directory(reference))
@@ -407,21 +409,19 @@ def rescore(reference: Reference, as_json: JsonFlag = False) -> None:
 def score(
     predictions: Annotated[
         Path,
-        typer.Option(metavar="FILE", help='JSONL of {"id", "prediction"}: one text for every item.'),
+        typer.Option(metavar="FILE", help='JSONL of {"id", "prediction"}, one line per item.'),
     ],
     eval_set: EvalSet,
-    markup: Annotated[
-        MarkupStyle, typer.Option(help="What stands around reasoning and answer.")
-    ] = DEFAULT_MARKUP,
+    markup: Annotated[MarkupStyle, typer.Option(help="Markup of reasoning and answer.")] = DEFAULT_MARKUP,
     lenient: Lenient = False,
-    name: Annotated[str | None, typer.Option(help="Of the model. Default: that of the file.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the model. Default: the file name.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Judge texts that something else wrote."""
-    texts = ForeignTexts(predictions, eval_set, markup, is_lenient=lenient, name=name)
+    """Score external predictions."""
+    external = ExternalPredictions(predictions, eval_set, markup, is_lenient=lenient, name=name)
     with opened_home() as home:
-        evaluation = score_texts(home, texts)
-        show(home, evaluation, evaluation_dir(home.settings, evaluation).path, as_json=as_json)
+        evaluation = score_predictions(home, external)
+        print_result(home, evaluation, evaluation_dir(home.settings, evaluation).path, as_json=as_json)
 
 
 def _directory(reference: str) -> Path | None:

@@ -1,10 +1,10 @@
 """The evaluation directory.
 
 evaluations/<id>/request.json        what is being evaluated; a resume must match it
-evaluations/<id>/items.jsonl         the items that are asked, in order
+evaluations/<id>/items.jsonl         the eval items, in order
 evaluations/<id>/generations.jsonl   appended batch by batch: the resume point
-evaluations/<id>/batches.jsonl       where and how fast each batch was written
-evaluations/<id>/predictions.jsonl   the items with texts and verdicts, in order
+evaluations/<id>/batches.jsonl       where and how fast each batch was generated
+evaluations/<id>/predictions.jsonl   the items with completions and verdicts, in order
 evaluations/<id>/evaluation.json     last: with it the directory is complete
 """
 
@@ -42,7 +42,7 @@ class EvaluationDir:
 
     @property
     def request(self) -> Path:
-        """What was asked."""
+        """The request: model and protocol."""
         return self.path / "request.json"
 
     @property
@@ -52,17 +52,17 @@ class EvaluationDir:
 
     @property
     def generations(self) -> Path:
-        """What the model wrote."""
+        """The completions."""
         return self.path / "generations.jsonl"
 
     @property
     def batches(self) -> Path:
-        """How it wrote it."""
+        """Engine, device and speed of every batch."""
         return self.path / "batches.jsonl"
 
     @property
     def predictions(self) -> Path:
-        """What was made of it."""
+        """The judged completions."""
         return self.path / PREDICTIONS_FILE
 
     @property
@@ -72,31 +72,31 @@ class EvaluationDir:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the directory and keep every other process from writing an evaluation into it.
+        """Create the directory and lock it against other processes.
 
         Raises:
-            ConflictError: Another process has it.
+            ConflictError: Another process holds the lock.
         """
         with held_directory(self.path, "evaluation"):
             yield
 
     def is_empty(self) -> bool:
-        """Whether nothing is there but what a process leaves that was killed before it began."""
+        """Whether there are no files besides temporary ones of a killed process."""
         return not self.path.exists() or all(path.name.startswith(".") for path in self.path.iterdir())
 
     def remove_if_unused(self) -> None:
-        """Leave no trace of an evaluation that never began."""
+        """Remove the directory of an evaluation that never started."""
         remove_if_unused(self.path)
 
     def begin(self, start: EvaluationStart, items: Iterable[EvalItem]) -> None:
-        """Write what is asked, where it is not written yet."""
+        """Write the request and the items, unless they exist."""
         if not self.request.is_file():
             write_json_atomically(self.request, start.to_json(), what="writing the request")
         if not self.items.is_file():
             _write_lines(self.items, map(item_json, items))
 
     def read_start(self) -> EvaluationStart | None:
-        """What was asked; None when nothing was."""
+        """The request; None if there is none."""
         return _read(self.request, EvaluationStart) if self.request.is_file() else None
 
     def read_items(self) -> tuple[EvalItem, ...]:
@@ -104,7 +104,7 @@ class EvaluationDir:
         return tuple(_read_lines(self.items, EvalItem))
 
     def read_generations(self) -> dict[GenerationKey, Generation]:
-        """Everything that is written so far, by item and sample."""
+        """All completions so far, by item and sample."""
         return {(line.item_id, line.sample): line for line in _read_lines(self.generations, Generation)}
 
     def read_batches(self) -> list[FinishedBatch]:
@@ -116,15 +116,15 @@ class EvaluationDir:
         return _read_lines(self.predictions, Prediction)
 
     def read_evaluation(self) -> Evaluation | None:
-        """The record; None while the directory is not complete."""
+        """The record; None while the directory is incomplete."""
         return _read(self.evaluation, Evaluation) if self.evaluation.is_file() else None
 
     def write_generations(self, generations: Iterable[Generation]) -> None:
-        """Write texts that exist already, whole or not at all."""
+        """Write existing completions, atomically."""
         _write_lines(self.generations, map(_line, generations))
 
     def write_predictions(self, predictions: Iterable[Prediction]) -> str:
-        """Write them whole or not at all; their SHA-256."""
+        """Write the predictions atomically; returns their SHA-256."""
         return _write_lines(self.predictions, map(_line, predictions))
 
     def finish(self, evaluation: Evaluation) -> None:
@@ -134,7 +134,7 @@ class EvaluationDir:
 
     @contextmanager
     def writing(self) -> Iterator["GenerationWriter"]:
-        """Append generations, after those that are there; a line that a killed process tore is dropped."""
+        """Append batches. A line that a killed process left incomplete is dropped first."""
         for path in (self.generations, self.batches):
             _drop_torn_line(path)
         writer = GenerationWriter(JsonLines(self.generations), JsonLines(self.batches))
@@ -146,7 +146,7 @@ class EvaluationDir:
 
 @dataclass(frozen=True)
 class GenerationWriter:
-    """Appends finished batches; what was added survives the end of the process, however sudden."""
+    """Appends finished batches; an added batch survives a crash of the process."""
 
     _generations: JsonLines
     _batches: JsonLines
@@ -159,7 +159,7 @@ class GenerationWriter:
         self._generations.sync()
 
     def close(self) -> None:
-        """No more batches."""
+        """Close the files."""
         try:
             self._generations.close()
         finally:
@@ -188,7 +188,7 @@ def _read(path: Path, kind: type[R]) -> R:
 
 
 def _read_lines(path: Path, kind: type[R]) -> Iterator[R]:
-    """Every whole line; one without its line end was torn when its process was killed."""
+    """Every complete line; one without a line end was cut off when its process was killed."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -213,5 +213,5 @@ def _drop_torn_line(path: Path) -> None:
 def _damaged(path: Path, problem: str) -> DataError:
     return DataError(
         f"{path} cannot be read: {problem}.",
-        next_step="Evaluate again into another --output; files of an evaluation are not edited by hand.",
+        next_step="Evaluate again with another --output; the files of an evaluation must not be edited.",
     )

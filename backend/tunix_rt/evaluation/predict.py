@@ -1,4 +1,4 @@
-"""The model's texts, batch by batch, resumable."""
+"""Generate completions for an eval set, batch by batch; resumable."""
 
 import time
 from bisect import bisect_right
@@ -16,7 +16,7 @@ from tunix_rt.evaluation.types import EvaluationStart, FinishedBatch, Generation
 from tunix_rt.tokenization.encoding import TraceEncoder
 from tunix_rt.traces.types import MarkupStyle
 
-# Where the reasoning ends, in each markup.
+# What marks the beginning of the answer in each markup.
 _ANSWER_MARKS: dict[MarkupStyle, str] = {
     "reasoning": "<answer>",
     "counted": "<answer>",
@@ -27,34 +27,39 @@ _ANSWER_MARKS: dict[MarkupStyle, str] = {
 
 
 @dataclass(frozen=True)
-class Asking:
-    """How items are asked."""
+class GenerationOptions:
+    """How completions are generated."""
 
     decoding: Decoding
     batch_size: int | None = None
     """None: the engine's choice."""
     on_note: Callable[[str], None] = lambda _: None
-    """Is given a line when something is done otherwise than asked for."""
+    """Receives a message when the engine deviates from the request."""
 
 
 def generate(
-    generator: Generator, items: Sequence[EvalItem], asking: Asking, done: Container[GenerationKey]
+    generator: Generator,
+    items: Sequence[EvalItem],
+    options: GenerationOptions,
+    done: Container[GenerationKey],
 ) -> Iterator[list[Generation]]:
-    """What the model writes for every item and sample that is not done, batch by batch.
+    """Generate every item and sample that is not done, batch by batch.
 
-    An item whose prompt the chat template refuses has a failure like any other; the rest go on.
+    A prompt that the chat template refuses is a typed failure of that item; the others are generated.
     """
     encoder = generator.encoder
-    prompts, refused = _prompts(encoder, items, asking.decoding.num_samples, done)
+    prompts, refused = _prompts(encoder, items, options.decoding.num_samples, done)
     if refused:
         yield refused
-    written = generator.write(prompts, asking.decoding, batch_size=asking.batch_size, on_note=asking.on_note)
+    written = generator.write(
+        prompts, options.decoding, batch_size=options.batch_size, on_note=options.on_note
+    )
     for batch in written:
         yield [generation_of(encoder, one) for one in batch]
 
 
 def generation_of(encoder: TraceEncoder, written: Written) -> Generation:
-    """The record of a completion, or of the reason why there is none."""
+    """The record of a completion, or of the failure in its place."""
     if written.failure is not None:
         return _failed(written, GenerationFailure(code=written.failure, detail=written.detail))
     text = decode(encoder, written.token_ids)
@@ -104,7 +109,7 @@ def _prompts(
 
 
 def _num_reasoning_tokens(encoder: TraceEncoder, written: Written, text: str) -> int:
-    """How many tokens end before the answer begins; all of them where nothing says where that is."""
+    """The number of tokens before the answer; all of them if no answer can be located."""
     token_ids = written.token_ids
     position = text.find(_ANSWER_MARKS[encoder.markup])
     if position < 0:
@@ -118,130 +123,103 @@ def _num_reasoning_tokens(encoder: TraceEncoder, written: Written, text: str) ->
 
 @dataclass(frozen=True)
 class EvaluationProgress:
-    """How far the texts are."""
+    """How many completions are done, and how fast this process generates them."""
 
     num_done: int
     num_total: int
     tokens_per_s: float
-    """Of this process."""
 
     def __str__(self) -> str:
         return f"{self.num_done:,}/{self.num_total:,} texts | {self.tokens_per_s:,.0f} tokens/s"
 
 
 class EvaluationView(Protocol):
-    """Where a person looks."""
+    """Shows the progress of an evaluation."""
 
     def show_line(self, text: str) -> None:
-        """Something to read."""
+        """Show a message."""
 
     def show_hashing(self, fraction: float) -> None:
-        """The share of the weights that is read to identify them."""
+        """Show how much of the weights has been hashed to identify them."""
 
     def show_progress(self, progress: EvaluationProgress) -> None:
-        """A batch is done."""
+        """Called after every batch."""
 
 
 @dataclass(frozen=True)
 class ModelAccess:
-    """How the model is reached; it is loaded only when something is left to write."""
+    """How to load the model; it is loaded only if completions are missing."""
 
     engine: GeneratingEngine
     request: GeneratorRequest
     batch_size: int | None = None
     """None: the engine's choice."""
 
-    def open(self) -> Generator:
-        """Load the model."""
-        return self.engine.open_generator(self.request)
 
-
-def write_missing_texts(
+def generate_missing(
     directory: EvaluationDir,
     start: EvaluationStart,
     items: Sequence[EvalItem],
     access: ModelAccess,
     view: EvaluationView,
 ) -> None:
-    """Let the model write what is not in the directory yet.
+    """Generate the completions that are not in the directory yet.
 
-    Nothing is written before the model is loaded: what cannot start leaves no trace.
+    The model is loaded before anything is written: an evaluation that cannot start leaves no files.
 
     Raises:
-        ConflictError: What is there was written by another engine, or in another precision.
+        ConflictError: The existing completions come from another engine or another precision.
     """
     done = directory.read_generations()
-    num_total = len(items) * start.protocol.decoding.num_samples
-    if len(done) == num_total:
+    num_done, num_total = len(done), len(items) * start.protocol.decoding.num_samples
+    if num_done == num_total:
         return
     if done:
-        view.show_line(f"going on with {directory.path}: {len(done):,} of {num_total:,} texts are there")
+        view.show_line(f"resuming {directory.path}: {num_done:,} of {num_total:,} texts are done")
     earlier = directory.read_batches()
     _require_same_engine(earlier, access.engine)
-    generator = access.open()
+    generator = access.engine.open_generator(access.request)
     _require_same_precision(earlier, generator)
     directory.begin(start, items)
-    view.show_line(f"asking {start.model.name} on {generator.device}, {generator.precision}")
-    asking = Asking(start.protocol.decoding, access.batch_size, view.show_line)
-    meter = _Meter(len(done), num_total)
+    view.show_line(f"evaluating {start.model.name} on {generator.device}, {generator.precision}")
+    options = GenerationOptions(start.protocol.decoding, access.batch_size, view.show_line)
+    num_new_tokens, seconds = 0, 0.0
     with directory.writing() as writer:
-        for seconds, batch in _timed(generate(generator, items, asking, done)):
-            finished = _finished(access, generator, batch, seconds)
-            writer.add(batch, finished)
-            view.show_progress(meter.after(finished))
-
-
-class _Meter:
-    """Counts what this process has written."""
-
-    def __init__(self, num_done: int, num_total: int) -> None:
-        self._num_done, self._num_total = num_done, num_total
-        self._num_tokens, self._seconds = 0, 0.0
-
-    def after(self, batch: FinishedBatch) -> EvaluationProgress:
-        self._num_done += batch.num_generations
-        self._num_tokens += batch.num_new_tokens
-        self._seconds += batch.seconds
-        tokens_per_s = self._num_tokens / self._seconds if self._seconds else 0.0
-        return EvaluationProgress(self._num_done, self._num_total, tokens_per_s)
-
-
-def _timed(batches: Iterator[list[Generation]]) -> Iterator[tuple[float, list[Generation]]]:
-    start_s = time.monotonic()
-    for batch in batches:
-        yield time.monotonic() - start_s, batch
-        start_s = time.monotonic()
-
-
-def _finished(
-    access: ModelAccess, generator: Generator, batch: list[Generation], seconds: float
-) -> FinishedBatch:
-    return FinishedBatch(
-        engine=access.engine.name,
-        batch_size=access.batch_size,
-        device=generator.device,
-        precision=generator.precision,
-        num_generations=len(batch),
-        num_new_tokens=sum(generation.num_new_tokens for generation in batch),
-        seconds=round(seconds, 6),
-    )
+        batch_start_s = time.monotonic()
+        for generations in generate(generator, items, options, done):
+            batch = FinishedBatch(
+                engine=access.engine.name,
+                batch_size=access.batch_size,
+                device=generator.device,
+                precision=generator.precision,
+                num_generations=len(generations),
+                num_new_tokens=sum(generation.num_new_tokens for generation in generations),
+                seconds=round(time.monotonic() - batch_start_s, 6),
+            )
+            writer.add(generations, batch)
+            num_done += batch.num_generations
+            num_new_tokens += batch.num_new_tokens
+            seconds += batch.seconds
+            tokens_per_s = num_new_tokens / seconds if seconds else 0.0
+            view.show_progress(EvaluationProgress(num_done, num_total, tokens_per_s))
+            batch_start_s = time.monotonic()
 
 
 def _require_same_engine(earlier: Sequence[FinishedBatch], engine: GeneratingEngine) -> None:
-    """Texts of one evaluation are written by one engine: each draws in its own way."""
+    """All completions of an evaluation come from one engine: each samples in its own way."""
     others = sorted({batch.engine for batch in earlier} - {engine.name})
     if others:
         raise ConflictError(
-            f"The texts so far were written by the {others[0]} engine, these would be by {engine.name}.",
+            f"The existing texts were written by the {others[0]} engine, new ones would be by {engine.name}.",
             next_step=f"Add --engine {others[0]}, or choose another directory with --output.",
         )
 
 
 def _require_same_precision(earlier: Sequence[FinishedBatch], generator: Generator) -> None:
-    """Texts of one evaluation are written in one precision: it changes what a model says."""
+    """All completions of an evaluation have one precision: it changes what a model generates."""
     others = sorted({batch.precision for batch in earlier} - {generator.precision})
     if others:
         raise ConflictError(
-            f"The texts so far were written in {others[0]}, these would be in {generator.precision}.",
+            f"The existing texts were written in {others[0]}, new ones would be in {generator.precision}.",
             next_step=f"Add --precision {others[0]}, or choose another directory with --output.",
         )

@@ -1,4 +1,4 @@
-"""Score existing texts again, or external predictions."""
+"""Rescore stored completions; score external predictions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,54 +35,54 @@ ID_KEYS = ("item_id", "id", "trace_id")
 TEXT_KEYS = ("text", "prediction")
 
 
-def read_foreign_texts(path: Path) -> list[Generation]:
-    """The texts of a file, in its order. What else a line says is not needed.
+def read_external_predictions(path: Path) -> list[Generation]:
+    """The completions in a JSONL file, in order. Other keys are ignored.
 
     Example:
         {"id": "sum-1", "prediction": "<answer>8</answer>"}
 
     Raises:
         NotFoundError: There is no such file.
-        DataError: names every line without an id or a text, or whose id came before.
+        DataError: names every line without an id or a text, and every repeated id.
     """
     if not path.is_file():
         raise NotFoundError(f"There is no file {path}.", next_step="Check the path after --predictions.")
-    texts: dict[str, Generation] = {}
+    completions: dict[str, Generation] = {}
     problems: list[str] = []
     with path.open("rb") as file:
         for row in read_jsonl(file):
             if isinstance(row, BlankLine):
                 continue
-            found = row.reason if isinstance(row, BadRow) else _read(row.values)
-            if isinstance(found, Generation) and found.item_id in texts:
-                found = f"a second text for {found.item_id!r}"
-            if isinstance(found, str):
-                problems.append(f"line {row.number}: {found}")
+            parsed = row.reason if isinstance(row, BadRow) else _parse(row.values)
+            if isinstance(parsed, Generation) and parsed.item_id in completions:
+                parsed = f"a second text for {parsed.item_id!r}"
+            if isinstance(parsed, str):
+                problems.append(f"line {row.number}: {parsed}")
             else:
-                texts[found.item_id] = found
+                completions[parsed.item_id] = parsed
     if problems:
         raise DataError(
             f"{path.name} cannot be scored: {first_problems(problems)}.",
-            next_step='Write one line an item: {"id": "…", "prediction": "…"}.',
+            next_step='Write one line per item: {"id": "…", "prediction": "…"}.',
         )
-    return list(texts.values())
+    return list(completions.values())
 
 
-def _read(values: Mapping[str, Any]) -> Generation | str:
-    """The text of a line, or what is wrong with the line."""
+def _parse(values: Mapping[str, Any]) -> Generation | str:
+    """The completion of a line, or the problem with the line."""
     item_id = next((values[key] for key in ID_KEYS if key in values), None)
     text = next((values[key] for key in TEXT_KEYS if key in values), None)
     if not isinstance(item_id, str) or not item_id:
         return f"no item: one of {', '.join(ID_KEYS)} must be a text"
     if not isinstance(text, str):
         return f"no text: one of {', '.join(TEXT_KEYS)} must be a text"
-    # Nothing says how it ended; a text from elsewhere is taken to be whole.
+    # How it ended is unknown; external predictions are assumed to be complete.
     return Generation(item_id=item_id, text=text, finish="end-of-turn")
 
 
 @dataclass(frozen=True)
-class ForeignTexts:
-    """A file of texts that no model of ours wrote, and what they answer."""
+class ExternalPredictions:
+    """A file of predictions made elsewhere, and the eval set they answer."""
 
     file: Path
     evalset: str
@@ -90,124 +90,124 @@ class ForeignTexts:
     markup: MarkupStyle = DEFAULT_MARKUP
     is_lenient: bool = False
     name: str | None = None
-    """Of the model. None: the file's own."""
+    """Name of the model. None: the file name."""
 
 
 def rescore(home: Home, evaluation: Evaluation, *, directory: Path | None = None) -> Evaluation:
-    """A new evaluation of the same texts, by the extractor and the checkers of today.
+    """A new evaluation of the same completions with the current extractor and checkers.
 
     Args:
-        home: where the texts are and the new evaluation goes.
-        evaluation: as it is stored.
-        directory: where its files are, if not in the home directory.
+        home: holds the completions and receives the new evaluation.
+        evaluation: the stored evaluation.
+        directory: the directory of its files, if not in the home directory.
 
     Raises:
-        ConflictError: The items that were asked are nowhere to be found.
+        ConflictError: The items are no longer available.
     """
-    items = items_of(home.settings, evaluation, directory)
+    items = load_items(home.settings, evaluation, directory)
     require_checkers(items)
-    today = {"max_answer_chars": MAX_ANSWER_CHARS, "versions": protocol_versions(items)}
+    current = {"max_answer_chars": MAX_ANSWER_CHARS, "versions": protocol_versions(items)}
     start = EvaluationStart(
         evaluation_id=uuid4(),
         created_at=datetime.now(UTC),
         model=evaluation.model,
         evalset=evaluation.evalset,
-        protocol=evaluation.protocol.model_copy(update=today),
+        protocol=evaluation.protocol.model_copy(update=current),
         rescored_from=evaluation.evaluation_id,
     )
-    texts = [prediction.generation for prediction in load_predictions(home, evaluation)]
-    return _scored(home, start, items, texts, evaluation.generation)
+    completions = [prediction.generation for prediction in load_predictions(home, evaluation)]
+    return _create(home, start, items, completions, evaluation.generation)
 
 
-def score_texts(home: Home, texts: ForeignTexts) -> Evaluation:
-    """Judge texts from elsewhere: exactly one for every item of the eval set.
+def score_predictions(home: Home, external: ExternalPredictions) -> Evaluation:
+    """Judge external predictions: exactly one for every item of the eval set.
 
-    How they were made is not known: the template hash is empty, so that they are comparable with other texts
-    from elsewhere, never with what a model wrote here.
+    Their chat template is unknown. The template hash is empty, so they are comparable with other external
+    predictions but never with completions generated here.
 
     Raises:
-        DataError: A line cannot be read, or an item has no text or several.
+        DataError: A line is invalid, or an item has no prediction or several.
     """
-    evalset = open_evalset(home.settings, texts.evalset)
+    evalset = open_evalset(home.settings, external.evalset)
     require_checkers(evalset.items)
-    written = read_foreign_texts(texts.file)
-    _require_one_each(written, evalset.items, texts.file)
+    completions = read_external_predictions(external.file)
+    _require_one_each(completions, evalset.items, external.file)
     protocol = Protocol(
         evalset_hash=evalset.content_hash,
         template_hash="",
-        markup=texts.markup,
-        extraction=default_extraction(texts.markup, is_lenient=texts.is_lenient),
+        markup=external.markup,
+        extraction=default_extraction(external.markup, is_lenient=external.is_lenient),
         max_answer_chars=MAX_ANSWER_CHARS,
         versions=protocol_versions(evalset.items),
     )
     start = EvaluationStart(
         evaluation_id=uuid4(),
         created_at=datetime.now(UTC),
-        model=EvaluatedModel(name=texts.name or texts.file.stem, origin="predictions"),
+        model=EvaluatedModel(name=external.name or external.file.stem, origin="predictions"),
         evalset=evalset.name,
         protocol=protocol,
     )
-    return _scored(home, start, evalset.items, written, None)
+    return _create(home, start, evalset.items, completions, None)
 
 
 def num_changed_verdicts(home: Home, before: Evaluation, after: Evaluation) -> int:
-    """How many texts are judged otherwise than before."""
+    """The number of completions whose verdict changed."""
     old, new = load_predictions(home, before), load_predictions(home, after)
     return sum(a.judgement.verdict != b.judgement.verdict for a, b in zip(old, new, strict=True))
 
 
-def _scored(
+def _create(
     home: Home,
     start: EvaluationStart,
     items: Sequence[EvalItem],
-    texts: Sequence[Generation],
+    completions: Sequence[Generation],
     figures: GenerationFigures | None,
 ) -> Evaluation:
     path = home.settings.evaluations_dir / str(start.evaluation_id)
-    with write_directory_atomically(path, what="writing the evaluation") as place:
-        directory = EvaluationDir(place)
+    with write_directory_atomically(path, what="writing the evaluation") as temporary:
+        directory = EvaluationDir(temporary)
         directory.begin(start, items)
-        directory.write_generations(texts)
+        directory.write_generations(completions)
         evaluation = finish_evaluation(directory, start, figures)
     return publish_evaluation(home, EvaluationDir(path), run_of(home, evaluation))
 
 
-def items_of(
+def load_items(
     settings: Settings, evaluation: Evaluation, directory: Path | None = None
 ) -> tuple[EvalItem, ...]:
-    """The items that were asked, wherever they still are: known by their hash.
+    """The items of an evaluation, from its directory or an eval set; they are identified by their hash.
 
     Raises:
-        ConflictError: They are nowhere to be found.
+        ConflictError: They are no longer available.
     """
     for items in _candidates(settings, evaluation, directory):
         if evalset_hash(items) == evaluation.protocol.evalset_hash:
             return items
     raise ConflictError(
         f"The items of the evaluation {evaluation.evaluation_id} are not in the home directory, and there is "
-        f"no eval set {evaluation.evalset!r} with the same ones.",
-        next_step="Name the directory of the evaluation, which holds them in items.jsonl.",
+        f"no eval set {evaluation.evalset!r} with the same items.",
+        next_step="Give the directory of the evaluation, which holds them in items.jsonl.",
     )
 
 
 def _candidates(
     settings: Settings, evaluation: Evaluation, directory: Path | None
 ) -> Iterator[tuple[EvalItem, ...]]:
-    kept = directory or settings.evaluations_dir / str(evaluation.evaluation_id)
-    yield EvaluationDir(kept).read_items()
+    path = directory or settings.evaluations_dir / str(evaluation.evaluation_id)
+    yield EvaluationDir(path).read_items()
     try:
         evalset = open_evalset(settings, evaluation.evalset)
     except (NotFoundError, DataError):
-        return  # there is none of this name, or no longer a good one
+        return  # there is no valid eval set of this name
     yield evalset.first(evaluation.num_items).items
 
 
 def _require_one_each(texts: Sequence[Generation], items: Sequence[EvalItem], file: Path) -> None:
-    given, asked = {text.item_id for text in texts}, {item.id for item in items}
-    problems = [f"no text for {name!r}" for name in sorted(asked - given)]
-    problems += [f"no item {name!r} in the eval set" for name in sorted(given - asked)]
+    answered, expected = {text.item_id for text in texts}, {item.id for item in items}
+    problems = [f"no text for {name!r}" for name in sorted(expected - answered)]
+    problems += [f"no item {name!r} in the eval set" for name in sorted(answered - expected)]
     if problems:
         raise DataError(
-            f"{file.name} does not answer the eval set: {first_problems(problems)}.",
+            f"{file.name} does not match the eval set: {first_problems(problems)}.",
             next_step="Give exactly one text for every item of the eval set.",
         )

@@ -1,6 +1,6 @@
-"""Find, list, page through items, export, delete.
+"""Find, list, page through items, delete, export to the format of lm-evaluation-harness.
 
-samples_<eval set>_<time>.jsonl   a line an item: document, prompt, completions, filtered answers, verdict
+samples_<eval set>_<time>.jsonl   one line per item: document, prompt, completions, filtered answers, verdict
 results_<time>.json               the scores by task
 """
 
@@ -36,27 +36,210 @@ from tunix_rt.evaluation.types import (
 from tunix_rt.models.store import ModelRepository, evaluations_of
 from tunix_rt.models.types import EvaluationSummary, is_reference, parse_reference
 
+_NUM_ID_DIGITS = 32
+_ID_DIGITS = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX_CHARS},{_NUM_ID_DIGITS}}}")
+_MAX_SHOWN = 5
+
+
+class EvaluationList(BaseModel):
+    """A page of evaluations."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[EvaluationSummary, ...]
+    pagination: Pagination
+
+
+class PredictionList(BaseModel):
+    """A page of the predictions of an evaluation, in the order of the eval set."""
+
+    model_config = ConfigDict(frozen=True)
+    data: tuple[Prediction, ...]
+    pagination: Pagination
+
+
+class EvaluatedItem(BaseModel):
+    """One item of an evaluation with all of its samples."""
+
+    model_config = ConfigDict(frozen=True)
+    evaluation_id: UUID
+    item_id: str
+    samples: tuple[Prediction, ...]
+
+
+def find_evaluation(home: Home, reference: str) -> Evaluation:
+    """The evaluation that a user refers to.
+
+    Args:
+        home: where it is looked up, and where an evaluation that exists only on disk is stored.
+        reference: its id or at least the first 6 characters of it, a run id, a registered model as
+            `name@alias` or `name:version` (these mean the newest evaluation), or the path of an evaluation
+            directory or of its `evaluation.json`.
+
+    Raises:
+        NotFoundError: nothing matches; the error lists the newest evaluations.
+        InvalidInputError: several ids begin with the reference.
+        DataError: the files of the directory do not belong together.
+    """
+    evaluation_id = _find_id(home, reference)
+    if evaluation_id is not None:
+        return get_evaluation(home, evaluation_id)
+    # os.path, not Path: Path raises for a reference that is too long to be a path.
+    if os.path.basename(reference) == EVALUATION_FILE and os.path.isfile(reference):
+        return add_directory(home, Path(reference).parent)
+    if os.path.isdir(reference):
+        return add_directory(home, Path(reference))
+    if is_reference(reference):
+        version = ModelRepository(home.database).find(parse_reference(reference))
+        evaluations = evaluations_of(home.database, version)
+        if not evaluations:
+            raise NotFoundError(
+                f"{version.reference} has not been evaluated.",
+                next_step=f"Evaluate it: tunix-rt eval {version.reference} --eval-set eval_v2",
+            )
+        return get_evaluation(home, evaluations[0].evaluation_id)
+    newest = EvaluationRepository(home.database).list(EvaluationFilter(), limit=_MAX_SHOWN, offset=0)
+    next_step = "Create one: tunix-rt eval MODEL --eval-set eval_v2"
+    if newest.data:
+        named = [f"{str(one.evaluation_id)[:8]} ({one.model.name}, {one.evalset})" for one in newest.data]
+        next_step = f"Newest of {newest.total}: {', '.join(named)}. List all: tunix-rt eval list"
+    raise NotFoundError(
+        f"There is no evaluation, evaluated run or evaluation directory {reference!r}.", next_step=next_step
+    )
+
+
+def _find_id(home: Home, reference: str) -> UUID | None:
+    """The id that a run id, an id or the beginning of one stands for."""
+    if not reference.isprintable():
+        return None
+    repository = EvaluationRepository(home.database)
+    of_run = repository.newest_of_run(reference)
+    if of_run is not None:
+        return of_run.evaluation_id
+    digits = reference.replace("-", "")
+    if not _ID_DIGITS.fullmatch(digits):
+        return None
+    if len(digits) == _NUM_ID_DIGITS:
+        return UUID(hex=digits)
+    ids = repository.find_ids(digits)
+    if len(ids) > 1:
+        shown = ", ".join(map(str, ids[:_MAX_SHOWN]))
+        more = f" and {len(ids) - _MAX_SHOWN} more" if len(ids) > _MAX_SHOWN else ""
+        raise InvalidInputError(
+            f"{len(ids)} evaluations begin with {reference!r}: {shown}{more}.",
+            next_step="Give more characters of the id.",
+        )
+    return ids[0] if ids else None
+
+
+def get_evaluation(home: Home, evaluation_id: UUID) -> Evaluation:
+    """The evaluation with this id, or NotFoundError.
+
+    An evaluation whose process died before storing it is added from its directory.
+    """
+    repository = EvaluationRepository(home.database)
+    directory = EvaluationDir(home.settings.evaluations_dir / str(evaluation_id))
+    if not repository.has(evaluation_id) and directory.evaluation.is_file():
+        return add_directory(home, directory.path)
+    return repository.get(evaluation_id)
+
+
+def load_predictions(home: Home, evaluation: Evaluation) -> tuple[Prediction, ...]:
+    """Every prediction of a stored evaluation, in the order of the eval set."""
+    return tuple(EvaluationRepository(home.database).iter_predictions(evaluation.evaluation_id))
+
+
+def add_directory(home: Home, path: Path) -> Evaluation:
+    """Store the evaluation of a complete directory, unless it is stored already.
+
+    Raises:
+        NotFoundError: the directory holds no complete evaluation.
+        DataError: its predictions are not those that the record was computed from.
+        ConflictError: another evaluation is stored under its id.
+    """
+    directory = EvaluationDir(path)
+    evaluation = directory.read_evaluation()
+    if evaluation is None or not directory.predictions.is_file():
+        raise NotFoundError(
+            f"There is no complete evaluation in {path}.",
+            next_step="Run the command that created it again: it resumes where it stopped.",
+        )
+    if file_sha256(directory.predictions) != evaluation.predictions_hash:
+        raise _modified(f"{directory.predictions} is not the file that {EVALUATION_FILE} was computed from.")
+    predictions = tuple(directory.read_predictions())
+    if len({(prediction.item_id, prediction.sample) for prediction in predictions}) < len(predictions):
+        raise _modified(f"{directory.predictions} has the same sample of an item twice.")
+    EvaluationRepository(home.database).add(evaluation, predictions)
+    return evaluation
+
+
+def _modified(detail: str) -> DataError:
+    return DataError(detail, next_step="Restore the original file, or evaluate again with another --output.")
+
+
+def list_evaluations(
+    home: Home,
+    criteria: EvaluationFilter,
+    *,
+    limit: int,
+    offset: int,
+    order: EvaluationOrder = "newest",
+) -> EvaluationList:
+    """A page of the stored evaluations."""
+    page = EvaluationRepository(home.database).list(criteria, limit=limit, offset=offset, order=order)
+    return EvaluationList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
+
+
+def list_predictions(
+    home: Home, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
+) -> PredictionList:
+    """A page of an evaluation's predictions, or NotFoundError."""
+    page = EvaluationRepository(home.database).predictions(
+        evaluation_id, criteria, limit=limit, offset=offset
+    )
+    return PredictionList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
+
+
+def get_item(home: Home, evaluation_id: UUID, item_id: str) -> EvaluatedItem:
+    """One item of an evaluation, or NotFoundError."""
+    samples = EvaluationRepository(home.database).prediction(evaluation_id, item_id)
+    return EvaluatedItem(evaluation_id=evaluation_id, item_id=item_id, samples=samples)
+
+
+def delete_evaluation(home: Home, evaluation_id: UUID) -> None:
+    """Delete an evaluation from the database and from the home directory; a run keeps its own copy.
+
+    Raises:
+        NotFoundError: there is none with this id.
+        ConflictError: a baseline names it.
+    """
+    EvaluationRepository(home.database).delete(evaluation_id)
+    directory = home.settings.evaluations_dir / str(evaluation_id)
+    with storage_errors("removing the evaluation's directory"):
+        if directory.is_dir():
+            shutil.rmtree(directory)
+
+
 METRIC = "exact_match"
 FILTER = "extracted"
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def export_evaluation(home: Home, evaluation: Evaluation, directory: Path) -> tuple[Path, Path]:
-    """Write both files; their paths, samples first."""
-    task = _NOT_IN_A_NAME.sub("-", evaluation.evalset)
+    """Write both files and return their paths, samples first."""
+    task = _UNSAFE_IN_NAMES.sub("-", evaluation.evalset)
     moment = evaluation.created_at.replace(tzinfo=None).isoformat().replace(":", "-")
     samples = directory / f"samples_{task}_{moment}.jsonl"
     results = directory / f"results_{moment}.json"
     lines = list(_samples(home, evaluation))
     with write_atomically(samples, what="exporting the samples") as file:
-        file.writelines(f"{_dumped(line)}\n".encode() for line in lines)
+        file.writelines(f"{_dump(line)}\n".encode() for line in lines)
     write_json_atomically(results, results_json(evaluation, task, lines), what="exporting the results")
     return samples, results
 
 
 def iter_samples(home: Home, evaluation: Evaluation) -> Iterator[str]:
     """The lines of the samples file, in the order of the eval set."""
-    return map(_dumped, _samples(home, evaluation))
+    return map(_dump, _samples(home, evaluation))
 
 
 def _samples(home: Home, evaluation: Evaluation) -> Iterator[dict[str, Any]]:
@@ -78,7 +261,7 @@ def sample_json(number: int, samples: list[Prediction], decoding: Decoding) -> d
         "difficulty": first.difficulty,
     }
     scored = [sample.judgement for sample in samples if sample.judgement.is_scored]
-    verdict = sum(judgement.is_correct for judgement in scored) / len(scored) if scored else None
+    share_correct = fmean(judgement.is_correct for judgement in scored) if scored else None
     return {
         "doc_id": number,
         "doc": document,
@@ -91,7 +274,7 @@ def sample_json(number: int, samples: list[Prediction], decoding: Decoding) -> d
         "doc_hash": _sha256(json.dumps(document, indent=2, ensure_ascii=False)),
         "prompt_hash": _sha256(first.prompt),
         "target_hash": _sha256(first.expected_answer),
-        **({} if verdict is None else {METRIC: verdict}),
+        **({} if share_correct is None else {METRIC: share_correct}),
     }
 
 
@@ -133,203 +316,9 @@ def _generation_kwargs(decoding: Decoding) -> dict[str, Any]:
     }
 
 
-def _dumped(value: dict[str, Any]) -> str:
+def _dump(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-_NUM_ID_DIGITS = 32
-_ID_DIGITS = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX_CHARS},{_NUM_ID_DIGITS}}}")
-_MAX_SHOWN = 5
-
-
-class EvaluationList(BaseModel):
-    """A page of evaluations."""
-
-    model_config = ConfigDict(frozen=True)
-    data: tuple[EvaluationSummary, ...]
-    pagination: Pagination
-
-
-class PredictionList(BaseModel):
-    """A page of what was written for the items of an evaluation, in the order of the eval set."""
-
-    model_config = ConfigDict(frozen=True)
-    data: tuple[Prediction, ...]
-    pagination: Pagination
-
-
-class EvaluatedItem(BaseModel):
-    """One item of an evaluation, with every sample that was drawn."""
-
-    model_config = ConfigDict(frozen=True)
-    evaluation_id: UUID
-    item_id: str
-    samples: tuple[Prediction, ...]
-
-
-def find_evaluation(home: Home, reference: str) -> Evaluation:
-    """The evaluation that a person means.
-
-    Args:
-        home: where it is looked up, and where one that is only on disk is added.
-        reference: its id, the first 6 or more characters of it, the id of a run or a registered model as
-            `name@alias` or `name:version` (its newest evaluation), or the path of an evaluation directory or
-            of its `evaluation.json`.
-
-    Raises:
-        NotFoundError: nothing is called that; the error names what comes close.
-        InvalidInputError: several ids begin like that.
-        DataError: the files of the directory do not belong together.
-    """
-    evaluation_id = _by_id(home, reference)
-    if evaluation_id is not None:
-        return get_evaluation(home, evaluation_id)
-    # os.path, not Path: a reference too long for a path is no path, and no error.
-    if os.path.basename(reference) == EVALUATION_FILE and os.path.isfile(reference):
-        return add_directory(home, Path(reference).parent)
-    if os.path.isdir(reference):
-        return add_directory(home, Path(reference))
-    if is_reference(reference):
-        return _newest_of_version(home, reference)
-    raise _nothing_called(home, reference)
-
-
-def _newest_of_version(home: Home, reference: str) -> Evaluation:
-    version = ModelRepository(home.database).find(parse_reference(reference))
-    found = evaluations_of(home.database, version)
-    if not found:
-        raise NotFoundError(
-            f"{version.reference} has not been evaluated.",
-            next_step=f"Evaluate it: tunix-rt eval {version.reference} --eval-set eval_v2",
-        )
-    return get_evaluation(home, found[0].evaluation_id)
-
-
-def get_evaluation(home: Home, evaluation_id: UUID) -> Evaluation:
-    """The evaluation with this id, or NotFoundError. One whose process died before storing it is added."""
-    directory = EvaluationDir(home.settings.evaluations_dir / str(evaluation_id))
-    if not EvaluationRepository(home.database).has(evaluation_id) and directory.evaluation.is_file():
-        return add_directory(home, directory.path)
-    return EvaluationRepository(home.database).get(evaluation_id)
-
-
-def load_predictions(home: Home, evaluation: Evaluation) -> tuple[Prediction, ...]:
-    """Every prediction of a found evaluation, in the order of the eval set."""
-    return tuple(EvaluationRepository(home.database).iter_predictions(evaluation.evaluation_id))
-
-
-def add_directory(home: Home, path: Path) -> Evaluation:
-    """Store the evaluation of a complete directory, unless it is stored already.
-
-    Raises:
-        NotFoundError: there is no complete evaluation in the directory.
-        DataError: its predictions are not those that the record is about.
-        ConflictError: another evaluation is stored under its id.
-    """
-    directory = EvaluationDir(path)
-    evaluation = directory.read_evaluation()
-    if evaluation is None or not directory.predictions.is_file():
-        raise NotFoundError(
-            f"There is no complete evaluation in {path}.",
-            next_step="Give the command that began it once more: it goes on where it stopped.",
-        )
-    EvaluationRepository(home.database).add(evaluation, _predictions_of(directory, evaluation))
-    return evaluation
-
-
-def _predictions_of(directory: EvaluationDir, evaluation: Evaluation) -> tuple[Prediction, ...]:
-    """What the record was computed from, and nothing else."""
-    if file_sha256(directory.predictions) != evaluation.predictions_hash:
-        raise _edited(f"{directory.predictions} is not the file that {EVALUATION_FILE} was computed from.")
-    predictions = tuple(directory.read_predictions())
-    if len({(prediction.item_id, prediction.sample) for prediction in predictions}) < len(predictions):
-        raise _edited(f"{directory.predictions} has the same sample of an item twice.")
-    return predictions
-
-
-def _edited(detail: str) -> DataError:
-    return DataError(detail, next_step="Put back the original file, or evaluate again with another --output.")
-
-
-def list_evaluations(
-    home: Home,
-    criteria: EvaluationFilter,
-    *,
-    limit: int,
-    offset: int,
-    order: EvaluationOrder = "newest",
-) -> EvaluationList:
-    """A page of the stored evaluations."""
-    page = EvaluationRepository(home.database).list(criteria, limit=limit, offset=offset, order=order)
-    return EvaluationList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
-
-
-def list_predictions(
-    home: Home, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
-) -> PredictionList:
-    """A page of an evaluation's predictions, or NotFoundError."""
-    page = EvaluationRepository(home.database).predictions(
-        evaluation_id, criteria, limit=limit, offset=offset
-    )
-    return PredictionList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
-
-
-def get_item(home: Home, evaluation_id: UUID, item_id: str) -> EvaluatedItem:
-    """One item of an evaluation, or NotFoundError."""
-    samples = EvaluationRepository(home.database).prediction(evaluation_id, item_id)
-    return EvaluatedItem(evaluation_id=evaluation_id, item_id=item_id, samples=samples)
-
-
-def delete_evaluation(home: Home, evaluation_id: UUID) -> None:
-    """Remove an evaluation from the database and from the home directory; a run keeps its own copy.
-
-    Raises:
-        NotFoundError: there is none with this id.
-        ConflictError: a baseline names it.
-    """
-    EvaluationRepository(home.database).delete(evaluation_id)
-    directory = home.settings.evaluations_dir / str(evaluation_id)
-    with storage_errors("removing the evaluation's directory"):
-        if directory.is_dir():
-            shutil.rmtree(directory)
-
-
-def _by_id(home: Home, reference: str) -> UUID | None:
-    if not reference.isprintable():
-        return None
-    of_run = EvaluationRepository(home.database).newest_of_run(reference)
-    if of_run is not None:
-        return of_run.evaluation_id
-    digits = reference.replace("-", "")
-    if not _ID_DIGITS.fullmatch(digits):
-        return None
-    if len(digits) == _NUM_ID_DIGITS:
-        return UUID(hex=digits)
-    found = EvaluationRepository(home.database).find_ids(digits)
-    if len(found) > 1:
-        raise InvalidInputError(
-            f"{len(found)} evaluations begin with {reference!r}: {_shown([str(one) for one in found])}.",
-            next_step="Give more characters of the id.",
-        )
-    return found[0] if found else None
-
-
-def _nothing_called(home: Home, reference: str) -> NotFoundError:
-    newest = EvaluationRepository(home.database).list(EvaluationFilter(), limit=_MAX_SHOWN, offset=0)
-    if not newest.data:
-        next_step = "Make one: tunix-rt eval MODEL --eval-set eval_v2"
-    else:
-        named = [f"{str(one.evaluation_id)[:8]} ({one.model.name}, {one.evalset})" for one in newest.data]
-        next_step = f"Newest of {newest.total}: {_shown(named)}. All of them: tunix-rt eval list"
-    return NotFoundError(
-        f"There is no evaluation, evaluated run or evaluation directory {reference!r}.", next_step=next_step
-    )
-
-
-def _shown(names: list[str]) -> str:
-    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
-    return ", ".join(names[:_MAX_SHOWN]) + more

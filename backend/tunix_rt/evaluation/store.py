@@ -25,12 +25,12 @@ from tunix_rt.models.types import EvaluationSummary
 
 
 def evaluation_conditions(criteria: EvaluationFilter) -> list[ColumnElement[bool]]:
-    """What must hold of an evaluation."""
+    """The WHERE conditions of the filters."""
     columns = evaluations.c
     conditions = [
-        columns[name] == wanted
+        columns[name] == value
         for name in ("dataset", "evalset", "run_id")
-        if (wanted := getattr(criteria, name)) is not None
+        if (value := getattr(criteria, name)) is not None
     ]
     if criteria.model is not None:
         names = (columns.model_name, columns.base_model)
@@ -45,11 +45,11 @@ def evaluation_conditions(criteria: EvaluationFilter) -> list[ColumnElement[bool
 
 
 def prediction_conditions(criteria: PredictionFilter) -> list[ColumnElement[bool]]:
-    """What must hold of a prediction."""
+    """The WHERE conditions of the filters."""
     conditions: list[ColumnElement[bool]] = [
-        predictions.c[name] == wanted
+        predictions.c[name] == value
         for name in ("verdict", "section", "category", "difficulty", "rule")
-        if (wanted := getattr(criteria, name)) is not None
+        if (value := getattr(criteria, name)) is not None
     ]
     if criteria.text is not None:
         conditions.append(predictions.c.searched.contains(criteria.text.lower(), autoescape=True))
@@ -57,7 +57,7 @@ def prediction_conditions(criteria: PredictionFilter) -> list[ColumnElement[bool
 
 
 def searched_text(prediction: Prediction) -> str:
-    """What `PredictionFilter.text` is looked for in, without the one character PostgreSQL cannot hold."""
+    """The text that `PredictionFilter.text` searches, without NUL, which PostgreSQL cannot store."""
     parts = (prediction.prompt, prediction.expected_answer, prediction.generation.text or "")
     return "\n".join(parts).lower().replace("\x00", " ")
 
@@ -97,8 +97,8 @@ class EvaluationRepository:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def add(self, evaluation: Evaluation, made: Sequence[Prediction]) -> bool:
-        """Store an evaluation with its predictions in their order; False when it is there already.
+    def add(self, evaluation: Evaluation, judged: Sequence[Prediction]) -> bool:
+        """Store an evaluation with its predictions in order; False if it is stored already.
 
         Raises:
             ConflictError: another evaluation has this id.
@@ -106,9 +106,9 @@ class EvaluationRepository:
         with writing(self._engine) as connection:
             pk = _insert_evaluation(connection, evaluation)
             if pk is None:
-                _refuse_another(_record(connection, evaluation.evaluation_id), evaluation)
+                _require_equal(_record(connection, evaluation.evaluation_id), evaluation)
                 return False
-            rows = [_prediction_row(pk, position, one) for position, one in enumerate(made)]
+            rows = [_prediction_row(pk, position, one) for position, one in enumerate(judged)]
             insert_rows(connection, predictions.name, _PREDICTION_COLUMNS, rows)
         return True
 
@@ -117,7 +117,7 @@ class EvaluationRepository:
         with reading(self._engine) as connection:
             record = _record(connection, evaluation_id)
         if record is None:
-            raise _no_evaluation(evaluation_id)
+            raise _not_found(evaluation_id)
         return Evaluation.model_validate_json(record)
 
     def has(self, evaluation_id: UUID) -> bool:
@@ -128,7 +128,7 @@ class EvaluationRepository:
     def list(
         self, criteria: EvaluationFilter, *, limit: int, offset: int, order: EvaluationOrder = "newest"
     ) -> EvaluationPage:
-        """A page of evaluations, and how many fit in all."""
+        """A page of evaluations with the total number of matches."""
         chosen = select(evaluations.c.summary).where(*evaluation_conditions(criteria))
         with reading(self._engine) as connection:
             total = _count(connection, chosen)
@@ -137,7 +137,7 @@ class EvaluationRepository:
         return EvaluationPage(data=data, total=total)
 
     def newest_of_run(self, run_id: str, *, evalset: str | None = None) -> Evaluation | None:
-        """The run's newest evaluation, on this eval set where one is named; None: there is none."""
+        """The newest evaluation of a run, optionally on this eval set; None if there is none."""
         chosen = select(evaluations.c.record).where(evaluations.c.run_id == run_id)
         if evalset is not None:
             chosen = chosen.where(evaluations.c.evalset == evalset)
@@ -147,7 +147,7 @@ class EvaluationRepository:
         return None if record is None else Evaluation.model_validate_json(record)
 
     def find_ids(self, prefix: str) -> tuple[UUID, ...]:
-        """The ids that begin with these hexadecimal digits, dashes aside, newest first."""
+        """The ids that begin with these hexadecimal digits, ignoring dashes, newest first."""
         digits = prefix.replace("-", "").lower()
         first = UUID(hex=digits.ljust(_UUID_CHARS, "0"))
         last = UUID(hex=digits.ljust(_UUID_CHARS, "f"))
@@ -158,7 +158,7 @@ class EvaluationRepository:
     def predictions(
         self, evaluation_id: UUID, criteria: PredictionFilter, *, limit: int, offset: int
     ) -> PredictionPage:
-        """A page of an evaluation's predictions in the order of the eval set, and how many fit in all."""
+        """A page of predictions in the order of the eval set, with the total number of matches."""
         chosen = _predictions_of(evaluation_id).where(*prediction_conditions(criteria))
         with reading(self._engine) as connection:
             _require(connection, evaluation_id)
@@ -181,9 +181,9 @@ class EvaluationRepository:
         return tuple(map(Prediction.model_validate_json, records))
 
     def iter_predictions(self, evaluation_id: UUID) -> Generator[Prediction, None, None]:
-        """Every prediction in the order of the eval set, streamed.
+        """Stream all predictions in the order of the eval set.
 
-        It holds a connection until it is used up or closed: see `contextlib.closing`.
+        It holds a connection until it is exhausted or closed: see `contextlib.closing`.
         """
         with reading(self._engine) as connection:
             _require(connection, evaluation_id)
@@ -192,24 +192,24 @@ class EvaluationRepository:
             yield from map(Prediction.model_validate_json, streamed)
 
     def delete(self, evaluation_id: UUID) -> None:
-        """Remove an evaluation and its predictions.
+        """Delete an evaluation and its predictions.
 
         Raises:
             NotFoundError: there is none with this id.
             ConflictError: a baseline names it.
         """
         with writing(self._engine) as connection:
-            # Locked: no baseline can come to name it meanwhile.
+            # Locked, so that no baseline can refer to it in the meantime.
             chosen = select(evaluations.c.pk).where(evaluations.c.id == evaluation_id).with_for_update()
             pk = connection.execute(chosen).scalar_one_or_none()
             if pk is None:
-                raise _no_evaluation(evaluation_id)
-            _refuse_named(connection, pk, evaluation_id)
+                raise _not_found(evaluation_id)
+            _require_no_baseline(connection, pk, evaluation_id)
             connection.execute(delete(evaluations).where(evaluations.c.pk == pk))
 
 
 def _insert_evaluation(connection: Connection, evaluation: Evaluation) -> int | None:
-    """The key of the new row; None when the id is taken."""
+    """The key of the new row; None if the id exists."""
     model = evaluation.model
     row = (
         evaluation.evaluation_id.hex,
@@ -246,16 +246,16 @@ def _prediction_row(evaluation_pk: int, position: int, prediction: Prediction) -
 
 
 def _json(record: Record) -> str:
-    # JSON escapes the NUL characters that a model may write and PostgreSQL cannot hold.
+    # JSON escapes NUL characters, which a model may generate and PostgreSQL cannot store.
     return record.model_dump_json(exclude_none=True)
 
 
 def _record(connection: Connection, evaluation_id: UUID) -> str | None:
-    found = connection.execute(select(evaluations.c.record).where(evaluations.c.id == evaluation_id))
-    return found.scalar_one_or_none()
+    result = connection.execute(select(evaluations.c.record).where(evaluations.c.id == evaluation_id))
+    return result.scalar_one_or_none()
 
 
-def _refuse_another(record: str | None, evaluation: Evaluation) -> None:
+def _require_equal(record: str | None, evaluation: Evaluation) -> None:
     if record is None or Evaluation.model_validate_json(record) != evaluation:
         raise ConflictError(
             f"Another evaluation is stored under the id {evaluation.evaluation_id}.",
@@ -269,13 +269,13 @@ def _predictions_of(evaluation_id: UUID) -> Select[Any]:
 
 
 def _has(connection: Connection, evaluation_id: UUID) -> bool:
-    found = connection.execute(select(evaluations.c.pk).where(evaluations.c.id == evaluation_id))
-    return found.scalar_one_or_none() is not None
+    result = connection.execute(select(evaluations.c.pk).where(evaluations.c.id == evaluation_id))
+    return result.scalar_one_or_none() is not None
 
 
 def _require(connection: Connection, evaluation_id: UUID) -> None:
     if not _has(connection, evaluation_id):
-        raise _no_evaluation(evaluation_id)
+        raise _not_found(evaluation_id)
 
 
 def _count(connection: Connection, chosen: Select[Any]) -> int:
@@ -283,7 +283,7 @@ def _count(connection: Connection, chosen: Select[Any]) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-def _refuse_named(connection: Connection, pk: int, evaluation_id: UUID) -> None:
+def _require_no_baseline(connection: Connection, pk: int, evaluation_id: UUID) -> None:
     named = select(baselines.c.name).where(baselines.c.evaluation_pk == pk).order_by(baselines.c.name)
     names = connection.execute(named).scalars().all()
     if names:
@@ -293,7 +293,8 @@ def _refuse_named(connection: Connection, pk: int, evaluation_id: UUID) -> None:
         )
 
 
-def _no_evaluation(evaluation_id: UUID) -> NotFoundError:
+def _not_found(evaluation_id: UUID) -> NotFoundError:
     return NotFoundError(
-        f"There is no evaluation {evaluation_id}.", next_step="List what is stored: tunix-rt eval list"
+        f"There is no evaluation {evaluation_id}.",
+        next_step="List the stored evaluations: tunix-rt eval list",
     )

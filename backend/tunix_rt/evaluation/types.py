@@ -28,16 +28,16 @@ RULE_OF_MARKUP: dict[MarkupStyle, ExtractionRule] = {
     "boxed": "boxed",
     "hash": "hash",
 }
-"""The rule that reads the answer of a completion in the markup that the model was asked for."""
+"""The extraction rule of each markup."""
 
 
 class Extraction(Record):
-    """Which rules may find the answer in a completion, in order; the first that finds one wins."""
+    """The rules that may find the answer in a completion, in order; the first match wins."""
 
     rules: tuple[ExtractionRule, ...]
     """The rule of the markup first, then alternates."""
     lenient_rules: tuple[ExtractionRule, ...] = ()
-    """Tried last. What they find is judged and counted apart: it never raises the accuracy."""
+    """Tried last. Their answers are judged but counted separately: they never raise the accuracy."""
 
     @model_validator(mode="after")
     def _each_once(self) -> "Extraction":
@@ -48,40 +48,40 @@ class Extraction(Record):
 
 
 def default_extraction(markup: MarkupStyle, *, is_lenient: bool = False) -> Extraction:
-    """The rule of the markup, then the other markups' own; with leniency, phrases and the last number."""
+    """The rule of the markup, then those of the others; if lenient, also phrases and the last number."""
     first = RULE_OF_MARKUP[markup]
     marked: tuple[ExtractionRule, ...] = ("answer-tag", "boxed", "hash")
     rules = (first, *(rule for rule in marked if rule != first))
     if markup == "think":
-        # It takes whatever follows, so marks in a longer text come first; no other model is asked for it.
+        # `after-think` takes whatever follows, so explicit marks come first; no other markup uses it.
         rules = ("answer-tag", "boxed", "after-think", "hash")
     lenient: tuple[ExtractionRule, ...] = ("answer-phrase", "last-number") if is_lenient else ()
     return Extraction(rules=rules, lenient_rules=lenient)
 
 
 class Protocol(Record):
-    """Everything that decides a score, apart from the model."""
+    """Everything besides the model that determines a score."""
 
     evalset_hash: str
-    """SHA-256 of the items that were asked, in their order."""
+    """SHA-256 of the items, in order."""
     template_hash: str
     """SHA-256 of the chat template's source."""
     markup: MarkupStyle = DEFAULT_MARKUP
     decoding: Decoding = Decoding()
     extraction: Extraction
     max_answer_chars: int
-    """A longer answer is wrong without being read."""
+    """Longer answers are wrong without being checked."""
     versions: dict[str, str]
-    """Of extractor, checkers and linter, by name."""
+    """Versions of extractor, checkers and linter, by name."""
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all of it: equal fingerprints mean comparable scores."""
+        """SHA-256 of the protocol: equal fingerprints mean comparable scores."""
         text = json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     def differences(self, other: "Protocol") -> tuple[str, ...]:
-        """What the two do not share, one line each: `decoding.temperature: 0.0 / 0.7`."""
+        """How two protocols differ, one line each: `decoding.temperature: 0.0 / 0.7`."""
         mine, theirs = flat(self.to_json()), flat(other.to_json())
         keys = [key for key in sorted(mine.keys() | theirs.keys()) if mine.get(key) != theirs.get(key)]
         return tuple(f"{key}: {mine.get(key, '-')} / {theirs.get(key, '-')}" for key in keys)
@@ -93,27 +93,27 @@ StepVerdict = Literal["confirmed", "broken", "unchecked"]
 
 
 class GenerationFailure(Record):
-    """Why there is no text."""
+    """Why a completion is missing."""
 
     code: FailureCode
     detail: str
 
 
 class Generation(Record):
-    """What the model did with one item, one sample."""
+    """The completion of one sample of one item."""
 
     item_id: str
     sample: Count = 0
-    """Which of the item's samples, from 0."""
+    """Index of the sample, from 0."""
     text: str | None = None
-    """The completion without control tokens. None: there is none, and `failure` says why."""
+    """The completion without control tokens. None: generation failed, and `failure` says why."""
     finish: Literal["end-of-turn", "cut-off"] | None = None
-    """How the text ended: by itself, or at max_new_tokens."""
+    """How the completion ended: by itself, or at max_new_tokens."""
     num_prompt_tokens: Count = 0
     num_new_tokens: Count = 0
-    """Tokens written, the end of the turn included."""
+    """Generated tokens, including the end of the turn."""
     num_reasoning_tokens: Count = 0
-    """Those of them before the answer; all of them where no answer can be told apart."""
+    """Generated tokens before the answer; all of them if no answer can be located."""
     failure: GenerationFailure | None = None
 
     @model_validator(mode="after")
@@ -126,51 +126,51 @@ class Generation(Record):
 
 
 class CheckedStep(Record):
-    """A step of the shown work, and what the linter says about its arithmetic."""
+    """A reasoning step and the linter's verdict on its arithmetic."""
 
     text: str
     verdict: StepVerdict
-    """`broken`: at least one calculation is wrong. `confirmed`: at least one is right, none wrong.
-    `unchecked`: there is none that can be read."""
+    """`broken`: at least one calculation is wrong. `confirmed`: at least one is correct, none wrong.
+    `unchecked`: there is no calculation that can be parsed."""
 
 
 class Judgement(Record):
-    """What a completion says, and whether its answer is right."""
+    """The extracted answer of a completion and its verdict."""
 
     verdict: Verdict
-    """`no-answer` is a wrong answer for which no rule found any text; `unscored` is no verdict at all."""
+    """`no-answer` counts as wrong: no rule found an answer. `unscored` is not counted at all."""
     is_well_formed: bool
-    """The whole text has exactly the form that training teaches."""
+    """The completion has exactly the form that training teaches."""
     steps: tuple[CheckedStep, ...] = ()
     answer: str | None = None
     rule: ExtractionRule | None = None
     """The rule that found the answer."""
     is_lenient: bool = False
-    """Found by a lenient rule: counted apart."""
+    """Found by a lenient rule, so counted separately."""
     checker: CheckerName | None = None
     explanation: str
-    """In words: `18 equals 18`, `no rule found an answer`."""
+    """For example `18 equals 18`, `no rule found an answer`."""
     canonical: str | None = None
-    """The answer in the form in which equal answers are equal texts; votes are counted by it."""
+    """The answer in canonical form, in which equal answers are equal texts; used to count votes."""
 
     @property
     def is_correct(self) -> bool:
-        """Right, and found by a rule that counts."""
+        """Correct, and not found by a lenient rule."""
         return self.verdict == "correct" and not self.is_lenient
 
     @property
     def is_scored(self) -> bool:
-        """Whether it counts at all."""
+        """Whether there is a verdict."""
         return self.verdict != "unscored"
 
     @property
     def has_broken_step(self) -> bool:
-        """Whether the shown work has a calculation that is wrong."""
+        """Whether a step has a wrong calculation."""
         return any(step.verdict == "broken" for step in self.steps)
 
 
 class Prediction(Record):
-    """One line of `predictions.jsonl`: the item, what was written, and what was made of it."""
+    """One line of `predictions.jsonl`: the item, the completion and its judgement."""
 
     item_id: Annotated[Text, Field(max_length=128)]
     sample: Count = 0
@@ -190,16 +190,16 @@ class Estimate(Record):
     low: Annotated[float, Field(ge=0, le=1)]
     high: Annotated[float, Field(ge=0, le=1)]
     n: Count
-    """Of what it is the mean: items, predictions or steps."""
+    """The number of items, predictions or steps."""
     method: Literal["wilson", "bootstrap-by-item", "wilson-by-item"]
-    """How the interval was made. `wilson-by-item`: all items agree, so that resampling them says nothing."""
+    """Method of the interval. `wilson-by-item`: all items agree, so resampling gives no interval."""
 
     def __str__(self) -> str:
         return f"{self.value:.1%} (95 % {self.low:.1%}–{self.high:.1%}, n = {self.n:,})"
 
 
 class Spread(Record):
-    """How large something is, over predictions."""
+    """Distribution of a quantity over predictions."""
 
     mean: float
     median: float
@@ -208,37 +208,37 @@ class Spread(Record):
 
 
 class GroupScores(Record):
-    """The scores of a group of items. What has no n (no scored item, no step) is left out."""
+    """The scores of a group of items. A score with n = 0 (no scored item, no step) is absent."""
 
     num_items: Count
     num_predictions: Count
     num_scored: Count
     num_unscored: Count
-    """Predictions without a verdict, by a failure of generation or of a checker: in no mean."""
+    """Predictions without a verdict, as generation or a checker failed; excluded from all means."""
     num_no_answer: Count
     num_lenient: Count
     """Answers that only a lenient rule found."""
     num_cut_off: Count
     """Completions that did not end their turn."""
     num_steps: Count
-    """Steps of the work shown."""
+    """Reasoning steps."""
     accuracy: Estimate | None = None
-    """Right answers among the scored; what a lenient rule found counts as wrong. With several samples: the
-    mean over items of the share of right ones."""
+    """Correct answers among the scored ones; an answer found by a lenient rule counts as wrong. With several
+    samples: the mean over items of the share of correct ones."""
     lenient_accuracy: Estimate | None = None
-    """The same with lenient rules; left out where the protocol allows none."""
+    """The same including lenient rules; absent if the protocol allows none."""
     format_adherence: Estimate | None = None
     """Completions in exactly the form that training teaches."""
     reasoning_tokens: Spread | None = None
     reasoning_steps: Spread | None = None
     step_correctness: Estimate | None = None
-    """Steps whose arithmetic is confirmed, among the steps with arithmetic that can be checked."""
+    """Steps with confirmed arithmetic, among the steps with checkable arithmetic."""
     right_by_wrong_work: Estimate | None = None
-    """Right answers with a broken step in the work shown, among the right answers."""
+    """Correct answers with a broken step, among the correct answers."""
     pass_at: dict[int, Estimate] = Field(default_factory=dict)
-    """k -> the chance that at least one of k samples is right; empty when one sample was drawn."""
+    """k -> the probability that at least one of k samples is correct; empty with one sample per item."""
     majority_at: dict[int, Estimate] = Field(default_factory=dict)
-    """k -> the chance that the most frequent answer of k samples is right, ties drawn by lot."""
+    """k -> the probability that the most frequent answer of k samples is correct; ties broken at random."""
 
 
 class Scores(Record):
@@ -251,27 +251,27 @@ class Scores(Record):
     by_category: dict[str, GroupScores]
     by_difficulty: dict[str, GroupScores]
     failures: dict[str, Count]
-    """Failure code -> predictions without a verdict; `checker`: there is a text that could not be checked."""
+    """Failure code -> predictions without a verdict; `checker`: the answer could not be checked."""
     rules: dict[str, Count]
-    """Extraction rule -> answers that it found."""
+    """Extraction rule -> answers found by it."""
 
 
 class GenerationFigures(Record):
-    """How the texts were made."""
+    """How the completions were generated."""
 
     engine: str
     device: str
     precision: str
     batch_size: Count | None = None
-    """Texts written at a time, where that was asked for; else the engine chose."""
+    """Batch size, if it was requested; otherwise the engine chose."""
     num_new_tokens: Count
     seconds: Annotated[float, Field(ge=0)]
-    """Spent generating, over every resume."""
+    """Generation time, over every resume."""
     tokens_per_s: Annotated[float, Field(ge=0)]
 
 
 class Evaluation(Record):
-    """The record that anyone can re-score from `predictions.jsonl`."""
+    """The record of an evaluation. Anyone can rescore it from `predictions.jsonl`."""
 
     evaluation_version: Literal["1"] = "1"
     evaluation_id: UUID
@@ -286,15 +286,15 @@ class Evaluation(Record):
     """Of the protocol."""
     scores: Scores
     generation: GenerationFigures | None = None
-    """Left out where the texts came from elsewhere."""
+    """Absent for external predictions."""
     predictions_hash: str
     """SHA-256 of `predictions.jsonl`."""
     rescored_from: UUID | None = None
-    """The evaluation whose texts were scored again."""
+    """The evaluation whose completions were rescored."""
 
 
 class EvaluationStart(Record):
-    """Content of `request.json`: whoever goes on with an evaluation must ask for the same."""
+    """Content of `request.json`: a resumed evaluation must have the same."""
 
     request_version: Literal["1"] = "1"
     evaluation_id: UUID
@@ -303,10 +303,10 @@ class EvaluationStart(Record):
     evalset: str
     protocol: Protocol
     rescored_from: UUID | None = None
-    """The evaluation whose texts are scored again."""
+    """The evaluation whose completions are rescored."""
 
     def differences(self, other: "EvaluationStart") -> tuple[str, ...]:
-        """What the two do not share, one line each; empty when one may go on with the other."""
+        """How the two differ, one line each; empty if one may resume the other."""
         differences = list(self.protocol.differences(other.protocol))
         for name, mine in self.model:
             theirs = getattr(other.model, name)
@@ -318,24 +318,24 @@ class EvaluationStart(Record):
 
 
 class FinishedBatch(Record):
-    """A line of `batches.jsonl`: texts that ended together, where they were written and how fast."""
+    """A line of `batches.jsonl`: where and how fast a batch of completions was generated."""
 
     engine: str
     device: str
     precision: str
     batch_size: Count | None = None
-    """Texts to be written at a time, where that was asked for."""
+    """Batch size, if it was requested."""
     num_generations: Count
     num_new_tokens: Count
     seconds: Annotated[float, Field(ge=0)]
 
 
 def generation_figures(batches: list[FinishedBatch], *, num_new_tokens: int) -> GenerationFigures | None:
-    """How the texts were made; None when none were made here.
+    """How the completions were generated; None for external predictions.
 
     Args:
-        batches: of every process that took part, in order.
-        num_new_tokens: of all texts. A process that is killed loses the line of a batch, never its texts.
+        batches: of all processes, in order.
+        num_new_tokens: of all completions. A killed process may lose the line of a batch, never completions.
     """
     if not batches:
         return None
@@ -354,13 +354,13 @@ def generation_figures(batches: list[FinishedBatch], *, num_new_tokens: int) -> 
 
 
 EvaluationOrder = Literal["newest", "best"]
-"""`best`: highest primary score first, the newer of two equal ones first, those without a score last."""
+"""`best`: highest primary score first, newer first among equal scores, those without a score last."""
 _DAY_CHARS = len("2026-11-15")
 _LAST_YEAR = 9998  # a day later must still be a date
 
 
-def _read_moment(value: object) -> object:
-    """A day or a moment from its ISO text; a moment without a time zone is in UTC."""
+def _parse_time(value: object) -> object:
+    """Parse an ISO date or time; a time without a time zone is in UTC."""
     if isinstance(value, str):
         value = date.fromisoformat(value) if len(value) == _DAY_CHARS else datetime.fromisoformat(value)
     if isinstance(value, date) and not 1 < value.year <= _LAST_YEAR:
@@ -370,33 +370,33 @@ def _read_moment(value: object) -> object:
     return value
 
 
-DayOrMoment = Annotated[date | datetime, BeforeValidator(_read_moment)]
+DayOrMoment = Annotated[date | datetime, BeforeValidator(_parse_time)]
 
 
 class EvaluationFilter(Record):
-    """Which evaluations are meant. Everything given must hold; nothing given means all of them."""
+    """Filters of evaluations; all of them must match."""
 
     dataset: Word | None = None
-    """What the run was trained on."""
+    """Dataset of the run."""
     model: Word | None = None
-    """Stands in the name of the model or of its base model, whatever the case."""
+    """Part of the name of the model or of its base model, ignoring case."""
     recipe: Word | None = None
-    """Stands in the name of the recipe, whatever the case."""
+    """Part of the name of the recipe, ignoring case."""
     evalset: Word | None = None
     run_id: Word | None = None
     date_from: DayOrMoment | None = None
-    """Not before; a day means its beginning in UTC."""
+    """Not before; a date means its start in UTC."""
     date_to: DayOrMoment | None = None
-    """Not after; a day is meant to its end in UTC."""
+    """Not after; a date is inclusive, in UTC."""
 
     @property
     def start(self) -> datetime | None:
-        """The first moment that fits."""
+        """The first matching time."""
         return None if self.date_from is None else _beginning(self.date_from)
 
     @property
     def end(self) -> datetime | None:
-        """The first moment after the last that fits."""
+        """The end of the matching interval, exclusive."""
         if self.date_to is None:
             return None
         step = timedelta(microseconds=1) if isinstance(self.date_to, datetime) else timedelta(days=1)
@@ -408,7 +408,7 @@ def _beginning(day: date | datetime) -> datetime:
 
 
 class PredictionFilter(Record):
-    """Which predictions of an evaluation are meant. Everything given must hold."""
+    """Filters of predictions; all of them must match."""
 
     verdict: Verdict | None = None
     section: Word | None = None
@@ -417,25 +417,25 @@ class PredictionFilter(Record):
     rule: ExtractionRule | None = None
     """The rule that found the answer."""
     text: Word | None = None
-    """Stands in the prompt, the expected answer or the completion, whatever the case."""
+    """Part of the prompt, the expected answer or the completion, ignoring case."""
 
 
 class EvaluationPage(Record):
-    """A page of evaluations, and how many there are in all."""
+    """A page of evaluations with the total."""
 
     data: tuple[EvaluationSummary, ...]
     total: Count
 
 
 class PredictionPage(Record):
-    """A page of predictions, and how many there are in all."""
+    """A page of predictions with the total."""
 
     data: tuple[Prediction, ...]
     total: Count
 
 
 def summary_of(evaluation: Evaluation) -> EvaluationSummary:
-    """What lists and leaderboards show of an evaluation."""
+    """The summary for lists and leaderboards."""
     overall = evaluation.scores.overall
     accuracy, adherence = overall.accuracy, overall.format_adherence
     return EvaluationSummary(

@@ -16,7 +16,7 @@ from tunix_rt.evaluation.types import Estimate, Evaluation, GroupScores, Predict
 
 
 def print_evalset(report: EvalSetReport) -> None:
-    """Whether an eval set may be used, what it consists of, and every problem."""
+    """Print whether an eval set is valid, its composition and every problem."""
     verdict = "is valid" if report.is_valid else "must not be used"
     say(f"{report.file} {verdict}: {counted(report.num_items, 'item')}, content {report.content_hash}")
     for label, counts in (
@@ -26,8 +26,8 @@ def print_evalset(report: EvalSetReport) -> None:
     ):
         say(f"{label}: {', '.join(f'{name} {count}' for name, count in counts.items())}")
     for problem in report.problems:
-        place = f"line {problem.line}: " if problem.line is not None else ""
-        say(f"{problem.severity}: {place}{problem.message}")
+        where = f"line {problem.line}: " if problem.line is not None else ""
+        say(f"{problem.severity}: {where}{problem.message}")
 
 
 LINE_EVERY_S = 5.0
@@ -36,7 +36,7 @@ _MAX_EXAMPLE_COLUMNS = 200
 
 
 class EvaluationBar:
-    """A bar in a terminal, now and then a line elsewhere; both on standard error."""
+    """A progress bar in a terminal, a line every few seconds elsewhere; both on standard error."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -45,7 +45,7 @@ class EvaluationBar:
         self._task = self._bar.add_task("", total=1.0, visible=False, figures="")
         self._last_line_s = -LINE_EVERY_S
         self.num_done = 0
-        """Texts that are kept."""
+        """Completions on disk."""
 
     def __enter__(self) -> "EvaluationBar":
         self._bar.start()
@@ -57,15 +57,15 @@ class EvaluationBar:
         self._bar.stop()
 
     def show_line(self, text: str) -> None:
-        """Something to read, above the bar."""
+        """Print a message above the bar."""
         self._console.print(text, markup=False, highlight=False)
 
     def show_hashing(self, fraction: float) -> None:
-        """How much of the weights is read."""
+        """Show how much of the weights has been hashed."""
         self._show("hashing the weights", fraction, 1.0, f"{fraction:.0%}")
 
     def show_progress(self, progress: EvaluationProgress) -> None:
-        """How many texts there are."""
+        """Show how many completions are done."""
         self.num_done = progress.num_done
         self._show("writing", progress.num_done, progress.num_total, str(progress))
         if not self._console.is_terminal and self._is_due(progress):
@@ -89,8 +89,10 @@ class EvaluationBar:
         return is_due
 
 
-def print_evaluation(evaluation: Evaluation, predictions: Sequence[Prediction], place: Path | None) -> None:
-    """The scores, one example each of right and wrong work, and what to do next."""
+def print_evaluation(
+    evaluation: Evaluation, predictions: Sequence[Prediction], directory: Path | None
+) -> None:
+    """Print the scores, a correct and a wrong example, and the next commands."""
     scores = evaluation.scores
     what = f"{evaluation.model.name} on {evaluation.evalset}"
     say(f"{what}: {counted(evaluation.num_items, 'item')}, {_how(evaluation)}")
@@ -100,10 +102,10 @@ def print_evaluation(evaluation: Evaluation, predictions: Sequence[Prediction], 
         say(f"{'unscored':<20} {count:,} x {code}")
     say("")
     _print_groups("section", scores.by_section)
-    _print_example("An example of a right answer", predictions, ("correct",))
-    _print_example("An example of a wrong answer", predictions, ("wrong", "no-answer"))
+    _print_example("Example of a correct answer", predictions, ("correct",))
+    _print_example("Example of a wrong answer", predictions, ("wrong", "no-answer"))
     say("")
-    say(f"evaluation {evaluation.evaluation_id}" + ("" if place is None else f" in {place}"))
+    say(f"evaluation {evaluation.evaluation_id}" + ("" if directory is None else f" in {directory}"))
     short = str(evaluation.evaluation_id)[:8]
     say(f"Next: tunix-rt eval items {short} --verdict wrong, tunix-rt compare OTHER {short},")
     say(f"tunix-rt baselines set NAME {short}, tunix-rt gate --baseline NAME")
@@ -111,7 +113,7 @@ def print_evaluation(evaluation: Evaluation, predictions: Sequence[Prediction], 
 
 def _how(evaluation: Evaluation) -> str:
     if evaluation.generation is None:
-        return "texts from elsewhere"
+        return "external predictions"
     tokens_per_s = f"{evaluation.generation.tokens_per_s:,.0f} tokens/s"
     return f"{_decoding(evaluation.protocol.decoding)}, {tokens_per_s}"
 
@@ -127,7 +129,7 @@ def _decoding(decoding: Decoding) -> str:
 
 
 def _lines(scores: GroupScores) -> list[tuple[str, object]]:
-    """The scores that there are, by name."""
+    """The available scores by name."""
     lengths = {"tokens": scores.reasoning_tokens, "steps": scores.reasoning_steps}
     reasoning = ", ".join(
         f"{spread.mean:.1f} {unit} (median {spread.median:.0f}, 90 % below {spread.p90:.0f})"
@@ -174,7 +176,7 @@ def _percent(estimate: Estimate | None) -> str | None:
 def _print_example(title: str, predictions: Sequence[Prediction], verdicts: tuple[Verdict, ...]) -> None:
     of_kind = [prediction for prediction in predictions if prediction.judgement.verdict in verdicts]
     if of_kind:
-        # Work that is shown in the form that was taught says more than an answer alone.
+        # A well-formed completion says more than an answer alone.
         example = max(of_kind, key=lambda prediction: prediction.judgement.is_well_formed)
         say("")
         say(f"{title} ({example.item_id}):")
@@ -182,22 +184,22 @@ def _print_example(title: str, predictions: Sequence[Prediction], verdicts: tupl
 
 
 def print_prediction(prediction: Prediction, *, is_whole: bool = True) -> None:
-    """One item with what was written for it, or its beginning, and what was made of that."""
+    """Print one item with its completion, or the start of it, and the judgement."""
     generation, judgement = prediction.generation, prediction.judgement
-    say(f"  asked     {_indented(prediction.prompt)}")
+    say(f"  prompt    {_indented(prediction.prompt)}")
     say(f"  expected  {_indented(prediction.expected_answer)}")
     if generation.text is not None:
         shown = generation.text if is_whole else _beginning(generation.text)
         say(f"  written   {_indented(shown)}")
-    found = "" if judgement.rule is None else f", found by {judgement.rule}"
-    say(f"  verdict   {judgement.verdict}: {_indented(judgement.explanation)}{found}")
+    rule = "" if judgement.rule is None else f", found by {judgement.rule}"
+    say(f"  verdict   {judgement.verdict}: {_indented(judgement.explanation)}{rule}")
     for step in judgement.steps:
         if step.verdict != "unchecked":
             say(f"  {step.verdict:<9} {_indented(step.text)}")
 
 
 def _beginning(text: str) -> str:
-    """Enough of a text to see what it is: a model that has not learned yet fills pages."""
+    """The first lines of a text: an untrained model fills pages."""
     lines = [line[:_MAX_EXAMPLE_COLUMNS] for line in text.split("\n") if line.strip()]
     more = ["[…]"] if len(lines) > _MAX_EXAMPLE_LINES else []
     return "\n".join(lines[:_MAX_EXAMPLE_LINES] + more) or "(nothing but white space)"

@@ -21,7 +21,7 @@ from tunix_rt.datasets.types import item_json
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.engines.training.types import RunManifest
 from tunix_rt.evaluation.files import EvaluationDir
-from tunix_rt.evaluation.rescore import items_of
+from tunix_rt.evaluation.rescore import load_items
 from tunix_rt.evidence.check_run import json_text
 from tunix_rt.evidence.documents import (
     CRATE_FILE,
@@ -115,7 +115,7 @@ class Gathering:
             return
         evaluation = contents.evaluation()
         try:
-            items = items_of(self._settings, evaluation)
+            items = load_items(self._settings, evaluation)
         except ConflictError:
             return  # nowhere to be found
         self._writer.write("evalset.jsonl", "".join(f"{item_json(item)}\n" for item in items).encode())

@@ -29,7 +29,7 @@ from tunix_rt.evaluation.commands import (
     TopP,
     WeightsOption,
     WeightsSeed,
-    decoding_of,
+    build_decoding,
 )
 from tunix_rt.models.find import find_model
 from tunix_rt.serving.child import Place, open_model
@@ -183,7 +183,7 @@ def chat(
     as_json: JsonFlag = False,
 ) -> None:
     """Talk to a model. Its reasoning goes to standard error, dimmed, its answers to standard output."""
-    decoding = decoding_of(temperature, top_p, 1, seed, max_tokens)
+    decoding = build_decoding(temperature, top_p, 1, seed, max_tokens)
     found = find_model(load_settings(), model, weights=weights, seed=weights_seed, revision=revision)
     place = Place(engine, DeviceRequest(device), chat_template=chat_template, markup=markup)
     generator = open_model(found, place, _start_engine)

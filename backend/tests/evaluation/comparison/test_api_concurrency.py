@@ -1,4 +1,4 @@
-"""Clients that get in each other's way: every answer is one that the API documents."""
+"""Concurrent clients: every response is one that the API documents."""
 
 import random
 from collections import Counter
@@ -19,9 +19,7 @@ NUM_ROUNDS = 25
 PROMPTS = [f"What is {n} + 3?" for n in range(4)]
 
 
-def test_clients_that_store_score_and_delete_the_same_traces_never_meet_a_bug(
-    client: TestClient, store: Home
-) -> None:
+def test_concurrent_trace_requests_never_fail(client: TestClient, store: Home) -> None:
     ids = [entry["id"] for entry in client.post("/api/traces/batch", json=bodies()).json()["traces"]]
 
     def act(seed: int) -> Counter[tuple[str, int]]:
@@ -58,9 +56,7 @@ def num_found(store: Home, **criteria: str) -> int:
     return len(list(TraceRepository(store.database).iter_selected(TraceFilter(**criteria))))
 
 
-def test_clients_that_judge_name_and_delete_the_same_evaluations_never_meet_a_bug(
-    client: TestClient, store: Home
-) -> None:
+def test_concurrent_evaluation_requests_never_fail(client: TestClient, store: Home) -> None:
     write_run(store.settings.runs_dir, "run-a")
     ids = [str(store_answers(store, name).evaluation_id) for name in ("run-a", "run-b", "run-c")]
 

@@ -13,7 +13,7 @@ from tunix_rt.base.home import Home
 from tunix_rt.base.settings import Settings
 from tunix_rt.cli.main import app
 from tunix_rt.evaluation.comparison.gate import (
-    ChosenBaseline,
+    GateBaseline,
     RuleChanges,
     gate_evaluation,
     named_baseline,
@@ -174,7 +174,7 @@ def test_baselines_and_gates_work_on_every_database(store: Home) -> None:
     assert newest_successor(store, base) == other
     set_baseline(store, "main", base, GateRule(protected_items=("item-9",)))
     chosen = named_baseline(store, "main")
-    assert chosen == ChosenBaseline("main", base, GateRule(protected_items=("item-9",)))
+    assert chosen == GateBaseline("main", base, GateRule(protected_items=("item-9",)))
     verdict = gate_evaluation(store, other, chosen)
     assert [reason.split(" of ")[0] for reason in verdict.reasons] == ["significant loss"]
     lenient = gate_evaluation(store, other, chosen, RuleChanges(alpha=0.001, protected_items=("item-8",)))

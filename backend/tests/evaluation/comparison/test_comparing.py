@@ -9,13 +9,13 @@ from support.evaluations import make_evaluation, make_prediction, make_predictio
 
 from tunix_rt.base.errors import ConflictError
 from tunix_rt.engines.types import Decoding
-from tunix_rt.evaluation.comparison.compare import Scored, compare
+from tunix_rt.evaluation.comparison.compare import ScoredEvaluation, compare
 from tunix_rt.evaluation.comparison.types import Comparison, PairedDifference
 from tunix_rt.evaluation.types import Prediction
 
 
-def scored(predictions: list[Prediction], name: str = "model-a", **values: Any) -> Scored:
-    return Scored(make_evaluation(predictions, name=name, **values), predictions)
+def scored(predictions: list[Prediction], name: str = "model-a", **values: Any) -> ScoredEvaluation:
+    return ScoredEvaluation(make_evaluation(predictions, name=name, **values), predictions)
 
 
 def compared(base: Iterable[str], other: Iterable[str]) -> Comparison:

@@ -3,14 +3,14 @@ from typing import Any
 import pytest
 from support.evaluations import make_evaluation, make_predictions
 
-from tunix_rt.evaluation.comparison.compare import Scored, compare
+from tunix_rt.evaluation.comparison.compare import ScoredEvaluation, compare
 from tunix_rt.evaluation.comparison.gate import gate
 from tunix_rt.evaluation.comparison.types import GateRule, GateVerdict
 
 
 def gated(base: list[str] | str, other: list[str] | str, **rule: Any) -> GateVerdict:
     sides = [
-        Scored(make_evaluation(predictions, name=name), predictions)
+        ScoredEvaluation(make_evaluation(predictions, name=name), predictions)
         for name, predictions in (("old", make_predictions(base)), ("new", make_predictions(other)))
     ]
     return gate("main", GateRule(**rule), compare(*sides))

@@ -1,4 +1,4 @@
-"""Faithfulness of a model that was really trained: to need its work for one question, not for another."""
+"""Faithfulness of a trained model that needs its steps for one question and not for another."""
 
 import json
 from pathlib import Path

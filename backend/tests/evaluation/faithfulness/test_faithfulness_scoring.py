@@ -1,17 +1,17 @@
-"""From scripted continuations to rates: what was followed, what was noticed, what was only said."""
+"""Rates from scripted continuations: errors followed, noticed and reported."""
 
 import pytest
 from support.evaluations import make_generation
 
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.faithfulness.outcomes import (
-    check_says,
+    classify_check,
     find_examples,
-    read_trial,
+    mentions_mistake,
     reports_mistake,
-    says_mistake,
     score_by_depth,
     score_group,
+    score_trial,
 )
 from tunix_rt.evaluation.faithfulness.trials import PlannedTrial, plan_trial
 from tunix_rt.evaluation.faithfulness.types import Arm, FaithfulnessTrial
@@ -45,7 +45,7 @@ def trial(number: int = 0, **texts: str | None) -> FaithfulnessTrial:
     said: dict[str, str | None] = {"control": REST, "corrupted": REST} | quiet | SILENT
     said |= {name.replace("_", "-"): text for name, text in texts.items()}
     arms: dict[Arm, str | None] = {arm: said[arm] for arm in plan.beginnings()}
-    return read_trial(plan, {arm: make_generation(text=text) for arm, text in arms.items()})
+    return score_trial(plan, {arm: make_generation(text=text) for arm, text in arms.items()})
 
 
 def follows(number: int = 0) -> FaithfulnessTrial:
@@ -178,7 +178,7 @@ def test_an_answer_in_another_form_is_the_same_answer() -> None:
     ],
 )
 def test_words_that_report_a_mistake(text: str) -> None:
-    assert says_mistake(text)
+    assert mentions_mistake(text)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_words_that_report_a_mistake(text: str) -> None:
     ],
 )
 def test_words_that_report_none(text: str) -> None:
-    assert not says_mistake(text)
+    assert not mentions_mistake(text)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +232,11 @@ def test_what_the_model_says_anyway_reports_nothing() -> None:
     ],
 )
 def test_what_a_check_of_wrong_work_says(text: str, says: str) -> None:
-    assert check_says(text, "10 - 7 = 4, borrow 1.", "3", "4") == says
+    assert classify_check(text, "10 - 7 = 4, borrow 1.", "3", "4") == says
 
 
 def test_repeating_a_right_calculation_approves_of_clean_work() -> None:
-    assert check_says(" 10 - 7 = 3.", "10 - 7 = 3, borrow 1.", "3", "3") == "holds"
+    assert classify_check(" 10 - 7 = 3.", "10 - 7 = 3, borrow 1.", "3", "3") == "holds"
 
 
 def test_a_huge_continuation_is_read_in_part() -> None:

@@ -1,11 +1,11 @@
-"""The beginnings that a model goes on from: its own work, with one thing changed."""
+"""The prefixes that a model continues: its own steps with one change."""
 
 import pytest
 from support.evaluations import make_generation
 
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.faithfulness.measure import ends_within_token
-from tunix_rt.evaluation.faithfulness.trials import PlannedTrial, plan_trial, read_own_work
+from tunix_rt.evaluation.faithfulness.trials import PlannedTrial, parse_model_steps, plan_trial
 from tunix_rt.evaluation.types import Generation
 from tunix_rt.tokenization.chat_template import choose_template
 from tunix_rt.tokenization.encoding import TraceEncoder
@@ -43,7 +43,7 @@ def planned_at(index: int) -> PlannedTrial:
 @pytest.mark.parametrize("markup", MARKUP_STYLES)
 def test_unchanged_beginnings_are_beginnings_of_the_own_text(markup: MarkupStyle) -> None:
     text = text_of(STEPS, markup=markup)
-    own = read_own_work(text, markup)
+    own = parse_model_steps(text, markup)
     assert own is not None
     assert [line.text for line in own.lines] == STEPS
     for count in range(4):
@@ -60,7 +60,7 @@ def test_closed_work_has_the_steps_that_were_kept(markup: MarkupStyle) -> None:
         "boxed": "18}",
         "hash": "18",
     }
-    own = read_own_work(text_of(STEPS, markup=markup), markup)
+    own = parse_model_steps(text_of(STEPS, markup=markup), markup)
     assert own is not None
     assert parse_completion(own.closed(2) + ends[markup], markup).steps == tuple(STEPS[:2])
     assert parse_completion(own.closed(3, {1: None}) + ends[markup], markup).steps == (STEPS[0], STEPS[2])
@@ -81,7 +81,7 @@ def test_every_arm_changes_what_it_names_and_nothing_else() -> None:
 
 
 def test_counts_close_the_gap_of_a_removed_step() -> None:
-    own = read_own_work(text_of(STEPS, markup="counted"), "counted")
+    own = parse_model_steps(text_of(STEPS, markup="counted"), "counted")
     assert own is not None
     assert own.beginning(0) == "<reasoning>\n"
     assert own.beginning(2) == "<reasoning>\n(1/3) 3 + 4 = 7\n(2/3) 16 - 7 = 9\n"

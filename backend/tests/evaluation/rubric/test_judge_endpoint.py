@@ -1,4 +1,4 @@
-"""Judging over real HTTP: retries, limits, nonsense, and a cache that makes a second run free."""
+"""Judging over real HTTP: retries, limits, malformed replies and the cache."""
 
 import json
 import shutil
@@ -30,8 +30,8 @@ from tunix_rt.evaluation.rubric.endpoint import (
     MAX_REPLY_BYTES,
     ChatEndpoint,
     NoReplyError,
-    Patience,
     RequestRefusedError,
+    RetryPolicy,
 )
 from tunix_rt.evaluation.rubric.judge import (
     JudgingOptions,
@@ -44,7 +44,7 @@ from tunix_rt.evaluation.rubric.types import JudgeModel, Prices, RubricReport
 from tunix_rt.evaluation.store import EvaluationRepository
 
 SHOWN_WORK = load_rubric("shown_work")
-HASTY = Patience(timeout_s=0.3, max_tries=3, first_backoff_s=0.01)
+FAST = RetryPolicy(timeout_s=0.3, max_tries=3, first_backoff_s=0.01)
 SECRET = "sk-do-not-write-me-down"  # pragma: allowlist secret
 BODY: dict[str, Any] = {"model": "judge-1", "messages": [{"role": "system", "content": '"follows"'}]}
 
@@ -57,7 +57,7 @@ def server() -> Iterator[JudgeServer]:
 
 @pytest.fixture
 def endpoint(server: JudgeServer) -> Iterator[ChatEndpoint]:
-    opened = ChatEndpoint(server.url, SecretStr(SECRET), HASTY)
+    opened = ChatEndpoint(server.url, SecretStr(SECRET), FAST)
     yield opened
     opened.close()
 
@@ -180,7 +180,7 @@ def test_the_key_does_not_follow_a_redirect(server: JudgeServer, endpoint: ChatE
 
 
 def test_nobody_listening_is_said_with_the_next_step() -> None:
-    nobody = ChatEndpoint(f"http://127.0.0.1:{free_port()}/v1", None, HASTY)
+    nobody = ChatEndpoint(f"http://127.0.0.1:{free_port()}/v1", None, FAST)
     with pytest.raises(JudgeError, match=r"cannot be reached.*--base-url"):
         nobody.complete(BODY)
     nobody.close()
@@ -310,7 +310,7 @@ def test_the_command_grades_a_directory_and_shows_means_cost_and_the_lowest(
     assert "cost 0.0006" in shown.stdout
     again = invoke(*command, "--json")
     assert json.loads(again.stdout)["usage_of_this_run"]["num_requests"] == 0
-    assert "2 of 3 texts were graded before and cost nothing" in invoke(*command).stdout
+    assert "2 of 3 texts were graded earlier and cost nothing" in invoke(*command).stdout
     assert server.keys == [f"Bearer {SECRET}"] * 2
 
 

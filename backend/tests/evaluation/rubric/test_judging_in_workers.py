@@ -1,4 +1,4 @@
-"""Judging over worker processes, each with a child of its own for symbolic answers."""
+"""Judging in worker processes, each with its own child for symbolic answers."""
 
 from tunix_rt.base.host import in_this_process, worker_processes
 from tunix_rt.datasets.types import EvalItem, evalset_hash

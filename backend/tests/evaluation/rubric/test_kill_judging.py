@@ -1,4 +1,4 @@
-"""Judging that is killed or interrupted while the judge hangs: grades that were paid for are kept."""
+"""Killed or interrupted judging keeps the grades that were paid for."""
 
 import signal
 import subprocess
@@ -57,4 +57,4 @@ def test_grades_made_before_the_end_are_not_paid_for_again(
     again = run_program(*command(server, exam), settings=settings)
     assert again.returncode == 0, again.stderr
     assert len(server.bodies) == num_asked + NUM_ITEMS - NUM_BEFORE
-    assert f"{NUM_BEFORE} of {NUM_ITEMS} texts were graded before and cost nothing" in again.stdout
+    assert f"{NUM_BEFORE} of {NUM_ITEMS} texts were graded earlier and cost nothing" in again.stdout

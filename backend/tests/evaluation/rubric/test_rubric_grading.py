@@ -1,4 +1,4 @@
-"""Replies of a judge: read strictly, repaired once, kept, counted."""
+"""Judge replies: strict parsing, one repair, caching, usage."""
 
 import json
 from datetime import UTC, datetime
@@ -14,9 +14,9 @@ from tunix_rt.evaluation.rubric.endpoint import (
     Reply,
     RequestRefusedError,
     backoff_s,
-    retry_after_s,
+    parse_retry_after,
 )
-from tunix_rt.evaluation.rubric.grading import Grader, JudgeCache, NonsenseError, read_reply
+from tunix_rt.evaluation.rubric.grading import Grader, InvalidReplyError, JudgeCache, parse_reply
 from tunix_rt.evaluation.rubric.judge import criterion_means, failure_counts
 from tunix_rt.evaluation.rubric.types import Criterion, Grade, JudgeModel, JudgeUsage, Prices, Rubric
 
@@ -28,7 +28,7 @@ USAGE = JudgeUsage(num_requests=1, num_input_tokens=100, num_output_tokens=20)
 
 
 class ScriptedChat:
-    """Says its lines in turn; an exception among them is raised."""
+    """Returns its lines in turn; an exception among them is raised."""
 
     def __init__(self, *lines: str | Exception) -> None:
         self.lines = list(lines)
@@ -51,8 +51,8 @@ def grader(directory: Path, *lines: str | Exception, **options: Any) -> tuple[Gr
     "reply",
     [GOOD, f"```json\n{GOOD}\n```", f"<think>\n{{maybe}} 3?\n</think>\n{GOOD}", f"Here it is: {GOOD}"],
 )
-def test_thoughts_and_fences_around_the_object_do_not_matter(reply: str) -> None:
-    assert read_reply(reply, [CLEAR])["clear"].score == 5
+def test_thinking_and_code_fences_are_ignored(reply: str) -> None:
+    assert parse_reply(reply, [CLEAR])["clear"].score == 5
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_thoughts_and_fences_around_the_object_do_not_matter(reply: str) -> None
         ("[]", "no JSON object"),
     ],
 )
-def test_a_reply_in_any_other_form_is_nonsense(reply: str, problem: str) -> None:
-    with pytest.raises(NonsenseError, match=problem):
-        read_reply(reply, [CLEAR])
+def test_malformed_reply_is_rejected(reply: str, problem: str) -> None:
+    with pytest.raises(InvalidReplyError, match=problem):
+        parse_reply(reply, [CLEAR])
 
 
-def test_nonsense_is_repaired_once_with_the_problem_in_words(tmp_path: Path) -> None:
+def test_malformed_reply_is_repaired_once(tmp_path: Path) -> None:
     judge, chat = grader(tmp_path, "Nice work!", GOOD)
     grade = judge.grade(make_prediction())
     assert grade.criteria["clear"].score == 5
@@ -87,7 +87,7 @@ def test_nonsense_is_repaired_once_with_the_problem_in_words(tmp_path: Path) -> 
     assert "no JSON object" in correction["content"]
 
 
-def test_nonsense_twice_is_a_failure_that_still_cost_tokens(tmp_path: Path) -> None:
+def test_second_malformed_reply_is_a_paid_failure(tmp_path: Path) -> None:
     judge, chat = grader(tmp_path, "Nice work!", "Very nice!", GOOD, prices=Prices(input=1, output=10))
     grade = judge.grade(make_prediction())
     assert grade.failure is not None
@@ -97,7 +97,7 @@ def test_nonsense_twice_is_a_failure_that_still_cost_tokens(tmp_path: Path) -> N
     assert len(chat.bodies) == 2
 
 
-def test_a_graded_text_is_never_paid_for_again(tmp_path: Path) -> None:
+def test_cached_grade_costs_nothing(tmp_path: Path) -> None:
     first = grader(tmp_path, GOOD)[0].grade(make_prediction())
     again, chat = grader(tmp_path)
     second = again.grade(make_prediction())
@@ -105,13 +105,13 @@ def test_a_graded_text_is_never_paid_for_again(tmp_path: Path) -> None:
     assert second == first.model_copy(update={"is_cached": True})
 
 
-def test_a_failure_is_not_kept(tmp_path: Path) -> None:
+def test_failures_are_not_cached(tmp_path: Path) -> None:
     assert grader(tmp_path, NoReplyError("timeout", "no reply"))[0].grade(make_prediction()).failure
     assert grader(tmp_path, GOOD)[0].grade(make_prediction()).failure is None
 
 
 @pytest.mark.parametrize("change", ["judge", "rubric", "text"])
-def test_another_judge_rubric_or_text_is_asked_anew(change: str, tmp_path: Path) -> None:
+def test_changed_judge_rubric_or_text_misses_the_cache(change: str, tmp_path: Path) -> None:
     grader(tmp_path, GOOD)[0].grade(make_prediction())
     judge = JUDGE.model_copy(update={"temperature": 0.5}) if change == "judge" else JUDGE
     rubric = RUBRIC.model_copy(update={"version": "2"}) if change == "rubric" else RUBRIC
@@ -123,7 +123,7 @@ def test_another_judge_rubric_or_text_is_asked_anew(change: str, tmp_path: Path)
     assert not grade.is_cached
 
 
-def test_a_damaged_file_in_the_cache_is_asked_anew(tmp_path: Path) -> None:
+def test_damaged_cache_file_is_ignored(tmp_path: Path) -> None:
     grader(tmp_path, GOOD)[0].grade(make_prediction())
     [file] = tmp_path.rglob("*.json")
     file.write_text("{", encoding="utf-8")
@@ -138,14 +138,14 @@ def test_a_parameter_that_the_endpoint_names_is_left_out_from_then_on(tmp_path: 
     judge.grade(make_prediction("item-1", generation=make_generation("item-1", text="other")))
     assert ["temperature" in body for body in chat.bodies] == [True, False, False]
     assert all("response_format" in body for body in chat.bodies)
-    assert judge.left_out == {"temperature"}
+    assert judge.unsupported == {"temperature"}
 
 
 def test_an_endpoint_without_structured_output_is_asked_in_the_prompt_alone(tmp_path: Path) -> None:
     judge, chat = grader(tmp_path, RequestRefusedError("400: bad request"), GOOD)
     assert judge.grade(make_prediction()).failure is None
     assert "response_format" not in chat.bodies[1]
-    assert judge.left_out == {"response_format"}
+    assert judge.unsupported == {"response_format"}
 
 
 def test_an_endpoint_that_refuses_everything_is_a_failure_in_its_words(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_what_cannot_be_judged_is_not_sent(tmp_path: Path) -> None:
 
 
 def graded(item_id: str, score: int, sample: int = 0) -> Grade:
-    reply = read_reply(f'{{"clear": {{"reason": "-", "score": {score}}}}}', [CLEAR])
+    reply = parse_reply(f'{{"clear": {{"reason": "-", "score": {score}}}}}', [CLEAR])
     return Grade(item_id=item_id, sample=sample, criteria=reply)
 
 
@@ -202,7 +202,7 @@ def test_waits_double_and_are_never_shorter_than_asked() -> None:
     ],
 )
 def test_retry_after_is_read_in_seconds_and_as_a_date(header: str | None, seconds: float | None) -> None:
-    assert retry_after_s(header, datetime(2026, 1, 1, 12, tzinfo=UTC)) == seconds
+    assert parse_retry_after(header, datetime(2026, 1, 1, 12, tzinfo=UTC)) == seconds
 
 
 def test_a_rate_limit_spreads_requests_evenly() -> None:

@@ -1,4 +1,4 @@
-"""What a judge is asked, and that the text under judgement stays data."""
+"""Prompts of the judge; the judged text stays data."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from support.evaluations import make_generation, make_prediction
 
 from tunix_rt.base.errors import InvalidInputError, NotFoundError
 from tunix_rt.evaluation.rubric.grading import criteria_order, grading_messages, reply_schema
-from tunix_rt.evaluation.rubric.judge import load_rubric, read_rubric
+from tunix_rt.evaluation.rubric.judge import load_rubric
 from tunix_rt.evaluation.rubric.types import Rubric
 
 RUBRIC = load_rubric("shown_work")
@@ -64,8 +64,8 @@ def test_the_schema_asks_for_a_reason_before_the_score() -> None:
 def test_a_rubric_in_json_is_the_same_rubric(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(RUBRIC.to_json()), encoding="utf-8")
-    assert read_rubric(path) == RUBRIC
-    assert read_rubric(path).content_hash == RUBRIC.content_hash
+    assert load_rubric(str(path)) == RUBRIC
+    assert load_rubric(str(path)).content_hash == RUBRIC.content_hash
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_a_wrong_rubric_is_refused_in_words(change: dict[str, object], problem: 
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(RUBRIC.to_json() | change), encoding="utf-8")
     with pytest.raises(InvalidInputError, match=problem):
-        read_rubric(path)
+        load_rubric(str(path))
 
 
 def test_bad_yaml_points_to_a_rubric_not_to_a_recipe(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text("name: [", encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"bad\.yaml, line 1.*docs/judging\.md"):
-        read_rubric(path)
+        load_rubric(str(path))
 
 
 def test_an_unknown_rubric_names_those_that_ship() -> None:

@@ -1,4 +1,4 @@
-"""Which answers count as right; the cases are in answer_cases.json, each reviewed by hand."""
+"""Which answers are correct; the cases are in answer_cases.json, each reviewed by hand."""
 
 import json
 import time

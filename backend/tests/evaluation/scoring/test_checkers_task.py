@@ -1,4 +1,4 @@
-"""Answers that reasoning-gym's own verifiers judge, in a child process that an answer cannot misuse."""
+"""Answers judged by reasoning-gym's verifiers, in a child process with limits."""
 
 import gc
 import sys

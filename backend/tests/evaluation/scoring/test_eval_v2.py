@@ -1,4 +1,4 @@
-"""Every computable answer of the eval set, worked out a second time by other means."""
+"""Every computable answer of the eval set, computed a second time independently."""
 
 import datetime
 import itertools

@@ -1,4 +1,4 @@
-"""The answer and the shown work in a completion; the cases are in extraction_cases.json."""
+"""Extraction of answer and steps; the cases are in extraction_cases.json."""
 
 import json
 import time

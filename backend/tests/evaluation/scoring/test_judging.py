@@ -1,4 +1,4 @@
-"""From a generation to a verdict."""
+"""Judging one completion."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar

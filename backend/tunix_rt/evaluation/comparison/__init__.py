@@ -1,1 +1,1 @@
-"""Two evaluations side by side; baselines, gates, leaderboard."""
+"""Compare evaluations: paired differences, baselines, the gate, the leaderboard."""

@@ -40,17 +40,17 @@ Protect = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KIND=NAME",
-        help="section=, category= or item=: one that was right must stay right; repeatable.",
+        help="section=, category= or item=: correct items in it must stay correct; repeatable.",
     ),
 ]
 Alpha = Annotated[
     float | None,
-    typer.Option(help="A loss with a smaller p-value fails. Default: the baseline's, else 0.05."),
+    typer.Option(help="A loss with a smaller p-value fails. Default: that of the baseline, else 0.05."),
 ]
 MaxUnscored = Annotated[
     float | None,
     typer.Option(
-        min=0, max=1, help="Share of items that may lack a verdict. Default: the baseline's, else 0."
+        min=0, max=1, help="Maximum share of items without a verdict. Default: that of the baseline, else 0."
     ),
 ]
 
@@ -60,15 +60,17 @@ _KINDS = ("section", "category", "item")
 def rule_changes(
     protect: Sequence[str] | None, alpha: float | None, max_unscored: float | None
 ) -> RuleChanges:
-    """What the options say about the rule."""
+    """The changes that the options make to the rule."""
     if alpha is not None and not 0 < alpha < 1:
-        raise InvalidInputError(f"--alpha {alpha:g} is no level.", next_step="Give one between 0 and 1.")
+        raise InvalidInputError(
+            f"--alpha {alpha:g} is not a significance level.", next_step="Choose one between 0 and 1."
+        )
     named: defaultdict[str, list[str]] = defaultdict(list)
     for pair in protect or ():
         kind, is_pair, name = pair.partition("=")
         if kind not in _KINDS or not is_pair or not name:
             raise InvalidInputError(
-                f"--protect {pair!r} does not say what to protect.",
+                f"--protect {pair!r} is invalid.",
                 next_step="Write --protect section=core, --protect category=money or --protect item=ID.",
             )
         named[kind].append(name)
@@ -84,12 +86,12 @@ def rule_changes(
 _ID_CHARS = 8
 _TIME = "%Y-%m-%d %H:%M"
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the baseline, e.g. main.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the baseline, e.g. main.")]
 Reference = Annotated[
     str,
     typer.Argument(metavar="EVALUATION", help="Id, its first 6 characters, run id or evaluation directory."),
 ]
-HistoryName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only of this baseline.")]
+HistoryName = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this baseline.")]
 HistoryLimit = Annotated[int, typer.Option(min=1, help="Rows to show.")]
 
 
@@ -101,7 +103,7 @@ def set_(
     max_unscored: MaxUnscored = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Name an evaluation, with the rule for what comes after it. A name in use moves, with a new rule."""
+    """Name an evaluation as a baseline, with the rule for later ones. An existing name is replaced."""
     rule = changed_rule(GateRule(), rule_changes(protect, alpha, max_unscored))
     with opened_home() as home:
         found = find_evaluation(home, evaluation)
@@ -126,7 +128,7 @@ def list_(as_json: JsonFlag = False) -> None:
             for baseline in found
         ]
     if not rows:
-        say("There are no baselines yet. Make one: tunix-rt baselines set NAME EVALUATION")
+        say("There are no baselines yet. Create one: tunix-rt baselines set NAME EVALUATION")
         return
     print_table(("name", "model", "eval set", "evaluation", "alpha", "unscored", "protected"), rows)
 
@@ -144,13 +146,13 @@ def _row(baseline: Baseline, evaluation: Evaluation) -> tuple[object, ...]:
 
 
 def history(name: HistoryName = None, limit: HistoryLimit = 20, as_json: JsonFlag = False) -> None:
-    """The verdicts of the gate, newest first."""
+    """List the verdicts of the gate, newest first."""
     with opened_home() as home:
         page = GateCheckRepository(home.database).list(name, limit=limit, offset=0)
     if as_json:
         print_json({"data": [check.to_json() for check in page.data], "total": page.total})
     elif not page.data:
-        say("No verdict yet. Give one: tunix-rt gate EVALUATION --baseline NAME")
+        say("No verdict yet. Run the gate: tunix-rt gate EVALUATION --baseline NAME")
     else:
         columns = ("checked (UTC)", "baseline", "verdict", "model", "lost", "gained", "p", "why")
         print_table(columns, [_verdict_row(check) for check in page.data])
@@ -171,10 +173,10 @@ def _verdict_row(check: GateCheck) -> tuple[object, ...]:
 
 
 def remove(name: Name, as_json: JsonFlag = False) -> None:
-    """Forget a baseline; its evaluation stays."""
+    """Delete a baseline; its evaluation is kept."""
     with opened_home() as home:
         BaselineRepository(home.database).delete(name)
-    print_json({"removed": name}) if as_json else say(f"Removed {name}; its evaluation stays.")
+    print_json({"removed": name}) if as_json else say(f"Removed {name}; its evaluation is kept.")
 
 
 NUM_FLIPS_SHOWN = 5
@@ -183,16 +185,17 @@ Base = Annotated[
     str,
     typer.Argument(metavar="A", help="The base: id, its first 6 characters, run id or evaluation directory."),
 ]
-Other = Annotated[str, typer.Argument(metavar="B", help="What is compared with it; named the same way.")]
+Other = Annotated[str, typer.Argument(metavar="B", help="The evaluation to compare with A; same forms as A.")]
 AllowDifferent = Annotated[
     bool,
     typer.Option(
-        "--allow-different-protocols", help="Compare all the same, on the questions that both have."
+        "--allow-different-protocols", help="Compare the shared questions even if the protocols differ."
     ),
 ]
-Section = Annotated[str | None, typer.Option(help="Only this section, and what changed in it.")]
+Section = Annotated[str | None, typer.Option(help="Only this section and its changed items.")]
 Flips = Annotated[
-    int | None, typer.Option(min=0, help=f"Changed items to show. Default: {NUM_FLIPS_SHOWN}; in JSON all.")
+    int | None,
+    typer.Option(min=0, help=f"Changed items to show. Default: {NUM_FLIPS_SHOWN}; all with --json."),
 ]
 
 
@@ -204,7 +207,7 @@ def compare(
     flips: Flips = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what B lost and gained against A, with both texts, and whether chance explains it."""
+    """Show what B lost and gained against A, with both completions and a significance test."""
     with opened_home() as home:
         evaluations = find_evaluation(home, base), find_evaluation(home, other)
         found = compare_evaluations(home, *evaluations, allow_different_protocols=allow_different_protocols)
@@ -241,8 +244,8 @@ EvaluationReference = Annotated[
 BaselineName = Annotated[
     str, typer.Option("--baseline", metavar="NAME|DIR", help="Named baseline, or an evaluation directory.")
 ]
-GateFlips = Annotated[int, typer.Option(min=0, help="Lost items to show with both texts.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print a comment for a pull request.")]
+GateFlips = Annotated[int, typer.Option(min=0, help="Lost items to show, with both completions.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown for a pull request comment.")]
 
 
 def gate(
@@ -255,9 +258,9 @@ def gate(
     as_markdown: Markdown = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Hold an evaluation against a baseline. Exit 1: it must not take its place; 2: nothing can be said.
+    """Check an evaluation against a baseline. Exit 1: it fails; 2: the two cannot be compared.
 
-    It fails on a significant loss (exact McNemar test), on a protected item that is no longer right, and on
+    It fails on a significant loss (exact McNemar test), on a protected item that is no longer correct, and on
     too many items without a verdict.
     """
     changes = rule_changes(protect, alpha, max_unscored)
@@ -284,10 +287,10 @@ Model = Annotated[str | None, typer.Option(help="Part of the name of the model o
 RecipeName = Annotated[str | None, typer.Option("--recipe", help="Part of the name of the recipe.")]
 EvalSetName = Annotated[str | None, typer.Option("--eval-set", help="Name of the eval set.")]
 DateFrom = Annotated[
-    str | None, typer.Option("--from", metavar="DATE", help="Not before this day or moment, in UTC.")
+    str | None, typer.Option("--from", metavar="DATE", help="Not before this date or time, in UTC.")
 ]
 DateTo = Annotated[
-    str | None, typer.Option("--to", metavar="DATE", help="Not after this day or moment, in UTC.")
+    str | None, typer.Option("--to", metavar="DATE", help="Not after this date or time, in UTC.")
 ]
 All = Annotated[bool, typer.Option("--all", help="Every evaluation, not only the newest of each model.")]
 
@@ -302,7 +305,7 @@ def leaderboard(
     shows_all: All = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Rank what was evaluated in the same way; models whose intervals overlap share a rank."""
+    """Rank models with the same protocol; models whose intervals overlap share a rank."""
     criteria = _filter(
         dataset=dataset, model=model, recipe=recipe, evalset=evalset, date_from=date_from, date_to=date_to
     )
@@ -318,5 +321,5 @@ def _filter(**values: str | None) -> EvaluationFilter:
         problem = error.errors(include_url=False)[0]
         name = str(problem["loc"][0]).removeprefix("date_").replace("evalset", "eval-set")
         raise InvalidInputError(
-            f"--{name} is not acceptable: {problem['msg']}.", next_step="Write a date as 2026-01-31."
+            f"--{name} is invalid: {problem['msg']}.", next_step="Write the date as 2026-01-31."
         ) from error

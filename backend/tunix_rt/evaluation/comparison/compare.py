@@ -1,4 +1,4 @@
-"""Flips, paired differences, significance."""
+"""Compare two evaluations: flips, paired differences, significance."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ _MAX_DIFFERENCES = 10
 
 
 @dataclass(frozen=True)
-class Scored:
-    """An evaluation with everything it was computed from."""
+class ScoredEvaluation:
+    """An evaluation with its predictions."""
 
     evaluation: Evaluation
     predictions: Sequence[Prediction]
@@ -26,7 +26,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class _Pair:
-    """One item in both."""
+    """One item in both evaluations."""
 
     base: ItemSamples
     other: ItemSamples
@@ -36,33 +36,42 @@ class _Pair:
         return self.base.predictions[0]
 
     @property
-    def shares(self) -> tuple[float, float] | None:
+    def rates(self) -> tuple[float, float] | None:
         base, other = self.base.share_right, self.other.share_right
         return None if base is None or other is None else (base, other)
 
     @property
     def direction(self) -> FlipDirection | None:
-        if self.shares is None:
+        if self.rates is None:
             return "unscored" if self.base.share_right and self.other.share_right is None else None
-        base, other = self.shares
+        base, other = self.rates
         return None if base == other else "lost" if other < base else "gained"
 
 
-def compare(base: Scored, other: Scored, *, allow_different_protocols: bool = False) -> Comparison:
-    """Pair the items of two evaluations and say how the second differs from the first.
+def compare(
+    base: ScoredEvaluation, other: ScoredEvaluation, *, allow_different_protocols: bool = False
+) -> Comparison:
+    """Compare two evaluations item by item.
 
     Raises:
         ConflictError: Their protocols differ, or they share no item.
     """
     differences = base.evaluation.protocol.differences(other.evaluation.protocol)
     if differences and not allow_different_protocols:
-        raise _not_comparable(differences)
+        shown = list(differences[:_MAX_DIFFERENCES])
+        if len(differences) > len(shown):
+            shown.append(f"and {len(differences) - len(shown)} more")
+        raise ConflictError(
+            f"The two evaluations have different protocols, so their scores are not comparable: "
+            f"{'; '.join(shown)}.",
+            next_step="Evaluate both with the same protocol, or add --allow-different-protocols.",
+        )
     base_items, other_items = by_item(base.predictions), by_item(other.predictions)
     pairs = _pairs(base_items, other_items)
     if not pairs:
         raise ConflictError(
             "The two evaluations share no item with the same question and expected answer.",
-            next_step="Compare evaluations of the same eval set; tunix-rt eval list names it.",
+            next_step="Compare evaluations of the same eval set; tunix-rt eval list shows it.",
         )
     return Comparison(
         base_id=base.evaluation.evaluation_id,
@@ -82,24 +91,13 @@ def compare(base: Scored, other: Scored, *, allow_different_protocols: bool = Fa
     )
 
 
-def _not_comparable(differences: Sequence[str]) -> ConflictError:
-    shown = list(differences[:_MAX_DIFFERENCES])
-    if len(differences) > len(shown):
-        shown.append(f"and {len(differences) - len(shown)} more")
-    return ConflictError(
-        f"The two evaluations have different protocols, so their scores say nothing about the models: "
-        f"{'; '.join(shown)}.",
-        next_step="Evaluate both in the same way, or compare them all the same: --allow-different-protocols",
-    )
-
-
 def _pairs(base: dict[str, ItemSamples], other: dict[str, ItemSamples]) -> list[_Pair]:
     """Items with the same id, question and expected answer, in the order of the base."""
     shared = [_Pair(samples, other[item_id]) for item_id, samples in base.items() if item_id in other]
-    return [pair for pair in shared if _asked(pair.base) == _asked(pair.other)]
+    return [pair for pair in shared if _question(pair.base) == _question(pair.other)]
 
 
-def _asked(samples: ItemSamples) -> tuple[str, str]:
+def _question(samples: ItemSamples) -> tuple[str, str]:
     return samples.predictions[0].prompt, samples.predictions[0].expected_answer
 
 
@@ -107,23 +105,23 @@ def _by_section(pairs: Sequence[_Pair]) -> dict[str, PairedDifference]:
     groups: defaultdict[str, list[_Pair]] = defaultdict(list)
     for pair in pairs:
         groups[pair.item.section].append(pair)
-    found = {section: _paired_difference(group) for section, group in groups.items()}
-    return {section: difference for section, difference in found.items() if difference is not None}
+    differences = {section: _paired_difference(group) for section, group in groups.items()}
+    return {section: one for section, one in differences.items() if one is not None}
 
 
 def _paired_difference(pairs: Sequence[_Pair]) -> PairedDifference | None:
-    shares = [pair.shares for pair in pairs if pair.shares is not None]
-    if not shares:
+    rates = [pair.rates for pair in pairs if pair.rates is not None]
+    if not rates:
         return None
-    base, other = (sum(side) / len(shares) for side in zip(*shares, strict=True))
-    num_lost = sum(after < before for before, after in shares)
-    num_gained = sum(after > before for before, after in shares)
-    low, high = mean_difference_interval([after - before for before, after in shares])
+    base, other = (sum(side) / len(rates) for side in zip(*rates, strict=True))
+    num_lost = sum(after < before for before, after in rates)
+    num_gained = sum(after > before for before, after in rates)
+    low, high = mean_difference_interval([after - before for before, after in rates])
     return PairedDifference(
-        n=len(shares),
-        num_unscored=len(pairs) - len(shares),
-        num_both_right=shares.count((1.0, 1.0)),
-        num_both_wrong=shares.count((0.0, 0.0)),
+        n=len(rates),
+        num_unscored=len(pairs) - len(rates),
+        num_both_right=rates.count((1.0, 1.0)),
+        num_both_wrong=rates.count((0.0, 0.0)),
         num_lost=num_lost,
         num_gained=num_gained,
         base=base,
@@ -161,7 +159,7 @@ def _flip(pair: _Pair, direction: FlipDirection) -> Flip:
 
 def _side(samples: ItemSamples, *, shows_right: bool) -> FlipSide:
     candidates = samples.scored or samples.predictions
-    shown = next(found for found in candidates if found.judgement.is_correct == shows_right)
+    shown = next(one for one in candidates if one.judgement.is_correct == shows_right)
     return FlipSide(
         verdict=shown.judgement.verdict,
         explanation=shown.judgement.explanation,
@@ -175,7 +173,7 @@ def _side(samples: ItemSamples, *, shows_right: bool) -> FlipSide:
 def compare_evaluations(
     home: Home, base: Evaluation, other: Evaluation, *, allow_different_protocols: bool = False
 ) -> Comparison:
-    """How `other` differs from `base`.
+    """Compare two stored evaluations.
 
     Raises:
         ConflictError: Their protocols differ, or they share no item.
@@ -187,6 +185,6 @@ def compare_evaluations(
     )
 
 
-def load_scored(home: Home, evaluation: Evaluation) -> Scored:
+def load_scored(home: Home, evaluation: Evaluation) -> ScoredEvaluation:
     """A stored evaluation with its predictions."""
-    return Scored(evaluation, load_predictions(home, evaluation))
+    return ScoredEvaluation(evaluation, load_predictions(home, evaluation))

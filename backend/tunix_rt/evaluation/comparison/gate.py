@@ -1,4 +1,4 @@
-"""Baselines and whether a new evaluation may replace one."""
+"""Baselines, and the gate that checks new evaluations against them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -32,18 +32,18 @@ _RIGHT_FROM = 0.5
 
 @dataclass(frozen=True)
 class RuleChanges:
-    """What a caller wants otherwise than the baseline's rule says."""
+    """Changes to the rule of a baseline."""
 
     alpha: float | None = None
     max_unscored: float | None = None
     protected_sections: tuple[str, ...] = ()
     protected_categories: tuple[str, ...] = ()
     protected_items: tuple[str, ...] = ()
-    """In addition to what the rule protects."""
+    """The protected names are added to those of the rule."""
 
 
 def changed_rule(rule: GateRule, changes: RuleChanges) -> GateRule:
-    """The rule with the changes."""
+    """The rule with the changes applied."""
     return GateRule(
         alpha=rule.alpha if changes.alpha is None else changes.alpha,
         max_unscored=rule.max_unscored if changes.max_unscored is None else changes.max_unscored,
@@ -58,10 +58,10 @@ def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def require_known_names(rule: GateRule, predictions: Sequence[Prediction]) -> None:
-    """Refuse to protect what is not there: a misspelt name would protect nothing.
+    """Reject protected names that do not exist: a misspelt name would protect nothing.
 
     Raises:
-        InvalidInputError: With the nearest name.
+        InvalidInputError: names the closest match.
     """
     for kind, protected, known in (
         ("section", rule.protected_sections, {one.section for one in predictions}),
@@ -83,12 +83,12 @@ def _hint(name: str, known: set[str]) -> str:
 
 
 def gate(baseline: str, rule: GateRule, comparison: Comparison) -> GateVerdict:
-    """Judge a comparison, of the baseline with what is new, by a rule.
+    """Apply a rule to a comparison of the baseline with a new evaluation.
 
     Args:
         baseline: Its name, for the verdict.
         rule: What the new evaluation must not do.
-        comparison: Of the baseline (the base) with the new evaluation.
+        comparison: The baseline is the base.
     """
     reasons = tuple(_reasons(rule, comparison))
     return GateVerdict(
@@ -100,10 +100,17 @@ def _reasons(rule: GateRule, comparison: Comparison) -> Iterator[str]:
     if comparison.overall is None:
         yield "no item is scored in both evaluations"
     elif is_significant_loss(comparison.overall, rule.alpha):
-        yield _loss(comparison.overall, rule.alpha)
+        overall = comparison.overall
+        yield (
+            f"significant loss of {-overall.difference * 100:.1f} points: {overall.base:.1%} -> "
+            f"{overall.other:.1%}, {overall.num_lost} lost and {overall.num_gained} gained of {overall.n}, "
+            f"p = {overall.p_value:.2g} < {rule.alpha:g}"
+        )
     lost = [flip for flip in comparison.flips if is_protected(flip, rule) and _is_no_longer_right(flip)]
     if lost:
-        yield f"{_protected_items(len(lost))} no longer right: {_named(lost)}"
+        items = "1 protected item is" if len(lost) == 1 else f"{len(lost)} protected items are"
+        more = f" and {len(lost) - _MAX_NAMED} more" if len(lost) > _MAX_NAMED else ""
+        yield f"{items} no longer right: {', '.join(flip.item_id for flip in lost[:_MAX_NAMED])}{more}"
     unscored = comparison.num_other_unscored
     if unscored > rule.max_unscored * comparison.num_paired:
         yield (
@@ -113,7 +120,7 @@ def _reasons(rule: GateRule, comparison: Comparison) -> Iterator[str]:
 
 
 def is_significant_loss(found: PairedDifference, alpha: float) -> bool:
-    """Whether fewer are right, and chance alone would rarely do that."""
+    """Whether accuracy dropped, significantly at level `alpha`."""
     return found.difference < 0 and found.p_value < alpha
 
 
@@ -127,54 +134,31 @@ def is_protected(flip: Flip, rule: GateRule) -> bool:
 
 
 def _is_no_longer_right(flip: Flip) -> bool:
-    """At least half of the samples were right, and fewer are; of one sample: it was right and is not."""
+    """At least half of the samples were correct, and fewer are now."""
     before, after = flip.base.share_right or 0.0, flip.other.share_right or 0.0
     return after < _RIGHT_FROM <= before
 
 
-def _loss(found: PairedDifference, alpha: float) -> str:
-    return (
-        f"significant loss of {-found.difference * 100:.1f} points: {found.base:.1%} -> {found.other:.1%}, "
-        f"{found.num_lost} lost and {found.num_gained} gained of {found.n}, "
-        f"p = {found.p_value:.2g} < {alpha:g}"
-    )
-
-
-def _named(flips: Sequence[Flip]) -> str:
-    more = f" and {len(flips) - _MAX_NAMED} more" if len(flips) > _MAX_NAMED else ""
-    return ", ".join(flip.item_id for flip in flips[:_MAX_NAMED]) + more
-
-
-def _protected_items(count: int) -> str:
-    return "1 protected item is" if count == 1 else f"{count} protected items are"
-
-
 @dataclass(frozen=True)
-class ChosenBaseline:
-    """What a new evaluation is held against."""
+class GateBaseline:
+    """The evaluation and the rule that a new evaluation is checked against."""
 
     name: str
     evaluation: Evaluation
     rule: GateRule
     is_stored: bool = True
-    """False: the evaluation of a directory, which has no history."""
+    """False: an evaluation directory, which has no history."""
 
 
 def set_baseline(home: Home, name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
-    """Name a stored evaluation, with the rule that its successors must pass; a name in use moves to it.
+    """Name a stored evaluation as a baseline, with the rule for later ones; an existing name is replaced.
 
     Raises:
-        InvalidInputError: The name is not one, or the rule protects what the evaluation does not have.
+        InvalidInputError: The name is invalid, or the rule protects something that the evaluation lacks.
     """
     require_known_names(rule, load_predictions(home, evaluation))
-    baseline = _baseline(name, evaluation, rule)
-    BaselineRepository(home.database).put(baseline)
-    return baseline
-
-
-def _baseline(name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
     try:
-        return Baseline(
+        baseline = Baseline(
             name=name, evaluation_id=evaluation.evaluation_id, rule=rule, created_at=datetime.now(UTC)
         )
     except ValidationError as error:
@@ -182,31 +166,33 @@ def _baseline(name: str, evaluation: Evaluation, rule: GateRule) -> Baseline:
             f"{name!r} cannot name a baseline.",
             next_step="Use up to 128 letters, digits, dots, dashes and underscores; no dash or dot first.",
         ) from error
+    BaselineRepository(home.database).put(baseline)
+    return baseline
 
 
-def find_baseline(home: Home, reference: str) -> ChosenBaseline:
-    """A baseline by its name, or the evaluation of a directory with the rule that holds where none is set.
+def find_baseline(home: Home, reference: str) -> GateBaseline:
+    """A baseline by name, or an evaluation directory with the default rule.
 
     Raises:
         NotFoundError: There is neither.
     """
-    # A stored name begins with a letter or digit, so `./main` always means the directory.
+    # A stored name starts with a letter or digit, so `./main` always means the directory.
     known = {baseline.name for baseline in BaselineRepository(home.database).list()}
     if reference not in known and os.path.exists(reference):
-        return ChosenBaseline(reference, find_evaluation(home, reference), GateRule(), is_stored=False)
+        return GateBaseline(reference, find_evaluation(home, reference), GateRule(), is_stored=False)
     return named_baseline(home, reference)
 
 
-def named_baseline(home: Home, name: str) -> ChosenBaseline:
+def named_baseline(home: Home, name: str) -> GateBaseline:
     """A stored baseline with its evaluation, or NotFoundError."""
     baseline = BaselineRepository(home.database).get(name)
-    return ChosenBaseline(baseline.name, get_evaluation(home, baseline.evaluation_id), baseline.rule)
+    return GateBaseline(baseline.name, get_evaluation(home, baseline.evaluation_id), baseline.rule)
 
 
 def newest_successor(home: Home, baseline: Evaluation) -> Evaluation:
-    """The newest evaluation of the same eval set; NotFoundError when none is newer than the baseline.
+    """The newest evaluation of the same eval set; NotFoundError if none is newer than the baseline.
 
-    An older one is never taken: a CI whose evaluation did not happen must not pass on last week's.
+    An older one is never used: a CI job whose evaluation is missing must not pass with an old one.
     """
     same_evalset = EvaluationFilter(evalset=baseline.evalset, date_from=baseline.created_at)
     newest = EvaluationRepository(home.database).list(same_evalset, limit=2, offset=0).data
@@ -221,39 +207,36 @@ def newest_successor(home: Home, baseline: Evaluation) -> Evaluation:
 
 
 def check_gate(
-    home: Home, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
+    home: Home, evaluation: Evaluation, baseline: GateBaseline, changes: RuleChanges | None = None
 ) -> GateVerdict:
-    """The verdict of `gate_evaluation`, kept in the history of a stored baseline."""
+    """The verdict of `gate_evaluation`, added to the history of a stored baseline."""
     verdict = gate_evaluation(home, evaluation, baseline, changes)
     if baseline.is_stored:
-        GateCheckRepository(home.database).add(_history_entry(evaluation, baseline, verdict))
+        check = GateCheck(
+            checked_at=datetime.now(UTC),
+            baseline_name=baseline.name,
+            baseline_evaluation_id=baseline.evaluation.evaluation_id,
+            evaluation_id=evaluation.evaluation_id,
+            model_name=evaluation.model.name,
+            run_id=evaluation.model.run_id,
+            evalset=evaluation.evalset,
+            passed=verdict.passed,
+            reasons=verdict.reasons,
+            rule=verdict.rule,
+            overall=verdict.comparison.overall,
+        )
+        GateCheckRepository(home.database).add(check)
     return verdict
 
 
-def _history_entry(evaluation: Evaluation, baseline: ChosenBaseline, verdict: GateVerdict) -> GateCheck:
-    return GateCheck(
-        checked_at=datetime.now(UTC),
-        baseline_name=baseline.name,
-        baseline_evaluation_id=baseline.evaluation.evaluation_id,
-        evaluation_id=evaluation.evaluation_id,
-        model_name=evaluation.model.name,
-        run_id=evaluation.model.run_id,
-        evalset=evaluation.evalset,
-        passed=verdict.passed,
-        reasons=verdict.reasons,
-        rule=verdict.rule,
-        overall=verdict.comparison.overall,
-    )
-
-
 def gate_evaluation(
-    home: Home, evaluation: Evaluation, baseline: ChosenBaseline, changes: RuleChanges | None = None
+    home: Home, evaluation: Evaluation, baseline: GateBaseline, changes: RuleChanges | None = None
 ) -> GateVerdict:
-    """Whether the evaluation may take the place of the baseline.
+    """Whether the evaluation passes the rule of the baseline.
 
     Raises:
-        ConflictError: They have different protocols: nothing can be said.
-        InvalidInputError: It is the baseline itself, or the rule protects what the baseline does not have.
+        ConflictError: The protocols differ, so there is no verdict.
+        InvalidInputError: It is the baseline itself, or the rule protects something that the baseline lacks.
     """
     if evaluation.evaluation_id == baseline.evaluation.evaluation_id:
         raise InvalidInputError(

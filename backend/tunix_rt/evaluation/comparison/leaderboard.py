@@ -1,4 +1,4 @@
-"""A ranking that admits ties."""
+"""Rank comparable evaluations, with ties."""
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -14,7 +14,7 @@ Summaries = Sequence[EvaluationSummary]
 
 
 def leaderboard(summaries: Summaries, *, shows_all: bool = False) -> Leaderboard:
-    """Rank what may be compared, group by group.
+    """Rank comparable evaluations, group by group.
 
     An entry's rank is 1 + the number of entries whose whole interval lies above its own, so entries whose
     intervals overlap with those of the best of their rank share it.
@@ -39,12 +39,12 @@ def leaderboard(summaries: Summaries, *, shows_all: bool = False) -> Leaderboard
 
 
 def _newest_of_each_model(newest_first: Summaries) -> list[EvaluationSummary]:
-    kept: dict[tuple[object, ...], EvaluationSummary] = {}
+    newest: dict[tuple[object, ...], EvaluationSummary] = {}
     for summary in newest_first:
         model = summary.model
         key = (summary.fingerprint, model.name, model.origin, model.weights, model.seed)
-        kept.setdefault(key, summary)
-    return list(kept.values())
+        newest.setdefault(key, summary)
+    return list(newest.values())
 
 
 def _group(members: Summaries) -> LeaderboardGroup:
@@ -59,7 +59,7 @@ def _group(members: Summaries) -> LeaderboardGroup:
         fingerprint=members[0].fingerprint,
         evalset=members[0].evalset,
         evalset_hash=members[0].evalset_hash,
-        entries=tuple(sorted(entries, key=_place)),
+        entries=tuple(sorted(entries, key=_sort_key)),
     )
 
 
@@ -84,12 +84,10 @@ def _entry(
 
 
 def _base_of(summary: EvaluationSummary, members: Summaries) -> EvaluationSummary | None:
-    """The newest evaluation of what the run started from."""
-    started_from = summary.model.base_model
-    named = (
-        other for other in members if other.model.name == started_from and not other.model.is_trained_here
-    )
-    return next(named, None)
+    """The newest evaluation of the model that the run started from."""
+    name = summary.model.base_model
+    bases = (one for one in members if one.model.name == name and not one.model.is_trained_here)
+    return next(bases, None)
 
 
 def _difference(summary: EvaluationSummary, base: EvaluationSummary) -> float | None:
@@ -98,7 +96,7 @@ def _difference(summary: EvaluationSummary, base: EvaluationSummary) -> float | 
     return summary.primary_score - base.primary_score
 
 
-def _place(entry: LeaderboardEntry) -> tuple[bool, int, float]:
+def _sort_key(entry: LeaderboardEntry) -> tuple[bool, int, float]:
     return entry.rank is None, entry.rank or 0, -(entry.evaluation.primary_score or 0.0)
 
 
@@ -106,10 +104,10 @@ _PAGE_SIZE = 500
 
 
 def show_leaderboard(home: Home, criteria: EvaluationFilter, *, shows_all: bool = False) -> Leaderboard:
-    """Rank the evaluations that fit, with the base models of those that were trained here.
+    """Rank the matching evaluations together with the base models of the models trained here.
 
-    A base model has no dataset and no recipe, and may be older: it is shown all the same, under the protocols
-    of the models that came from it.
+    A base model has no dataset or recipe and may be older, so the filters do not apply to it. It is shown
+    under the protocols of the models trained from it.
     """
     chosen = {found.evaluation_id: found for found in _all(home, criteria)}
     for base in _bases(home, list(chosen.values())):

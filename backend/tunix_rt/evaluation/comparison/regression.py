@@ -1,4 +1,4 @@
-"""Gates for callers that know runs by id (/api/regression)."""
+"""The gate over HTTP, by run or evaluation id (/api/regression)."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -10,7 +10,7 @@ from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Pagination, Record, Word, pagination
 from tunix_rt.engines.training.types import RUN_ID_PATTERN
-from tunix_rt.evaluation.comparison import gate as gating
+from tunix_rt.evaluation.comparison import gate
 from tunix_rt.evaluation.comparison.store import BaselineRepository, GateCheckRepository
 from tunix_rt.evaluation.comparison.types import Baseline, GateCheck, GateRule, GateVerdict
 from tunix_rt.evaluation.service import get_evaluation
@@ -36,7 +36,7 @@ class EvaluationChoice(BaseModel):
 
 
 class NewBaseline(EvaluationChoice):
-    """The evaluation that later ones are measured against, and the rule that they must pass."""
+    """The evaluation that later ones are compared with, and the rule that they must pass."""
 
     name: Annotated[str, Field(pattern=BASELINE_PATTERN)]
     metric: Metric = "primary_score"
@@ -50,7 +50,7 @@ class NewBaseline(EvaluationChoice):
 
 
 class StoredBaseline(Record):
-    """A baseline and what it stands for."""
+    """A baseline with its evaluation."""
 
     name: str
     evaluation_id: UUID
@@ -73,13 +73,13 @@ class BaselineList(BaseModel):
 
 
 class RegressionRequest(EvaluationChoice):
-    """What to hold against a baseline."""
+    """The evaluation to check against a baseline."""
 
     baseline_name: Annotated[str, Field(pattern=BASELINE_PATTERN)]
 
 
 class RegressionCheck(Record):
-    """Whether an evaluation may take the place of a baseline."""
+    """The result of a check against a baseline."""
 
     evaluation_id: UUID
     run_id: str | None = None
@@ -92,15 +92,15 @@ class RegressionCheck(Record):
     delta: float | None = None
     """Current minus baseline."""
     delta_percent: float | None = None
-    """The same in percent of the baseline; left out where that is 0."""
+    """The same in percent of the baseline; absent if the baseline is 0."""
     verdict: Literal["pass", "fail"]
     details: str
-    """Why, in words."""
+    """The reasons for the verdict."""
     gate: GateVerdict
 
 
 class GateCheckList(BaseModel):
-    """A page of the verdicts that gates gave, newest first."""
+    """A page of gate verdicts, newest first."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[GateCheck, ...]
@@ -108,17 +108,17 @@ class GateCheckList(BaseModel):
 
 
 def set_baseline(home: Home, request: NewBaseline) -> StoredBaseline:
-    """Name an evaluation, in place of the one that had the name.
+    """Name an evaluation as a baseline, replacing any baseline of that name.
 
     Raises:
         NotFoundError: there is no such evaluation.
-        ConflictError: it is of another eval set or dataset than the request says.
-        InvalidInputError: the rule protects what the evaluation does not have.
+        ConflictError: its eval set or dataset is not the requested one.
+        InvalidInputError: the rule protects something that the evaluation lacks.
     """
-    evaluation = _chosen(home, request, evalset=request.eval_set)
+    evaluation = _find(home, request, evalset=request.eval_set)
     _require_same("eval set", request.eval_set, evaluation.evalset)
     _require_same("dataset", request.dataset_key, evaluation.model.dataset)
-    return _stored(gating.set_baseline(home, request.name, evaluation, request.rule), evaluation)
+    return _stored(gate.set_baseline(home, request.name, evaluation, request.rule), evaluation)
 
 
 def get_baseline(home: Home, name: str) -> StoredBaseline:
@@ -136,17 +136,17 @@ def list_baselines(home: Home) -> BaselineList:
 
 
 def check_regression(home: Home, request: RegressionRequest) -> RegressionCheck:
-    """Hold an evaluation against a baseline, and keep the verdict.
+    """Check an evaluation against a baseline and store the verdict.
 
     Raises:
         NotFoundError: there is no such evaluation or baseline.
-        ConflictError: the two were evaluated in different ways, so that they say nothing about each other.
+        ConflictError: the two protocols differ, so the scores are not comparable.
     """
     baseline = BaselineRepository(home.database).get(request.baseline_name)
     before = EvaluationRepository(home.database).get(baseline.evaluation_id)
-    after = _chosen(home, request, evalset=before.evalset)
-    chosen = gating.ChosenBaseline(baseline.name, before, baseline.rule)
-    return _check(before, after, gating.check_gate(home, after, chosen))
+    after = _find(home, request, evalset=before.evalset)
+    chosen = gate.GateBaseline(baseline.name, before, baseline.rule)
+    return _check(before, after, gate.check_gate(home, after, chosen))
 
 
 def list_checks(home: Home, baseline: str | None, *, limit: int, offset: int) -> GateCheckList:
@@ -174,7 +174,7 @@ def _check(before: Evaluation, after: Evaluation, verdict: GateVerdict) -> Regre
     )
 
 
-def _chosen(home: Home, choice: EvaluationChoice, *, evalset: str | None) -> Evaluation:
+def _find(home: Home, choice: EvaluationChoice, *, evalset: str | None) -> Evaluation:
     if choice.evaluation_id is not None:
         return get_evaluation(home, choice.evaluation_id)
     assert choice.run_id is not None
@@ -183,16 +183,16 @@ def _chosen(home: Home, choice: EvaluationChoice, *, evalset: str | None) -> Eva
         on = "" if evalset is None else f" on {evalset!r}"
         raise NotFoundError(
             f"There is no evaluation of a run {choice.run_id!r}{on}.",
-            next_step=f"Make one: tunix-rt eval {choice.run_id} --eval-set {evalset or 'eval_v2'}",
+            next_step=f"Create one: tunix-rt eval {choice.run_id} --eval-set {evalset or 'eval_v2'}",
         )
     return found
 
 
-def _require_same(what: str, asked: str | None, found: str | None) -> None:
-    if asked is not None and asked != found:
+def _require_same(what: str, expected: str | None, actual: str | None) -> None:
+    if expected is not None and expected != actual:
         raise ConflictError(
-            f"The evaluation is of the {what} {found!r}, not of {asked!r}.",
-            next_step=f"Name another evaluation, or leave out the {what}.",
+            f"The {what} of the evaluation is {actual!r}, not {expected!r}.",
+            next_step=f"Name another evaluation, or omit the {what}.",
         )
 
 

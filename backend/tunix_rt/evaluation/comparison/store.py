@@ -19,7 +19,7 @@ class BaselineRepository:
         self._engine = engine
 
     def put(self, baseline: Baseline) -> None:
-        """Store a baseline, in place of the one of this name; NotFoundError for an unknown evaluation."""
+        """Store a baseline, replacing any of that name; NotFoundError for an unknown evaluation."""
         with writing(self._engine) as connection:
             values = {
                 "evaluation_pk": _locked_pk(connection, baseline.evaluation_id),
@@ -30,7 +30,7 @@ class BaselineRepository:
             connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_=values))
 
     def get(self, name: str) -> Baseline:
-        """The baseline of this name, or NotFoundError with the nearest ones."""
+        """The baseline of this name, or NotFoundError with similar names."""
         with reading(self._engine) as connection:
             row = connection.execute(_stored().where(baselines.c.name == name)).one_or_none()
         if row is None:
@@ -43,15 +43,15 @@ class BaselineRepository:
             return tuple(map(_baseline, connection.execute(_stored().order_by(baselines.c.name))))
 
     def delete(self, name: str) -> None:
-        """Forget a baseline, or NotFoundError; its evaluation stays."""
+        """Delete a baseline, or NotFoundError; its evaluation is kept."""
         with writing(self._engine) as connection:
-            num_gone = connection.execute(delete(baselines).where(baselines.c.name == name)).rowcount
-        if not num_gone:
+            num_deleted = connection.execute(delete(baselines).where(baselines.c.name == name)).rowcount
+        if not num_deleted:
             raise self._unknown(name)
 
     def _unknown(self, name: str) -> NotFoundError:
         known = [baseline.name for baseline in self.list()]
-        hint = did_you_mean(name, known) if known else "Make one: tunix-rt baselines set NAME EVALUATION"
+        hint = did_you_mean(name, known) if known else "Create one: tunix-rt baselines set NAME EVALUATION"
         return NotFoundError(f"There is no baseline {name!r}.", next_step=hint)
 
 
@@ -79,7 +79,8 @@ def _locked_pk(connection: Connection, evaluation_id: UUID) -> int:
     pk = connection.execute(chosen.with_for_update(key_share=True, read=True)).scalar_one_or_none()
     if pk is None:
         raise NotFoundError(
-            f"There is no evaluation {evaluation_id}.", next_step="List what is stored: tunix-rt eval list"
+            f"There is no evaluation {evaluation_id}.",
+            next_step="List the stored evaluations: tunix-rt eval list",
         )
     return int(pk)
 
@@ -91,7 +92,7 @@ class GateCheckRepository:
         self._engine = engine
 
     def add(self, check: GateCheck) -> None:
-        """Keep a verdict."""
+        """Store a verdict."""
         values = {
             "baseline": check.baseline_name,
             "checked_at": check.checked_at,
@@ -101,11 +102,13 @@ class GateCheckRepository:
             connection.execute(insert(gate_checks).values(**values))
 
     def list(self, baseline: str | None = None, *, limit: int, offset: int) -> GateCheckPage:
-        """A page of verdicts, newest first, and how many there are; `None` means of every baseline."""
-        fits = true() if baseline is None else gate_checks.c.baseline == baseline
+        """A page of verdicts, newest first, with the total; `None` means all baselines."""
+        matches = true() if baseline is None else gate_checks.c.baseline == baseline
         newest = (gate_checks.c.checked_at.desc(), gate_checks.c.pk.desc())
-        chosen = select(gate_checks.c.record).where(fits).order_by(*newest).limit(limit).offset(offset)
+        chosen = select(gate_checks.c.record).where(matches).order_by(*newest).limit(limit).offset(offset)
         with reading(self._engine) as connection:
-            total = connection.execute(select(func.count()).select_from(gate_checks).where(fits)).scalar_one()
+            total = connection.execute(
+                select(func.count()).select_from(gate_checks).where(matches)
+            ).scalar_one()
             records = connection.execute(chosen).scalars().all()
         return GateCheckPage(data=tuple(map(GateCheck.model_validate_json, records)), total=total)

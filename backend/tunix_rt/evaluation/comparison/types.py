@@ -12,17 +12,17 @@ from tunix_rt.models.types import EvaluationSummary
 
 
 class PairedDifference(Record):
-    """How the second differs from the first on the items that both could score."""
+    """How the second differs from the first on the items that are scored in both."""
 
     n: Count
     """Items scored in both."""
     num_unscored: Count
-    """Items that one of the two could not score: left out."""
+    """Items that are unscored in either; they are excluded."""
     num_both_right: Count
     num_both_wrong: Count
-    """With several samples: all of them right, or none, in both."""
+    """With several samples: all of them correct, or none, in both."""
     num_lost: Count
-    """Right -> wrong. With several samples: items with a smaller share of right ones."""
+    """Correct -> wrong. With several samples: items with a lower share of correct ones."""
     num_gained: Count
     base: float
     other: float
@@ -37,20 +37,20 @@ class PairedDifference(Record):
 
 
 class FlipSide(Record):
-    """What one of the two wrote; of several samples the one that shows the change."""
+    """The completion of one side; of several samples, one that shows the change."""
 
     verdict: Verdict
     explanation: str
-    """Of the verdict, in words."""
+    """Why the verdict was given."""
     share_right: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Right ones among the scored samples; None: none could be scored."""
+    """Correct samples among the scored ones; None: none could be scored."""
     text: str | None = None
     answer: str | None = None
     rule: ExtractionRule | None = None
 
 
 FlipDirection = Literal["lost", "unscored", "gained"]
-"""`unscored`: right in the base, and the other has no verdict on it."""
+"""`unscored`: correct in the base, without a verdict in the other."""
 
 
 class Flip(Record):
@@ -75,22 +75,22 @@ class Comparison(Record):
     base_name: str
     other_name: str
     evalset: str
-    """On which they are compared; both names where they differ."""
+    """Name of the eval set; both names if they differ."""
     is_same_protocol: bool
     protocol_differences: tuple[str, ...]
-    """What the protocols do not share; the base's value first."""
+    """How the protocols differ; the value of the base comes first."""
     num_paired: Count
     """Items with the same question and expected answer in both."""
     num_only_base: Count
     num_only_other: Count
     """Items without a counterpart."""
     num_other_unscored: Count
-    """Paired items with a sample that the other could not score."""
+    """Paired items with an unscored sample in the other."""
     overall: PairedDifference | None = None
-    """Left out where no item is scored in both."""
+    """Absent if no item is scored in both."""
     by_section: dict[str, PairedDifference]
     flips: tuple[Flip, ...]
-    """Lost ones first, then unscored ones, then gained ones; each in the order of the eval set."""
+    """Lost, then unscored, then gained items; each in the order of the eval set."""
 
 
 class GateRule(Record):
@@ -101,10 +101,10 @@ class GateRule(Record):
     protected_sections: tuple[str, ...] = ()
     protected_categories: tuple[str, ...] = ()
     protected_items: tuple[str, ...] = ()
-    """An item of these that was right and is not fails the gate, significant or not. With several samples an
-    item is right when at least half of them are."""
+    """A protected item that was correct and no longer is fails the gate, significant or not. With several
+    samples an item is correct if at least half of them are."""
     max_unscored: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Largest share of items that may have a sample without a verdict: failures must not hide losses."""
+    """Largest share of items with an unscored sample: failures must not hide losses."""
 
 
 class Baseline(Record):
@@ -117,61 +117,61 @@ class Baseline(Record):
 
 
 class GateVerdict(Record):
-    """Whether a new evaluation may take the place of the baseline."""
+    """Whether a new evaluation passes the rule of the baseline."""
 
     passed: bool
     reasons: tuple[str, ...]
-    """Why not, one line each; empty when it passed."""
+    """Why it failed, one line each; empty if it passed."""
     baseline: str
-    """Its name, or what else was given."""
+    """Name or directory of the baseline."""
     rule: GateRule
     comparison: Comparison
 
 
 class GateCheck(Record):
-    """A verdict that was given: one entry of a baseline's history. It stays when either side is removed."""
+    """One entry in the history of a baseline. It is kept when either evaluation is deleted."""
 
     checked_at: datetime
     baseline_name: str
     baseline_evaluation_id: UUID
     evaluation_id: UUID
     model_name: str
-    """What was held against the baseline."""
+    """Name of the checked model."""
     run_id: str | None = None
     evalset: str
     passed: bool
     reasons: tuple[str, ...]
     rule: GateRule
-    """As it was at that moment."""
+    """The rule at that time."""
     overall: PairedDifference | None = None
     """Left out where no item is scored in both."""
 
 
 class GateCheckPage(Record):
-    """A page of verdicts, and how many there are in all."""
+    """A page of verdicts with the total."""
 
     data: tuple[GateCheck, ...]
     total: Count
 
 
 class LeaderboardEntry(Record):
-    """One model, and where it stands among those that were evaluated in the same way."""
+    """One model and its rank among those evaluated with the same protocol."""
 
     rank: Annotated[int, Field(ge=1)] | None = None
-    """1 + the number of entries whose whole interval lies above this one's; None: nothing could be scored."""
+    """1 + the number of entries whose whole interval lies above this one; None: nothing could be scored."""
     is_tied: bool
-    """Whether another entry has the same rank: their intervals do not tell them apart."""
+    """Whether another entry has the same rank because their intervals overlap."""
     is_base: bool
-    """Not a model of a run: what the trained ones are compared with."""
+    """A model that was not trained here, as a reference for the trained ones."""
     evaluation: EvaluationSummary
     base_evaluation_id: UUID | None = None
-    """Of the model that this run started from, where it was evaluated in the same way."""
+    """The evaluation of the run's base model under the same protocol, if there is one."""
     difference_to_base: float | None = None
-    """Score minus that of the base. `tunix-rt compare` says whether chance explains it."""
+    """Score minus the score of the base. `tunix-rt compare` tests whether chance explains it."""
 
 
 class LeaderboardGroup(Record):
-    """Evaluations with one protocol: the same questions, asked and read in the same way."""
+    """Evaluations with the same protocol."""
 
     fingerprint: str
     evalset: str
@@ -181,10 +181,10 @@ class LeaderboardGroup(Record):
 
 
 class Leaderboard(Record):
-    """Groups of comparable evaluations, the one with the newest evaluation first; never ranked together."""
+    """Groups of comparable evaluations, ranked separately; the one with the newest evaluation comes first."""
 
     groups: tuple[LeaderboardGroup, ...]
     num_evaluations: Count
     """Shown in all groups."""
     num_superseded: Count
-    """Left out: an older evaluation of the same model under the same protocol."""
+    """Evaluations left out in favor of a newer one of the same model and protocol."""

@@ -23,14 +23,14 @@ from tunix_rt.models.types import EvaluatedModel, EvaluationSummary
 
 _ID_CHARS = 8
 Names = tuple[str, str]
-"""What the two are called."""
+"""Display names of the two sides."""
 BASE_AND_OTHER: Names = ("base", "other")
 
 _DIRECTIONS = {"lost": "LOST", "unscored": "NOT SCORED", "gained": "GAINED"}
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """The difference with its interval, overall and by section, and what was left out."""
+    """Print the difference with its interval, overall and by section, and what is left out."""
     say(f"base   {comparison.base_name} ({str(comparison.base_id)[:_ID_CHARS]})")
     say(f"other  {comparison.other_name} ({str(comparison.other_id)[:_ID_CHARS]})")
     say(f"on     {comparison.evalset}, {counted(comparison.num_paired, 'item')} in both")
@@ -42,7 +42,7 @@ def print_comparison(comparison: Comparison) -> None:
 
 
 def print_differences(comparison: Comparison, names: Names = BASE_AND_OTHER) -> None:
-    """One row overall, one a section."""
+    """Print one row overall and one per section."""
     if comparison.overall is None:
         say("No item is scored in both, so there is nothing to compare.")
         return
@@ -50,7 +50,7 @@ def print_differences(comparison: Comparison, names: Names = BASE_AND_OTHER) -> 
 
 
 def difference_columns(names: Names) -> tuple[str, ...]:
-    """The heads of `difference_rows`."""
+    """The column headings of `difference_rows`."""
     return ("", "items", *names, "points", "95 %", "lost", "gained", "p")
 
 
@@ -74,13 +74,13 @@ def _cells(found: PairedDifference) -> tuple[str, ...]:
 
 
 def points(share: float) -> str:
-    """A difference of shares in percentage points: -0.08 -> -8.0; what rounds to nothing has no sign."""
+    """A difference in percentage points: -0.08 -> -8.0; zero after rounding has no sign."""
     text = f"{share * 100:+.1f}"
     return "0.0" if text in ("+0.0", "-0.0") else text
 
 
 def p_text(p_value: float) -> str:
-    """A p-value as people read it."""
+    """A p-value for display."""
     return "< 0.0001" if p_value < 0.0001 else f"{p_value:.2g}"
 
 
@@ -94,12 +94,12 @@ def left_out(comparison: Comparison) -> list[str]:
             f"left out: {num_unscored:,} of {comparison.num_paired:,} items, not scored in one of the two"
         )
     if num_alone:
-        lines.append(f"left out: {counted(num_alone, 'item')} that only one of the two was asked")
+        lines.append(f"left out: {counted(num_alone, 'item')} in only one of the two")
     return lines
 
 
 def print_flips(flips: Sequence[Flip], num_shown: int, names: Names = BASE_AND_OTHER) -> None:
-    """The first flips with question, expected answer and both works side by side."""
+    """Print the first flips with question, expected answer and both completions side by side."""
     for flip in flips[:num_shown]:
         _print_flip(flip, names)
     if num_shown < len(flips):
@@ -119,7 +119,7 @@ def _print_flip(flip: Flip, names: Names) -> None:
 
 
 def verdict_text(side: FlipSide) -> str:
-    """The verdict with the answer: `17 (wrong)`, of several samples with their share."""
+    """The answer with its verdict: `17 (wrong)`; with several samples also the share of correct ones."""
     answer = printable(side.answer) if side.answer is not None else "no answer"
     is_split = side.share_right is not None and 0 < side.share_right < 1
     share = f", {side.share_right:.0%} of the samples right" if is_split else ""
@@ -127,7 +127,7 @@ def verdict_text(side: FlipSide) -> str:
 
 
 def work_text(side: FlipSide) -> str:
-    """What was written, or why there is nothing."""
+    """The completion, or why there is none."""
     return side.explanation if side.text is None else printable(side.text.strip())
 
 
@@ -135,7 +135,7 @@ _NAMES: Names = ("baseline", "new")
 
 
 def print_verdict(verdict: GateVerdict, num_flips: int) -> None:
-    """PASS or FAIL first, then why, the numbers, and the lost items with both texts."""
+    """Print PASS or FAIL, the reasons, the numbers, and the lost items with both completions."""
     style = "bold green" if verdict.passed else "bold red"
     out.print(headline(verdict), style=style, markup=False, highlight=False)
     for reason in verdict.reasons:
@@ -178,7 +178,7 @@ def protected_text(rule: GateRule) -> str:
 
 
 def lost_flips(verdict: GateVerdict) -> list[Flip]:
-    """What is no longer right, protected items first."""
+    """Items that are no longer correct, protected ones first."""
     lost = [flip for flip in verdict.comparison.flips if flip.direction != "gained"]
     return sorted(lost, key=lambda flip: not is_protected(flip, verdict.rule))
 
@@ -208,8 +208,8 @@ def _row(cells: Sequence[str]) -> str:
 def _details(flip: Flip) -> str:
     sides = "\n".join(map(_side, _NAMES, (flip.base, flip.other)))
     summary = f"<summary>{_plain(flip.item_id)} ({_plain(flip.section)}, {_plain(flip.category)})</summary>"
-    asked = f"{_fenced(printable(flip.prompt))}\nexpected:\n{_fenced(printable(flip.expected_answer))}"
-    return f"<details>{summary}\n\n{asked}\n{sides}\n\n</details>"
+    question = f"{_fenced(printable(flip.prompt))}\nexpected:\n{_fenced(printable(flip.expected_answer))}"
+    return f"<details>{summary}\n\n{question}\n{sides}\n\n</details>"
 
 
 def _side(name: str, side: FlipSide) -> str:
@@ -221,7 +221,7 @@ def _plain(text: str) -> str:
 
 
 def _fenced(text: str) -> str:
-    """A code block that no text can end: its fence is longer than any run of backticks in it."""
+    """A code block whose fence is longer than any run of backticks in the text, so no text can close it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"
@@ -231,9 +231,9 @@ _COLUMNS = ("rank", "model", "accuracy", "95 %", "n", "to base", "format", "data
 
 
 def print_leaderboard(board: Leaderboard) -> None:
-    """One table a protocol, and what the marks mean."""
+    """Print one table per protocol and the meaning of the marks."""
     if not board.groups:
-        say("No evaluation fits. Make one: tunix-rt eval MODEL --eval-set eval_v2")
+        say("No evaluation matches. Create one: tunix-rt eval MODEL --eval-set eval_v2")
         return
     for group in board.groups:
         _print_group(group)
@@ -241,11 +241,11 @@ def print_leaderboard(board: Leaderboard) -> None:
     if any(entry.is_tied for entry in entries):
         say("=  a shared rank: 1 + the number of models whose whole interval lies above")
     if any(entry.is_base for entry in entries):
-        say("*  a base model; to base: points above the model that a run started from")
+        say("*  a base model; to base: difference in points to the model that a run started from")
     if len(board.groups) > 1:
-        say(f"{len(board.groups)} protocols: their scores are not comparable, so each has its own ranks")
+        say(f"{len(board.groups)} protocols: their scores are not comparable, so each is ranked separately")
     if num_unscored := sum(entry.evaluation.num_unscored for entry in entries):
-        say(f"{num_unscored:,} predictions have no verdict and are in no score; tunix-rt eval show says why")
+        say(f"{num_unscored:,} predictions have no verdict and are excluded; tunix-rt eval show explains why")
     if board.num_superseded:
         older = counted(board.num_superseded, "older evaluation")
         say(f"left out: {older} of the same models; --all shows all")
@@ -275,11 +275,11 @@ def _leaderboard_row(entry: LeaderboardEntry) -> tuple[object, ...]:
 
 
 def _name(model: EvaluatedModel) -> str:
-    """The name, with the seed where the weights are random ones."""
+    """The name, with the seed if the weights are random."""
     return model.name if model.weights == "pretrained" else f"{model.name} (seed {model.seed})"
 
 
 def _count(found: EvaluationSummary) -> str:
-    """The scored items; with several samples the items and how many samples each: `100 × 4`."""
+    """The number of scored items; with several samples per item `100 × 4`."""
     num_samples = (found.num_scored + found.num_unscored) // max(found.num_items, 1)
     return f"{found.num_scored:,}" if num_samples <= 1 else f"{found.num_items:,} × {num_samples}"

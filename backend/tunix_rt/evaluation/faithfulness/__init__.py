@@ -1,1 +1,1 @@
-"""Does the answer depend on the work shown?"""
+"""Does the answer depend on the reasoning steps?"""

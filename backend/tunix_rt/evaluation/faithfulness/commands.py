@@ -40,20 +40,20 @@ from tunix_rt.evaluation.types import Estimate
 
 _MAX_EXAMPLE_CHARS = 800
 _ARM_NAMES: dict[Arm, str] = {
-    "control": "goes on from its own step",
+    "control": "continues from its own step",
     "corrupted": "  from the step with a wrong result",
-    "all-steps": "answers at once after all of its steps",
+    "all-steps": "answers right after all of its steps",
     "removed": "  with the step left out",
     "early": "  before the step",
     "no-steps": "  without any step",
-    "check-clean": "begins a check of its own work",
+    "check-clean": "starts a check of its own work",
     "check-corrupted": "  of work with the wrong result in it",
 }
-"""Each control, and below it the arms that are compared with it."""
+"""Each control, followed by the arms that are compared with it."""
 
 
 def print_faithfulness(report: FaithfulnessReport, path: Path) -> None:
-    """Rates with their controls, by depth, one example of each kind, and where the record is."""
+    """Print the rates with their controls, by depth, an example of each kind, and the path of the report."""
     num_trials = report.overall.num_trials
     what = f"{report.setup.model.name} on {report.setup.evalset}"
     say(f"{what}: {counted(num_trials, 'trial')} from {counted(report.num_items, 'item')}, greedy")
@@ -61,18 +61,19 @@ def print_faithfulness(report: FaithfulnessReport, path: Path) -> None:
         say(f"left out: {count:,} x {reason}")
     if num_trials:
         _print_arms(report.overall)
-        for name, group in (("all steps", report.overall), *_by_depth(report)):
-            _print_rates(name, group)
+        _print_rates("all steps", report.overall)
+        for depth, group in report.by_depth.items():
+            _print_rates(f"{depth} steps", group)
         for kind, example in report.examples.items():
             _print_example(report, kind, example)
     say("")
     say(f"record: {path}")
-    say("docs/faithfulness.md says what each number shows, and what it does not")
+    say("docs/faithfulness.md explains what each number shows, and what it does not")
 
 
 def _print_arms(group: GroupFaithfulness) -> None:
     say("")
-    say("The answer is another one when the model")
+    say("The answer changes when the model")
     for arm, scores in group.arms.items():
         test = "" if scores.p_value is None else f", p = {scores.p_value:.2g}"
         say(f"{_ARM_NAMES[arm]:<46}{_shown_rate(scores.flip)}{test}")
@@ -82,13 +83,13 @@ def _print_rates(name: str, group: GroupFaithfulness) -> None:
     error, check = group.error, group.check
     rates = {
         "follows the error": error.follows,
-        "recovers in silence": error.silent_recovery,
-        "recovers and says so": error.reported_recovery,
+        "recovers silently": error.silent_recovery,
+        "recovers and reports it": error.reported_recovery,
         "gives a third answer": error.third_answer,
         "reports a mistake": error.detection,
         "  on its own work (false alarm)": error.false_alarm,
-        "checks wrong work and says it holds (ritual)": check.ritual,
-        "  checks its own work and says it holds": check.holds_on_clean,
+        "approves work with the error (ritual)": check.ritual,
+        "  approves its own work": check.holds_on_clean,
     }
     say("")
     say(f"{name}: {counted(group.num_trials, 'trial')}")
@@ -100,33 +101,29 @@ def _shown_rate(estimate: Estimate | None) -> str:
     return "–" if estimate is None else str(estimate)
 
 
-def _by_depth(report: FaithfulnessReport) -> list[tuple[str, GroupFaithfulness]]:
-    return [(f"{depth} steps", group) for depth, group in report.by_depth.items()]
-
-
 def _print_example(report: FaithfulnessReport, kind: ExampleKind, example: ExampleRef) -> None:
     trial = next(trial for trial in report.trials if trial.item_id == example.item_id)
-    written = trial.arms[example.arm]
+    continuation = trial.arms[example.arm]
     say("")
     say(f"{kind.replace('-', ' ')} ({trial.item_id}, step {trial.step} of {trial.num_steps}, {example.arm})")
     if example.arm in ("corrupted", "check-corrupted"):
         say(f"planted: {trial.replaced} for {trial.original}; own answer: {printable(trial.own_answer)}")
-    say(f"given:   {_shown(written.beginning)}")
-    say(f"written: {_shown(written.text or '')}")
+    say(f"given:   {_shorten(continuation.beginning)}")
+    say(f"written: {_shorten(continuation.text or '')}")
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     shown = text if len(text) <= _MAX_EXAMPLE_CHARS else f"{text[:_MAX_EXAMPLE_CHARS]} …"
     return printable(shown).strip().replace("\n", "\n         ")
 
 
-NumItems = Annotated[int, typer.Option(min=1, help="Items to draw; those with usable work give a trial.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the draw of items and of errors.")]
+NumItems = Annotated[int, typer.Option(min=1, help="Items to sample; those with usable steps give a trial.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed for choosing items and errors.")]
 Output = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Directory of the report. Default: one in the home directory."),
 ]
-CheckText = Annotated[str, typer.Option(help="What the model is made to begin a check with.")]
+CheckText = Annotated[str, typer.Option(help="Text that starts a check in the check arms.")]
 
 
 def faithfulness(
@@ -147,9 +144,9 @@ def faithfulness(
     output: Output = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Cut, remove or corrupt one step of a model's own work, and let it go on.
+    """Cut, remove or corrupt one step of a model's own work and let it continue.
 
-    Exit 1 when not one item gave a trial. docs/faithfulness.md explains every number.
+    Exit 1 if no item gave a trial. docs/faithfulness.md explains every number.
     """
     request = FaithfulnessRequest(
         model=model,

@@ -1,4 +1,4 @@
-"""Choose a step to change; the prefix each arm continues from."""
+"""Choose a step to change, and build the prefix that each arm continues from."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -18,22 +18,22 @@ from tunix_rt.traces.types import MARKUPS, MarkupStyle, trace_from_text_steps
 
 
 def is_same_answer(item: EvalItem, first: str, second: str) -> bool:
-    """Whether the checker of the item would take one for the other.
+    """Whether the checker of the item accepts one answer for the other.
 
     Example:
         an item with numbers, "1,000" and "1000.0" -> True
     """
     if first.split() == second.split():
         return True
-    # A task's own verifier knows one right answer only, so its answers are compared by their form.
-    asked = {"expected_answer": first, "accepted_answers": (), "task": None}
+    # A task's verifier knows only one correct answer, so answers to tasks are compared by their form.
+    changes = {"expected_answer": first, "accepted_answers": (), "task": None}
     answer_type = None if item.answer_type == "task" else item.answer_type
-    return check(item.model_copy(update={**asked, "answer_type": answer_type}), second).is_right is True
+    return check(item.model_copy(update={**changes, "answer_type": answer_type}), second).is_right is True
 
 
 @dataclass(frozen=True)
-class OwnWork:
-    """A well-formed completion with its steps and its answer."""
+class ModelSteps:
+    """The steps and the answer of a well-formed completion."""
 
     text: str
     markup: MarkupStyle
@@ -44,47 +44,46 @@ class OwnWork:
         r"""The completion up to the end of a step, its line break included.
 
         Args:
-            num_lines: how many steps; 0 gives what stands before the first one.
-            changes: index of a step -> the text in its place; None leaves the line out, and counts close the
-                gap.
+            num_lines: how many steps; 0 gives the text before the first one.
+            changes: index of a step -> its replacement; None removes the line and renumbers counted steps.
 
         Example:
             1 of "<reasoning>\n6*7=42\n</reasoning>…" with {0: "6*7=43"} -> "<reasoning>\n6*7=43\n"
         """
-        return self._written(num_lines, changes or {}, self.lines[num_lines:])
+        return self._render(num_lines, changes or {}, self.lines[num_lines:])
 
     def closed(self, num_lines: int, changes: Mapping[int, str | None] | None = None) -> str:
-        """The same with the reasoning ended at once, as if these were all its steps: the answer is next."""
-        beginning = self._written(num_lines, changes or {}, ())
+        """The same with the reasoning closed, as if these were all the steps: the answer comes next."""
+        beginning = self._render(num_lines, changes or {}, ())
         between = MARKUPS[self.markup].between
         return beginning + (between.removeprefix("\n") if beginning.endswith("\n") else between)
 
-    def _written(
-        self, num_lines: int, changes: Mapping[int, str | None], still_to_come: Sequence[StepLine]
+    def _render(
+        self, num_lines: int, changes: Mapping[int, str | None], following: Sequence[StepLine]
     ) -> str:
-        kept = self.lines[:num_lines]
-        texts = [changes.get(index, line.text) for index, line in enumerate(kept)]
-        shown = [line for line, text in zip(kept, texts, strict=True) if text is not None]
-        total = sum(line.number is not None for line in (*shown, *still_to_come))
-        pieces = [self.text[: self.lines[0].start]]
+        lines = self.lines[:num_lines]
+        texts = [changes.get(index, line.text) for index, line in enumerate(lines)]
+        shown = [line for line, text in zip(lines, texts, strict=True) if text is not None]
+        total = sum(line.number is not None for line in (*shown, *following))
+        rendered = self.text[: self.lines[0].start]
         number = 0
-        for index, (line, text) in enumerate(zip(kept, texts, strict=True)):
+        for index, (line, text) in enumerate(zip(lines, texts, strict=True)):
             if text is None:
                 continue
             if line.number is not None:
                 number += 1
-                pieces.append(count_text(number, total))
-            after = self.lines[index + 1].start if index + 1 < len(kept) else self._line_end(line)
-            pieces += [text, self.text[line.end : after]]
-        return "".join(pieces)
+                rendered += count_text(number, total)
+            if index + 1 < num_lines:
+                end = self.lines[index + 1].start
+            else:
+                end = line.end + (self.text[line.end : line.end + 1] == "\n")
+            rendered += text + self.text[line.end : end]
+        return rendered
 
-    def _line_end(self, line: StepLine) -> int:
-        return line.end + (self.text[line.end : line.end + 1] == "\n")
 
-
-def read_own_work(text: str, markup: MarkupStyle) -> OwnWork | None:
-    """The work of a completion, or None when it is not in the form that training teaches."""
-    # Asked first, because it keeps the pattern's search linear.
+def parse_model_steps(text: str, markup: MarkupStyle) -> ModelSteps | None:
+    """The steps of a completion, or None if it is not in the form that training teaches."""
+    # Checked first, because it keeps the pattern's search linear.
     if any(text.count(mark) != 1 for mark in MARKUPS[markup].reserved):
         return None
     try:
@@ -98,7 +97,7 @@ def read_own_work(text: str, markup: MarkupStyle) -> OwnWork | None:
         replace(line, start=start + line.start, end=start + line.end)
         for line in shown_lines(match.group(1), markup)
     )
-    return OwnWork(text, markup, lines, parsed.answer)
+    return ModelSteps(text, markup, lines, parsed.answer)
 
 
 CHECK_TEXT = "Check:"
@@ -106,10 +105,10 @@ CHECK_TEXT = "Check:"
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One item with its planted error; nothing of it has been shown to the model."""
+    """One item with its planted error, before the model sees any of it."""
 
     item: EvalItem
-    own: OwnWork
+    steps: ModelSteps
     corruption: Corruption
     later_lines: tuple[str, ...]
     """The steps after the changed one, recomputed with the wrong result."""
@@ -117,18 +116,18 @@ class PlannedTrial:
 
     @property
     def index(self) -> int:
-        """Of the changed step, from 0."""
+        """Index of the changed step, from 0."""
         return self.corruption.step
 
     @property
     def original_line(self) -> str:
         """The step as the model wrote it."""
-        return self.own.lines[self.index].text
+        return self.steps.lines[self.index].text
 
     @property
-    def own_later_work(self) -> str:
+    def later_text(self) -> str:
         """What the model wrote after the step."""
-        return self.own.text[self.own.lines[self.index].end :]
+        return self.steps.text[self.steps.lines[self.index].end :]
 
     @property
     def changed_line(self) -> str:
@@ -137,65 +136,63 @@ class PlannedTrial:
 
     @property
     def depth(self) -> Depth:
-        """Early in the first half of the steps, else late: an only step is late."""
-        return "early" if 2 * (self.index + 1) <= len(self.own.lines) else "late"
+        """Early in the first half of the steps, else late; a single step is late."""
+        return "early" if 2 * (self.index + 1) <= len(self.steps.lines) else "late"
 
     def beginnings(self, check_text: str = CHECK_TEXT) -> dict[Arm, str]:
-        """What the model goes on from, in every arm that this work allows."""
-        own, index, count = self.own, self.index, len(self.own.lines)
-        broken = {index: self.changed_line}
-        wholly_broken = broken | dict(enumerate(self.later_lines, start=index + 1))
+        """The prefix that the model continues, for every arm that these steps allow."""
+        steps, index, count = self.steps, self.index, len(self.steps.lines)
+        changed = {index: self.changed_line}
+        propagated = changed | dict(enumerate(self.later_lines, start=index + 1))
         beginnings: dict[Arm, str] = {
-            "control": own.beginning(index + 1),
-            "corrupted": own.beginning(index + 1, broken),
-            "all-steps": own.closed(count),
-            "no-steps": own.closed(0),
+            "control": steps.beginning(index + 1),
+            "corrupted": steps.beginning(index + 1, changed),
+            "all-steps": steps.closed(count),
+            "no-steps": steps.closed(0),
         }
         if count > 1:
-            beginnings["removed"] = own.closed(count, {index: None})
-        if index > 0:  # else it is no-steps
-            beginnings["early"] = own.closed(index)
-        num_checked = self._num_lines_before(check_text)
+            beginnings["removed"] = steps.closed(count, {index: None})
+        if index > 0:  # else it equals no-steps
+            beginnings["early"] = steps.closed(index)
+        # The check starts where the model starts its own check, if it does, else after the last step.
+        lines = enumerate(steps.lines)
+        num_checked = next((i for i, line in lines if line.text.startswith(check_text)), count)
         if index < num_checked:
-            beginnings["check-clean"] = own.beginning(num_checked) + check_text
-            beginnings["check-corrupted"] = own.beginning(num_checked, wholly_broken) + check_text
+            beginnings["check-clean"] = steps.beginning(num_checked) + check_text
+            beginnings["check-corrupted"] = steps.beginning(num_checked, propagated) + check_text
         return beginnings
-
-    def _num_lines_before(self, check_text: str) -> int:
-        """The steps before the model's own check, if it writes one: that is where it is made to begin."""
-        lines = self.own.lines
-        return next((i for i, line in enumerate(lines) if line.text.startswith(check_text)), len(lines))
 
 
 def plan_trial(
     item: EvalItem, generation: Generation, markup: MarkupStyle, seed: int
 ) -> PlannedTrial | Exclusion:
-    """The trial of an item, or the reason why there can be none.
+    """The trial of an item, or the reason why there is none.
 
-    Work that has a wrong calculation already is left out: the planted error must be the only one.
+    Steps with a wrong calculation are excluded: the planted error must be the only one.
     """
     if generation.text is None:
         return "no-text"
     if generation.finish == "cut-off":
         return "cut-off"
-    own = read_own_work(generation.text, markup)
-    if own is None:
+    steps = parse_model_steps(generation.text, markup)
+    if steps is None:
         return "not-well-formed"
-    steps = [line.text for line in own.lines]
-    if any(step.verdict == "broken" for step in checked_steps(steps)):
+    texts = [line.text for line in steps.lines]
+    if any(step.verdict == "broken" for step in checked_steps(texts)):
         return "broken-work"
     try:
-        trace = trace_from_text_steps(item.prompt, steps, own.answer)
-        chance = _chance(item.id, seed)
-        alone, spread = (corrupt(trace, chance, propagate=propagate) for propagate in (False, True))
+        trace = trace_from_text_steps(item.prompt, texts, steps.answer)
+        corruption, propagated = (
+            corrupt(trace, _item_seed(item.id, seed), propagate=propagate) for propagate in (False, True)
+        )
     except (NothingToCorruptError, ValidationError):  # a step may be longer than a trace allows
         return "nothing-to-corrupt"
-    later = tuple(step.content for step in spread.trace.steps[alone.step + 1 :])
-    implied = spread.trace.final_answer
-    has_reach = not is_same_answer(item, own.answer, implied)
-    return PlannedTrial(item, own, alone, later, implied if has_reach else None)
+    later = tuple(step.content for step in propagated.trace.steps[corruption.step + 1 :])
+    implied = propagated.trace.final_answer
+    reaches_answer = not is_same_answer(item, steps.answer, implied)
+    return PlannedTrial(item, steps, corruption, later, implied if reaches_answer else None)
 
 
-def _chance(item_id: str, seed: int) -> int:
-    """The seed of an item: independent of the other items that were drawn."""
+def _item_seed(item_id: str, seed: int) -> int:
+    """The seed of an item, independent of the other sampled items."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{item_id}".encode()).digest()[:8], "big")

@@ -1,7 +1,8 @@
 """Trials, arms, the report.
 
-One trial takes the model's own completion of an item, changes its work in several ways (the arms), lets the
-model go on from there and compares the answer with its own. docs/faithfulness.md explains every number.
+One trial takes the model's own completion of an item and changes its steps in several ways (the arms). The
+model continues from there, and its new answer is compared with its own. docs/faithfulness.md explains every
+number.
 """
 
 from datetime import datetime
@@ -26,11 +27,11 @@ CONTROL_OF: dict[Arm, Arm] = {
     "no-steps": "all-steps",
     "check-corrupted": "check-clean",
 }
-"""The arm in which the same is done to unchanged work: what flips there is noise of the method."""
+"""The arm that does the same to unchanged steps: flips there are noise of the method."""
 
 Exclusion = Literal["no-text", "cut-off", "not-well-formed", "broken-work", "nothing-to-corrupt"]
 Outcome = Literal["same", "flipped", "no-answer", "failed"]
-CheckSays = Literal["holds", "mistake", "nothing"]
+CheckVerdict = Literal["holds", "mistake", "nothing"]
 Depth = Literal["early", "late"]
 ExampleKind = Literal[
     "follows-the-error",
@@ -44,32 +45,32 @@ ExampleKind = Literal[
 
 
 class Continuation(Record):
-    """What the model wrote from a given beginning of its completion."""
+    """What the model wrote after a given prefix of its completion."""
 
     beginning: str
     text: str | None = None
-    """What followed; None: there is none, and `failure` says why."""
+    """None: generation failed, and `failure` says why."""
     failure: GenerationFailure | None = None
     outcome: Outcome
-    """Whether the answer is the model's own one. `no-answer`: none could be read."""
+    """Whether the answer equals the model's own. `no-answer`: none could be extracted."""
     answer: str | None = None
     is_implied: bool = False
     """The answer is the one that the planted error leads to."""
     reports_mistake: bool = False
-    """Says that something is wrong, or states the right result in place of the planted one."""
-    check: CheckSays | None = None
+    """The text says that something is wrong, or states the correct result instead of the planted one."""
+    check: CheckVerdict | None = None
     """In the check arms: what the model says about the work."""
 
 
 class FaithfulnessTrial(Record):
-    """One item: the model's own work, the planted error, and what came of it."""
+    """One item: the model's own steps, the planted error and the continuations."""
 
     item_id: str
     prompt: str
     own_text: str
     own_answer: str
     is_own_right: bool | None = None
-    """Left out where the checker could not tell."""
+    """Absent if the checker could not decide."""
     step: Annotated[int, Field(ge=1)]
     """The changed step, counted from 1."""
     num_steps: Annotated[int, Field(ge=1)]
@@ -80,7 +81,7 @@ class FaithfulnessTrial(Record):
     replaced: str
     """The result that the step stated, and the wrong one put in its place."""
     implied_answer: str | None = None
-    """What the error leads to when every later step is right. Left out: it does not reach the answer."""
+    """The answer that the error leads to if every later step is correct. Absent: it is unaffected."""
     arms: dict[Arm, Continuation]
 
 
@@ -91,9 +92,9 @@ class ArmScores(Record):
     num_no_answer: Count
     num_failed: Count
     flip: Estimate | None = None
-    """Answers other than the model's own, among those that could be read."""
+    """Answers that differ from the model's own, among those that could be extracted."""
     control: Arm | None = None
-    """The arm to compare with; left out for the controls themselves."""
+    """The arm to compare with; absent for the controls themselves."""
     num_only_here: Count = 0
     """Trials that flipped here and not in the control."""
     num_only_in_control: Count = 0
@@ -102,42 +103,42 @@ class ArmScores(Record):
 
 
 class ErrorScores(Record):
-    """What became of the planted error when the model went on from it.
+    """What the model did when it continued from the planted error.
 
-    The first four are over trials whose error implies another answer, and share them out between them.
+    The first four rates cover the trials whose error implies another answer; they add up to 1.
     """
 
     follows: Estimate | None = None
     """The answer that the error implies."""
     silent_recovery: Estimate | None = None
-    """Own answer all the same, without a word about the error."""
+    """Its own answer, without reporting the error."""
     reported_recovery: Estimate | None = None
-    """Own answer, and the error reported."""
+    """Its own answer, with the error reported."""
     third_answer: Estimate | None = None
-    """Neither."""
+    """Another answer than either."""
     detection: Estimate | None = None
     """Continuations that report a mistake, over all trials."""
     false_alarm: Estimate | None = None
-    """The same on the unchanged work."""
+    """The same on unchanged steps."""
     detection_p_value: float | None = None
     """Exact McNemar test of the two."""
 
 
 class CheckScores(Record):
-    """What the model says when it is made to begin a check of finished work."""
+    """What the model says when it has to start a check of finished steps."""
 
     num_silent_on_clean: Count
     num_silent_on_corrupted: Count
-    """Checks that say neither; they are in no rate."""
+    """Checks that say neither; the rates exclude them."""
     holds_on_clean: Estimate | None = None
     ritual: Estimate | None = None
-    """Says that the work holds, on work with the error in it."""
+    """Approves steps that contain the error."""
     p_value: float | None = None
     """Exact McNemar test of the two."""
 
 
 class GroupFaithfulness(Record):
-    """All rates over a group of trials. What has no n is left out."""
+    """All rates over a group of trials. A rate with n = 0 is absent."""
 
     num_trials: Count
     arms: dict[Arm, ArmScores]
@@ -146,7 +147,7 @@ class GroupFaithfulness(Record):
 
 
 class ExampleRef(Record):
-    """Where to look: a trial and one of its arms."""
+    """A trial and one of its arms."""
 
     item_id: str
     arm: Arm
@@ -162,26 +163,26 @@ class FaithfulnessSetup(Record):
     markup: MarkupStyle
     decoding: Decoding
     check_text: str
-    """What the check arms make the model begin with."""
+    """The text that starts a check in the check arms."""
     is_check_split: bool
-    """It ends within a token, so these beginnings are unlike any text that the model has seen."""
+    """The check text ends within a token, so these prefixes are unlike any text that the model has seen."""
     detector_version: str
     engine: str
     device: str
     precision: str
     seed: Count
-    """Of the draw of items and errors."""
+    """Seed for choosing items and errors."""
 
 
 class FaithfulnessReport(Record):
-    """Everything that was measured, with every text."""
+    """All measurements, with every completion."""
 
     report_version: Literal["1"] = "1"
     created_at: datetime
     tunix_rt_version: str
     setup: FaithfulnessSetup
     num_items: Count
-    """Items that were drawn and asked."""
+    """Items that were sampled and answered."""
     excluded: dict[Exclusion, Count]
     """Why an item gave no trial -> items."""
     overall: GroupFaithfulness

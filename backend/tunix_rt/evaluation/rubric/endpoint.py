@@ -1,4 +1,4 @@
-"""The HTTP client: retries, rate limit, time and size limits."""
+"""The HTTP client of the judge: retries, rate limit, time and size limits."""
 
 import threading
 import time
@@ -16,27 +16,27 @@ from tunix_rt.evaluation.rubric.types import GradeFailureCode, JudgeUsage
 
 @dataclass(frozen=True)
 class Reply:
-    """What a judge wrote, and what it took."""
+    """The text of a reply and its token usage."""
 
     text: str
     usage: JudgeUsage
 
 
 class Chat(Protocol):
-    """An endpoint that completes a conversation; calls come from several threads."""
+    """A chat completion endpoint; it is called from several threads."""
 
     def complete(self, body: dict[str, Any]) -> Reply:
-        """Send one request; try again where that can help.
+        """Send one request; temporary failures are retried.
 
         Raises:
-            RequestRefusedError: The endpoint does not take a request like this one.
-            NoReplyError: There is no reply to this request; others may fare better.
+            RequestRefusedError: The endpoint rejects this kind of request.
+            NoReplyError: There is no reply to this request; others may succeed.
             JudgeError: No request can succeed.
         """
 
 
 class NoReplyError(Exception):
-    """There is no usable reply to one request: a typed failure of one text."""
+    """There is no usable reply to one request: a typed failure of one completion."""
 
     def __init__(self, code: GradeFailureCode, detail: str) -> None:
         super().__init__(detail)
@@ -45,30 +45,30 @@ class NoReplyError(Exception):
 
 
 class RequestRefusedError(NoReplyError):
-    """The endpoint says that the request itself is wrong; `detail` holds its words."""
+    """The endpoint rejects the request itself; `detail` quotes its message."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("refused", detail)
 
 
 FIRST_BACKOFF_S = 1.0
-LONGEST_BACKOFF_S = 30.0
-LONGEST_ASKED_WAIT_S = 300.0
-"""An endpoint that asks for a longer wait is not waited for."""
+MAX_BACKOFF_S = 30.0
+MAX_RETRY_AFTER_S = 300.0
+"""A longer `Retry-After` is a failure."""
 
 
-def backoff_s(num_failures: int, asked_s: float | None, first_s: float = FIRST_BACKOFF_S) -> float:
-    """How long to wait after a failure: doubling, and never less than the endpoint asks for.
+def backoff_s(num_failures: int, retry_after_s: float | None, first_s: float = FIRST_BACKOFF_S) -> float:
+    """The wait after a failure: it doubles each time and is never shorter than `Retry-After`.
 
     Example:
         first failure -> 1.0, fourth -> 8.0; first with `Retry-After: 7` -> 7.0
     """
-    doubled = min(first_s * 2.0 ** (num_failures - 1), LONGEST_BACKOFF_S)
-    return max(doubled, asked_s or 0.0)
+    doubled = min(first_s * 2.0 ** (num_failures - 1), MAX_BACKOFF_S)
+    return max(doubled, retry_after_s or 0.0)
 
 
-def retry_after_s(header: str | None, now: datetime) -> float | None:
-    """The wait that a `Retry-After` header asks for, in seconds or as a date; None when it says nothing.
+def parse_retry_after(header: str | None, now: datetime) -> float | None:
+    """The wait in seconds of a `Retry-After` header, given in seconds or as a date; None without one.
 
     Example:
         "7" -> 7.0
@@ -94,7 +94,7 @@ class RateLimit:
         self._lock = threading.Lock()
 
     def reserve(self, now_s: float) -> float:
-        """Take the next place, and say how long to wait for it.
+        """Reserve the next slot and return how long to wait for it, in seconds.
 
         Example:
             60 a minute, three requests at second 100 -> 0.0, 1.0, 2.0
@@ -110,28 +110,28 @@ _MAX_SHOWN_CHARS = 300
 _NEXT_STEPS = {
     401: "Set TUNIX_RT_JUDGE_API_KEY to a key that this endpoint accepts.",
     403: "Use a key that may use this model, in TUNIX_RT_JUDGE_API_KEY.",
-    404: "Check --model and --base-url; the URL of most endpoints ends in /v1.",
+    404: "Check --model and --base-url; most base URLs end in /v1.",
 }
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long to wait, and how often to ask."""
+class RetryPolicy:
+    """Timeouts, retries and the rate limit."""
 
     timeout_s: float = 120.0
-    """For one whole reply, not for each of its bytes."""
+    """For one complete reply, not between its bytes."""
     max_tries: int = 4
     first_backoff_s: float = FIRST_BACKOFF_S
     requests_per_minute: float | None = None
 
 
 class _TemporaryError(Exception):
-    """Worth another try."""
+    """Worth a retry."""
 
-    def __init__(self, code: GradeFailureCode, detail: str, wait_s: float | None = None) -> None:
+    def __init__(self, code: GradeFailureCode, detail: str, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
         self.code: GradeFailureCode = code
-        self.wait_s = wait_s
+        self.retry_after_s = retry_after_s
 
 
 class _UnreachableError(_TemporaryError):
@@ -141,24 +141,24 @@ class _UnreachableError(_TemporaryError):
 
 @dataclass
 class ChatEndpoint:
-    """A judge behind HTTP. Threads may share it; `close` ends their waits."""
+    """A judge behind HTTP. Threads may share it; `close` interrupts their waits."""
 
     base_url: str
     api_key: SecretStr | None = None
-    patience: Patience = field(default_factory=Patience)
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
         headers = (
             {} if self.api_key is None else {"Authorization": f"Bearer {self.api_key.get_secret_value()}"}
         )
         # Redirects are not followed: they would carry the key elsewhere.
-        self._client = httpx2.Client(headers=headers, timeout=self.patience.timeout_s, follow_redirects=False)
+        self._client = httpx2.Client(headers=headers, timeout=self.policy.timeout_s, follow_redirects=False)
         self._url = f"{self.base_url.rstrip('/')}/chat/completions"
-        self._limit = RateLimit(self.patience.requests_per_minute)
+        self._limit = RateLimit(self.policy.requests_per_minute)
         self._closed = threading.Event()
 
     def close(self) -> None:
-        """Stop waiting and give the connections back."""
+        """Interrupt all waits and close the connections."""
         self._closed.set()
         self._client.close()
 
@@ -171,35 +171,35 @@ class ChatEndpoint:
                 return self._complete_once(body)
             except _TemporaryError as error:
                 num_failures += 1
-                if num_failures >= self.patience.max_tries or (error.wait_s or 0) > LONGEST_ASKED_WAIT_S:
-                    raise self._final(error, num_failures) from error
-                self._wait(backoff_s(num_failures, error.wait_s, self.patience.first_backoff_s))
+                if num_failures >= self.policy.max_tries or (error.retry_after_s or 0) > MAX_RETRY_AFTER_S:
+                    raise self._final_error(error, num_failures) from error
+                self._wait(backoff_s(num_failures, error.retry_after_s, self.policy.first_backoff_s))
 
     def _wait(self, seconds: float) -> None:
         if self._closed.wait(seconds):
-            raise NoReplyError("timeout", "stopped before it was asked")
+            raise NoReplyError("timeout", "stopped before the request was sent")
 
-    def _final(self, error: _TemporaryError, num_tries: int) -> Exception:
+    def _final_error(self, error: _TemporaryError, num_tries: int) -> Exception:
         if isinstance(error, _UnreachableError):
             return JudgeError(
                 f"The judge at {self.base_url} cannot be reached: {error}.",
-                next_step="Start it or correct --base-url, then run the same command again: grades are kept.",
+                next_step="Start it or correct --base-url, then repeat the command: grades are kept.",
             )
         return NoReplyError(error.code, f"{error}, in {num_tries} tries")
 
     def _complete_once(self, body: dict[str, Any]) -> Reply:
-        deadline_s = time.monotonic() + self.patience.timeout_s
+        deadline_s = time.monotonic() + self.policy.timeout_s
         try:
             with self._client.stream("POST", self._url, json=body) as response:
                 raw = self._read(response, deadline_s)
         except httpx2.ConnectError as error:
             raise _UnreachableError(str(error)) from error
         except httpx2.TimeoutException as error:
-            raise _TemporaryError("timeout", f"no reply within {self.patience.timeout_s:g} s") from error
+            raise _TemporaryError("timeout", f"no reply within {self.policy.timeout_s:g} s") from error
         except httpx2.TransportError as error:
-            raise _TemporaryError("server-error", f"the connection broke ({error})") from error
+            raise _TemporaryError("server-error", f"the connection was lost ({error})") from error
         self._require_success(response, raw)
-        return _read_completion(raw)
+        return _parse_completion(raw)
 
     def _read(self, response: httpx2.Response, deadline_s: float) -> bytes:
         raw = b""
@@ -208,29 +208,27 @@ class ChatEndpoint:
             if len(raw) > MAX_REPLY_BYTES:
                 raise NoReplyError("too-large", f"the reply is larger than {MAX_REPLY_BYTES:,} bytes")
             if time.monotonic() > deadline_s:
-                # A server that sends a byte now and then would never meet a timeout between bytes.
-                raise _TemporaryError("timeout", f"no whole reply within {self.patience.timeout_s:g} s")
+                # A server that sends a byte now and then would never exceed a timeout between bytes.
+                raise _TemporaryError("timeout", f"no complete reply within {self.policy.timeout_s:g} s")
         return raw
 
     def _require_success(self, response: httpx2.Response, raw: bytes) -> None:
         status = response.status_code
-        said = self._without_key(raw.decode("utf-8", errors="replace"))[:_MAX_SHOWN_CHARS]
+        message = raw.decode("utf-8", errors="replace")
+        if self.api_key is not None:  # which endpoints like to repeat when they reject it
+            message = message.replace(self.api_key.get_secret_value(), "(the key)")
+        message = message[:_MAX_SHOWN_CHARS]
+        retry_after_s = parse_retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
         if status == 429:
-            wait_s = retry_after_s(response.headers.get("Retry-After"), datetime.now(UTC))
-            raise _TemporaryError("rate-limited", "too many requests (429)", wait_s)
+            raise _TemporaryError("rate-limited", "too many requests (429)", retry_after_s)
         if status == 408 or status >= 500:
-            wait_s = retry_after_s(response.headers.get("Retry-After"), datetime.now(UTC))
-            raise _TemporaryError("server-error", f"the endpoint answered {status}", wait_s)
+            raise _TemporaryError("server-error", f"the endpoint answered {status}", retry_after_s)
         if status in _NEXT_STEPS:
             raise JudgeError(
-                f"The judge at {self.base_url} answered {status}: {said}", next_step=_NEXT_STEPS[status]
+                f"The judge at {self.base_url} answered {status}: {message}", next_step=_NEXT_STEPS[status]
             )
         if not response.is_success:
-            raise RequestRefusedError(f"the endpoint answered {status}: {said}")
-
-    def _without_key(self, text: str) -> str:
-        """Endpoints like to repeat the key that they refuse."""
-        return text if self.api_key is None else text.replace(self.api_key.get_secret_value(), "(the key)")
+            raise RequestRefusedError(f"the endpoint answered {status}: {message}")
 
 
 class _Message(BaseModel):
@@ -247,25 +245,22 @@ class _Usage(BaseModel):
 
 
 class _Completion(BaseModel):
-    """The part of a chat completion that is used."""
+    """The fields of a chat completion that are used."""
 
     choices: list[_Choice] = Field(min_length=1)
     usage: _Usage | None = None
 
 
-def _read_completion(raw: bytes) -> Reply:
+def _parse_completion(raw: bytes) -> Reply:
     try:
         completion = _Completion.model_validate_json(raw)
     except ValidationError as error:
         raise NoReplyError("nonsense", "the endpoint did not send a chat completion") from error
-    return Reply(completion.choices[0].message.content or "", _usage_of(completion))
-
-
-def _usage_of(completion: _Completion) -> JudgeUsage:
-    if completion.usage is None:
-        return JudgeUsage(num_requests=1, num_without_usage=1)
-    return JudgeUsage(
-        num_requests=1,
-        num_input_tokens=completion.usage.prompt_tokens,
-        num_output_tokens=completion.usage.completion_tokens,
-    )
+    usage = JudgeUsage(num_requests=1, num_without_usage=1)
+    if completion.usage is not None:
+        usage = JudgeUsage(
+            num_requests=1,
+            num_input_tokens=completion.usage.prompt_tokens,
+            num_output_tokens=completion.usage.completion_tokens,
+        )
+    return Reply(completion.choices[0].message.content or "", usage)

@@ -1,4 +1,4 @@
-"""Prompt, parse, repair once, cache.
+"""Prompt a judge, parse its reply, repair once, cache.
 
 judge_cache/<first two letters>/<SHA-256 of judge, rubric and messages>.json
 """
@@ -15,15 +15,15 @@ from pydantic_core import from_json
 
 from tunix_rt.base.files.atomic import write_json_atomically
 from tunix_rt.base.records import explain_validation_error
-from tunix_rt.evaluation.rubric.endpoint import Chat, NoReplyError, RequestRefusedError
+from tunix_rt.evaluation.rubric.endpoint import Chat, NoReplyError, Reply, RequestRefusedError
 from tunix_rt.evaluation.rubric.types import (
+    CachedGrade,
     Criterion,
     CriterionGrade,
     Grade,
     GradeFailure,
     JudgeModel,
     JudgeUsage,
-    PaidGrade,
     Prices,
     Rubric,
     ShownField,
@@ -32,7 +32,7 @@ from tunix_rt.evaluation.rubric.types import (
 from tunix_rt.evaluation.types import Prediction
 
 MAX_SHOWN_CHARS = 50_000
-"""A longer text is not sent: it would cost much and be judged badly."""
+"""Longer texts are not sent: they would be expensive and judged poorly."""
 
 Messages = list[dict[str, str]]
 
@@ -51,9 +51,9 @@ object with "reason" (one or two sentences, written first) and "score" (a whole 
 
 
 def grading_messages(rubric: Rubric, prediction: Prediction) -> Messages:
-    """The two messages for one text: the rubric, and the data.
+    """The two messages for one completion: the rubric and the data.
 
-    The criteria begin with another one for every item, so that being asked first favours none of them.
+    The criteria are rotated by item, so that no criterion benefits from always coming first.
     """
     criteria = criteria_order(rubric, prediction.item_id)
     return [
@@ -63,7 +63,7 @@ def grading_messages(rubric: Rubric, prediction: Prediction) -> Messages:
 
 
 def repair_messages(messages: Messages, reply: str, problem: str) -> Messages:
-    """Ask once more after a reply that could not be read."""
+    """The conversation with a request to correct an invalid reply."""
     correction = f"That reply cannot be used: {problem}. Reply again, with the JSON object only."
     return [
         *messages,
@@ -73,13 +73,13 @@ def repair_messages(messages: Messages, reply: str, problem: str) -> Messages:
 
 
 def criteria_order(rubric: Rubric, item_id: str) -> tuple[Criterion, ...]:
-    """The criteria, rotated by the item: the same item always gets the same order."""
+    """The criteria, rotated by item: the same item always gets the same order."""
     start = hashlib.sha256(item_id.encode("utf-8")).digest()[0] % len(rubric.criteria)
     return rubric.criteria[start:] + rubric.criteria[:start]
 
 
 def reply_schema(criteria: Sequence[Criterion]) -> dict[str, Any]:
-    """The JSON schema of a reply, in the subset that strict structured output allows."""
+    """The JSON schema of a reply, in the subset that strict structured output supports."""
     return {
         "type": "object",
         "properties": {criterion.name: _criterion_schema(criterion) for criterion in criteria},
@@ -100,19 +100,16 @@ def shown_texts(rubric: Rubric, prediction: Prediction) -> dict[ShownField, str]
 
 
 def _instructions(criteria: Sequence[Criterion]) -> str:
-    asked = "\n\n".join(map(_asked, criteria))
+    descriptions = "\n\n".join(
+        f"{one.name} ({one.lowest} to {one.highest}): {one.question}\n{one.guide}" for one in criteria
+    )
     keys = ", ".join(f'"{criterion.name}"' for criterion in criteria)
-    return f"{_ROLE}\n\nCriteria\n\n{asked}\n\n{_REPLY}{keys}"
-
-
-def _asked(criterion: Criterion) -> str:
-    scale = f"{criterion.lowest} to {criterion.highest}"
-    return f"{criterion.name} ({scale}): {criterion.question}\n{criterion.guide}"
+    return f"{_ROLE}\n\nCriteria\n\n{descriptions}\n\n{_REPLY}{keys}"
 
 
 def _fenced_fields(rubric: Rubric, prediction: Prediction) -> str:
     texts = shown_texts(rubric, prediction)
-    # Drawn from the texts themselves, so nobody can write a text that holds its own fence.
+    # Derived from the texts, so no text can contain its own fence.
     fence = json_hash(texts)[:16]
     blocks = [f"BEGIN {field} {fence}\n{text}\nEND {field} {fence}" for field, text in texts.items()]
     return "\n\n".join(blocks)
@@ -129,69 +126,65 @@ def _criterion_schema(criterion: Criterion) -> dict[str, Any]:
 
 
 _GRADES = TypeAdapter(dict[str, CriterionGrade])
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
-class NonsenseError(ValueError):
-    """The reply is not the JSON that was asked for; says what is wrong with it."""
+class InvalidReplyError(ValueError):
+    """The reply is not the requested JSON; the message goes into the repair prompt."""
 
 
-def read_reply(text: str, criteria: Sequence[Criterion]) -> dict[str, CriterionGrade]:
+def parse_reply(text: str, criteria: Sequence[Criterion]) -> dict[str, CriterionGrade]:
     """The grades of a reply, in the order of `criteria`.
 
-    Thoughts and a code fence around the object are passed over; a missing or an unknown criterion, a number
-    outside the scale or a number written as text are not.
+    Thinking blocks and code fences around the object are ignored. A missing or unknown criterion, a score
+    outside the scale and a score written as text are errors.
 
     Raises:
-        NonsenseError: The reply does not answer every criterion in the form that was asked for.
+        InvalidReplyError: The reply does not answer every criterion in the requested form.
     """
     try:
         grades = _GRADES.validate_python(_json_object(text))
     except ValidationError as error:
-        raise NonsenseError(explain_validation_error(error, whole="reply")) from error
+        raise InvalidReplyError(explain_validation_error(error, whole="reply")) from error
     scales = {criterion.name: (criterion.lowest, criterion.highest) for criterion in criteria}
     if grades.keys() != scales.keys():
-        raise NonsenseError(f"its keys are {', '.join(grades) or 'none'}, not {', '.join(scales)}")
+        raise InvalidReplyError(f"its keys are {', '.join(grades) or 'none'}, not {', '.join(scales)}")
     for name, (lowest, highest) in scales.items():
         if not lowest <= grades[name].score <= highest:
-            raise NonsenseError(f"{name} is {grades[name].score}, outside {lowest} to {highest}")
+            raise InvalidReplyError(f"{name} is {grades[name].score}, outside {lowest} to {highest}")
     return {name: grades[name] for name in scales}
 
 
 def _json_object(text: str) -> object:
-    text = _THOUGHTS.sub("", text)
+    text = _THINKING.sub("", text)
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
-        raise NonsenseError("it holds no JSON object")
+        raise InvalidReplyError("it holds no JSON object")
     try:
         return from_json(text[start : end + 1], allow_inf_nan=False)
     except ValueError as error:
-        raise NonsenseError(f"it is not JSON ({error})") from error
+        raise InvalidReplyError(f"it is not JSON ({error})") from error
 
 
 @dataclass(frozen=True)
 class JudgeCache:
-    """A directory of paid replies; threads and processes may share it, because every file appears whole."""
+    """A directory of valid replies. Files are written atomically, so threads and processes may share it."""
 
     directory: Path
 
-    def get(self, key: str) -> PaidGrade | None:
-        """The reply to this question; None when it was never asked, or its file is damaged."""
+    def get(self, key: str) -> CachedGrade | None:
+        """The cached reply; None if there is none or its file is damaged."""
         try:
-            return PaidGrade.model_validate_json(self._path(key).read_bytes())
+            return CachedGrade.model_validate_json(self._path(key).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
 
-    def put(self, key: str, grade: PaidGrade) -> None:
-        """Keep a reply."""
-        write_json_atomically(self._path(key), grade.to_json(), what="keeping a judge's reply")
+    def put(self, key: str, grade: CachedGrade) -> None:
+        """Cache a reply."""
+        write_json_atomically(self._path(key), grade.to_json(), what="caching a judge's reply")
 
     def _path(self, key: str) -> Path:
         return self.directory / key[:2] / f"{key}.json"
-
-
-OPTIONAL_PARAMETERS = ("response_format", "temperature", "max_tokens")
-"""Not every endpoint takes these. The first goes first: without it the prompt alone asks for JSON."""
 
 
 @dataclass
@@ -203,73 +196,81 @@ class Grader:
     rubric: Rubric
     cache: JudgeCache
     prices: Prices | None = None
-    left_out: set[str] = field(default_factory=set)
-    """Parameters that the endpoint refused; not sent again."""
+    unsupported: set[str] = field(default_factory=set)
+    """Parameters that the endpoint refused; they are not sent again."""
 
     def grade(self, prediction: Prediction) -> Grade:
-        """What the judge says about a text. Never raises for one text alone."""
-        problem = self._why_not_asked(prediction)
-        if problem is not None:
-            return self._failed(prediction, problem, JudgeUsage())
+        """Grade one completion. A failure of this completion alone is returned, not raised."""
+        failure = self._skip_reason(prediction)
+        if failure is not None:
+            return self._failed(prediction, failure, JudgeUsage())
         messages = grading_messages(self.rubric, prediction)
-        key = self.question_key(messages)
-        paid = self.cache.get(key)
-        if paid is not None:
-            return self._graded(prediction, paid, is_cached=True)
-        asking = _Asking(self, criteria_order(self.rubric, prediction.item_id))
-        try:
-            paid = asking.paid_grade(messages)
-        except NoReplyError as error:
-            return self._failed(prediction, GradeFailure(code=error.code, detail=error.detail), asking.usage)
-        self.cache.put(key, paid)
-        return self._graded(prediction, paid, is_cached=False)
-
-    def question_key(self, messages: Messages) -> str:
-        """What a reply is kept by: judge, rubric, messages and parameters."""
         question = {"judge": self.judge.to_json(), "rubric": self.rubric.content_hash, "messages": messages}
-        return json_hash(question)
-
-    def complete(self, messages: Messages, criteria: Sequence[Criterion]) -> tuple[str, JudgeUsage]:
-        """One reply; a parameter that the endpoint does not know is left out from then on."""
-        while True:
-            parameters = self._parameters(criteria)
+        key = json_hash(question)
+        cached = self.cache.get(key)
+        if cached is not None:
+            return self._graded(prediction, cached, is_cached=True)
+        criteria = criteria_order(self.rubric, prediction.item_id)
+        usage = JudgeUsage()
+        try:
+            reply = self._complete(messages, criteria)
+            usage += reply.usage
             try:
-                reply = self.chat.complete({"model": self.judge.model, "messages": messages, **parameters})
-                return reply.text, reply.usage
-            except RequestRefusedError as refusal:
-                refused = _refused_parameter(refusal.detail, [*parameters])
-                if refused is None:
-                    raise
-                self.left_out.add(refused)
+                grades = parse_reply(reply.text, criteria)
+            except InvalidReplyError as error:
+                reply = self._complete(repair_messages(messages, reply.text, str(error)), criteria)
+                usage += reply.usage
+                grades = parse_reply(reply.text, criteria)
+        except InvalidReplyError as error:
+            detail = f"after a repair the reply is still no grade: {error}"
+            return self._failed(prediction, GradeFailure(code="nonsense", detail=detail), usage)
+        except NoReplyError as error:
+            return self._failed(prediction, GradeFailure(code=error.code, detail=error.detail), usage)
+        graded = CachedGrade(criteria=grades, usage=usage)
+        self.cache.put(key, graded)
+        return self._graded(prediction, graded, is_cached=False)
 
-    def _parameters(self, criteria: Sequence[Criterion]) -> dict[str, Any]:
+    def _complete(self, messages: Messages, criteria: Sequence[Criterion]) -> Reply:
+        """One reply. A parameter that the endpoint refuses is dropped for all later requests.
+
+        Not every endpoint supports the optional parameters. Unless the refusal names one, `response_format`
+        is dropped: without it the prompt alone asks for JSON.
+        """
         schema = {"name": self.rubric.name, "strict": True, "schema": reply_schema(criteria)}
-        parameters = {
+        optional = {
             "response_format": {"type": "json_schema", "json_schema": schema},
             "temperature": self.judge.temperature,
             "max_tokens": self.judge.max_tokens,
         }
-        return {name: value for name, value in parameters.items() if name not in self.left_out}
+        while True:
+            parameters = {name: value for name, value in optional.items() if name not in self.unsupported}
+            try:
+                return self.chat.complete({"model": self.judge.model, "messages": messages, **parameters})
+            except RequestRefusedError as refusal:
+                named = [name for name in parameters if name in refusal.detail]
+                if not named and "response_format" not in parameters:
+                    raise
+                self.unsupported.add(named[0] if named else "response_format")
 
-    def _why_not_asked(self, prediction: Prediction) -> GradeFailure | None:
+    def _skip_reason(self, prediction: Prediction) -> GradeFailure | None:
         if prediction.generation.text is None:
-            return GradeFailure(code="no-text", detail="the model wrote nothing that could be judged")
+            return GradeFailure(code="no-text", detail="the model generated no text to judge")
         num_chars = sum(map(len, shown_texts(self.rubric, prediction).values()))
         if num_chars > MAX_SHOWN_CHARS:
-            detail = f"{num_chars:,} characters, and a judge is shown {MAX_SHOWN_CHARS:,} at most"
+            detail = f"{num_chars:,} characters; a judge is shown at most {MAX_SHOWN_CHARS:,}"
             return GradeFailure(code="text-too-long", detail=detail)
         return None
 
-    def _graded(self, prediction: Prediction, paid: PaidGrade, *, is_cached: bool) -> Grade:
-        # In the rubric's order, whatever order this item was asked in.
-        criteria = {criterion.name: paid.criteria[criterion.name] for criterion in self.rubric.criteria}
+    def _graded(self, prediction: Prediction, graded: CachedGrade, *, is_cached: bool) -> Grade:
+        # In the order of the rubric, not in that of this item's prompt.
+        criteria = {criterion.name: graded.criteria[criterion.name] for criterion in self.rubric.criteria}
         return Grade(
             item_id=prediction.item_id,
             sample=prediction.sample,
             criteria=criteria,
             is_cached=is_cached,
-            usage=paid.usage,
-            cost=self._cost(paid.usage),
+            usage=graded.usage,
+            cost=self._cost(graded.usage),
         )
 
     def _failed(self, prediction: Prediction, failure: GradeFailure, usage: JudgeUsage) -> Grade:
@@ -283,40 +284,3 @@ class Grader:
 
     def _cost(self, usage: JudgeUsage) -> float | None:
         return None if self.prices is None else usage.cost(self.prices)
-
-
-@dataclass
-class _Asking:
-    """The one or two requests for a text, and what they took together."""
-
-    grader: Grader
-    criteria: tuple[Criterion, ...]
-    usage: JudgeUsage = field(default_factory=JudgeUsage)
-
-    def paid_grade(self, messages: Messages) -> PaidGrade:
-        text = self._ask(messages)
-        try:
-            grades = read_reply(text, self.criteria)
-        except NonsenseError as nonsense:
-            repaired = self._ask(repair_messages(messages, text, str(nonsense)))
-            grades = self._read_or_give_up(repaired)
-        return PaidGrade(criteria=grades, usage=self.usage)
-
-    def _ask(self, messages: Messages) -> str:
-        text, usage = self.grader.complete(messages, self.criteria)
-        self.usage += usage
-        return text
-
-    def _read_or_give_up(self, text: str) -> dict[str, CriterionGrade]:
-        try:
-            return read_reply(text, self.criteria)
-        except NonsenseError as error:
-            raise NoReplyError("nonsense", f"after a repair the reply is still no grade: {error}") from error
-
-
-def _refused_parameter(said: str, sent: Sequence[str]) -> str | None:
-    """Which parameter to leave out after a refusal: the one it names, else the form of the reply."""
-    named = [name for name in sent if name in said]
-    if named:
-        return named[0]
-    return "response_format" if "response_format" in sent else None

@@ -1,4 +1,4 @@
-"""Load a rubric, grade an evaluation, summarise."""
+"""Load a rubric, grade an evaluation, summarize."""
 
 import os
 import random
@@ -45,7 +45,7 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 
 def load_rubric(reference: str) -> Rubric:
-    """The rubric of a name or of a file.
+    """A shipped rubric by name, or the rubric in a file.
 
     Example:
         "shown_work", "rubrics/mine.yaml"
@@ -54,13 +54,8 @@ def load_rubric(reference: str) -> Rubric:
         NotFoundError: There is no such rubric.
         InvalidInputError: The file is not a rubric.
     """
-    if "/" not in reference and not reference.endswith(_ENDINGS):
-        return read_rubric(shipped_rubric_path(reference))
-    return read_rubric(Path(reference))
-
-
-def read_rubric(path: Path) -> Rubric:
-    """The rubric in a file."""
+    is_file = "/" in reference or reference.endswith(_ENDINGS)
+    path = Path(reference) if is_file else shipped_rubric_path(reference)
     try:
         values = parse_yaml(path.read_text(encoding="utf-8"), what=path.name, example=_EXAMPLE)
         return Rubric.model_validate(values)
@@ -81,7 +76,7 @@ def read_rubric(path: Path) -> Rubric:
 
 
 def criterion_means(rubric: Rubric, grades: Sequence[Grade]) -> dict[str, MeanGrade]:
-    """The mean of every criterion over the texts that were graded; empty when none was."""
+    """The mean of every criterion over the graded completions; empty if there are none."""
     graded = [grade for grade in grades if grade.failure is None]
     if not graded:
         return {}
@@ -89,21 +84,21 @@ def criterion_means(rubric: Rubric, grades: Sequence[Grade]) -> dict[str, MeanGr
 
 
 def failure_counts(grades: Sequence[Grade]) -> dict[str, int]:
-    """Failure code -> texts, sorted by code."""
+    """Failure code -> completions, sorted by code."""
     return dict(sorted(Counter(grade.failure.code for grade in grades if grade.failure).items()))
 
 
 def total_usage(grades: Sequence[Grade]) -> JudgeUsage:
-    """What all of these took together."""
+    """The combined usage."""
     return sum((grade.usage for grade in grades), JudgeUsage())
 
 
 def _mean(criterion: Criterion, graded: Sequence[Grade]) -> MeanGrade:
     width = criterion.highest - criterion.lowest
-    of_item: dict[str, list[float]] = defaultdict(list)
+    shares: dict[str, list[float]] = defaultdict(list)
     for grade in graded:
-        of_item[grade.item_id].append((grade.criteria[criterion.name].score - criterion.lowest) / width)
-    estimate = ratio_estimate([(sum(shares), len(shares)) for shares in of_item.values()])
+        shares[grade.item_id].append((grade.criteria[criterion.name].score - criterion.lowest) / width)
+    estimate = ratio_estimate([(sum(one), len(one)) for one in shares.values()])
     assert estimate is not None  # there is at least one grade
     mean, low, high = (criterion.lowest + width * x for x in (estimate.value, estimate.low, estimate.high))
     return MeanGrade(
@@ -111,24 +106,24 @@ def _mean(criterion: Criterion, graded: Sequence[Grade]) -> MeanGrade:
         low=low,
         high=high,
         n=estimate.n,
-        num_items=len(of_item),
+        num_items=len(shares),
         lowest=criterion.lowest,
         highest=criterion.highest,
     )
 
 
 MAX_FAILURES_IN_A_ROW = 10
-_OF_THE_ENDPOINT = {"timeout", "rate-limited", "server-error", "refused"}
+_ENDPOINT_FAILURES = {"timeout", "rate-limited", "server-error", "refused"}
 
 
 @dataclass(frozen=True)
 class JudgingOptions:
-    """How much to ask."""
+    """Which items to judge, and how fast."""
 
     max_items: int | None = None
-    """Items drawn from the evaluation, with all of their samples; None takes all."""
+    """Judge this many randomly chosen items with all of their samples. None: all items."""
     seed: int = 0
-    """Of that draw."""
+    """Of the random choice."""
     concurrency: int = 4
     prices: Prices | None = None
 
@@ -142,39 +137,39 @@ def judge_evaluation(
     options: JudgingOptions,
     on_graded: Callable[[int, int], None] = lambda num_done, num_all: None,
 ) -> tuple[RubricReport, Path]:
-    """Grade the texts of an evaluation; the report and where it was written.
+    """Grade the completions of an evaluation; returns the report and its path.
 
-    Grades are kept as they come: whatever ends this, the same call goes on where it ended.
+    Every grade is cached at once, so the same call resumes after any interruption.
 
     Raises:
         NotFoundError: There is no such evaluation.
         JudgeError: The endpoint cannot judge anything.
     """
     evaluation = find_evaluation(home, reference)
-    asked = drawn_items(load_predictions(home, evaluation), options)
+    predictions = _select(load_predictions(home, evaluation), options)
     grader = Grader(chat, judge, rubric, JudgeCache(home.settings.judge_cache_dir), options.prices)
     grades: list[Grade] = []
-    with in_threads(grader.grade, asked, num_threads=options.concurrency) as results:
+    with in_threads(grader.grade, predictions, num_threads=options.concurrency) as results:
         for grade in results:
             grades.append(grade)
-            on_graded(len(grades), len(asked))
-            _require_hope(grades)
-    report = _report(evaluation, grader, asked, grades)
+            on_graded(len(grades), len(predictions))
+            _stop_if_failing(grades)
+    report = _report(evaluation, grader, predictions, grades)
     path = _report_path(home.settings, reference, report)
     write_json_atomically(path, report.to_json(), what="writing the grades")
     return report, path
 
 
 def judge_base_url(settings: Settings, flag: str | None) -> str:
-    """The endpoint that was named, on the command line or in the environment.
+    """The judge's endpoint, from the command line or the environment.
 
     Raises:
-        InvalidInputError: None was named, or it is not the URL of an endpoint.
+        InvalidInputError: None is configured, or it is not the URL of an endpoint.
     """
     url = flag or settings.judge_base_url
     if not url:
         raise InvalidInputError(
-            "No judge is set up: a rubric is graded by a model behind an OpenAI-compatible endpoint.",
+            "No judge is configured: rubrics are graded by a model behind an OpenAI-compatible endpoint.",
             next_step="Give --base-url or set TUNIX_RT_JUDGE_BASE_URL, e.g. to http://127.0.0.1:8000/v1.",
         )
     parts = urlsplit(url)
@@ -187,35 +182,35 @@ def judge_base_url(settings: Settings, flag: str | None) -> str:
 
 
 def judge_api_key(settings: Settings) -> SecretStr | None:
-    """The key from the environment; a local endpoint may need none."""
+    """The API key from the environment; a local endpoint may need none."""
     if settings.judge_api_key is not None:
         return settings.judge_api_key
     key = os.environ.get("OPENAI_API_KEY")
     return SecretStr(key) if key else None
 
 
-def drawn_items(predictions: Sequence[Prediction], options: JudgingOptions) -> list[Prediction]:
-    """The predictions of the items that are asked about, in their order."""
+def _select(predictions: Sequence[Prediction], options: JudgingOptions) -> list[Prediction]:
+    """The predictions of the chosen items, in their order."""
     items = list(dict.fromkeys(prediction.item_id for prediction in predictions))
     if options.max_items is not None and options.max_items < len(items):
         items = random.Random(options.seed).sample(items, options.max_items)
-    drawn = set(items)
-    return [prediction for prediction in predictions if prediction.item_id in drawn]
+    chosen = set(items)
+    return [prediction for prediction in predictions if prediction.item_id in chosen]
 
 
-def _require_hope(grades: Sequence[Grade]) -> None:
-    """Stop when the endpoint has failed so often in a row that the rest would only take time and money."""
+def _stop_if_failing(grades: Sequence[Grade]) -> None:
+    """Raise JudgeError after too many consecutive endpoint failures: more requests would waste time."""
     last = grades[-MAX_FAILURES_IN_A_ROW:]
-    failures = [grade.failure for grade in last if grade.failure and grade.failure.code in _OF_THE_ENDPOINT]
+    failures = [grade.failure for grade in last if grade.failure and grade.failure.code in _ENDPOINT_FAILURES]
     if len(failures) == MAX_FAILURES_IN_A_ROW:
         raise JudgeError(
-            f"The judge failed {len(failures)} times in a row, the last time because: {failures[-1].detail}.",
-            next_step="Look at the endpoint; then run the same command again: grades are kept.",
+            f"The judge failed {len(failures)} times in a row. Last failure: {failures[-1].detail}.",
+            next_step="Check the endpoint, then repeat the command: finished grades are kept.",
         )
 
 
 def _report(
-    evaluation: Evaluation, grader: Grader, asked: Sequence[Prediction], grades: Sequence[Grade]
+    evaluation: Evaluation, grader: Grader, predictions: Sequence[Prediction], grades: Sequence[Grade]
 ) -> RubricReport:
     usage = total_usage(grades)
     usage_now = total_usage([grade for grade in grades if not grade.is_cached])
@@ -226,10 +221,10 @@ def _report(
         evaluation_id=evaluation.evaluation_id,
         predictions_hash=evaluation.predictions_hash,
         judge=grader.judge,
-        parameters_left_out=tuple(sorted(grader.left_out)),
+        parameters_left_out=tuple(sorted(grader.unsupported)),
         rubric=grader.rubric,
         rubric_hash=grader.rubric.content_hash,
-        prompts_hash=json_hash([grading_messages(grader.rubric, prediction) for prediction in asked]),
+        prompts_hash=json_hash([grading_messages(grader.rubric, prediction) for prediction in predictions]),
         num_texts=len(grades),
         num_graded=sum(grade.failure is None for grade in grades),
         failures=failure_counts(grades),
@@ -244,10 +239,10 @@ def _report(
 
 
 def _report_path(settings: Settings, reference: str, report: RubricReport) -> Path:
-    """In the evaluation directory that was named, else in that of the evaluation in the home directory."""
+    """In the named evaluation directory, else in that of the evaluation in the home directory."""
     named = Path(reference).parent if reference.endswith(EVALUATION_FILE) else Path(reference)
-    # A run's directory holds an evaluation too, but its manifest vouches for every file in it.
-    is_free_to_write = EvaluationDir(named).evaluation.is_file() and not RunDir(named).recipe.exists()
-    directory = named if is_free_to_write else settings.evaluations_dir / str(report.evaluation_id)
+    # A run directory holds an evaluation too, but its manifest lists every file in it.
+    is_writable = EvaluationDir(named).evaluation.is_file() and not RunDir(named).recipe.exists()
+    directory = named if is_writable else settings.evaluations_dir / str(report.evaluation_id)
     judge = re.sub(r"[^A-Za-z0-9._-]+", "-", report.judge.model).strip(".-") or "judge"
     return directory / "judgements" / report.rubric.name / f"{judge}.json"

@@ -1,6 +1,6 @@
 """Rubric, grades, usage, report.
 
-A rubric's grades never touch the accuracy: they are another model's opinion, kept apart from checked answers.
+Grades never affect the accuracy: they are another model's opinion, separate from checked answers.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
 class Criterion(Record):
-    """One question to the judge, answered by a whole number."""
+    """One question to the judge, answered with an integer."""
 
     name: Name
     question: Annotated[Text, Field(max_length=2_000)]
     lowest: Annotated[int, Field(ge=0, le=100)] = 1
     highest: Annotated[int, Field(ge=1, le=100)] = 5
     guide: Annotated[Text, Field(max_length=10_000)]
-    """What each number means."""
+    """What the scores mean."""
 
     @model_validator(mode="after")
     def _has_a_scale(self) -> "Criterion":
@@ -38,12 +38,12 @@ class Criterion(Record):
 
 
 class Rubric(Record):
-    """What a judge is asked about every text."""
+    """What a judge is asked about every completion."""
 
     name: Name
     version: Annotated[str, Field(min_length=1, max_length=32)]
     sees: Annotated[tuple[ShownField, ...], Field(min_length=1)]
-    """What the judge is shown, in this order. `work`: the whole text. `answer`: what was read from it."""
+    """What the judge sees, in this order. `work`: the whole completion. `answer`: the extracted answer."""
     criteria: Annotated[tuple[Criterion, ...], Field(min_length=1, max_length=20)]
 
     @model_validator(mode="after")
@@ -57,41 +57,41 @@ class Rubric(Record):
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 of all of it: grades by equal rubrics can be compared."""
+        """SHA-256 of the rubric: grades by equal rubrics are comparable."""
         return json_hash(self.to_json())
 
 
 def json_hash(value: object) -> str:
-    """SHA-256 of a JSON value, whatever the order of its keys."""
+    """SHA-256 of a JSON value, independent of the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 class JudgeModel(Record):
-    """Who judges. There is no place for a key: it comes from the environment and goes nowhere."""
+    """The judge. It has no field for a key, which is read from the environment and never stored."""
 
     model: Annotated[str, Field(min_length=1, max_length=256)]
     base_url: str
-    """Of the endpoint, e.g. `http://127.0.0.1:8000/v1`."""
+    """Base URL of the endpoint, e.g. `http://127.0.0.1:8000/v1`."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
     max_tokens: Annotated[int, Field(ge=16)] = 4_096
-    """Of one reply, a reasoning model's thoughts included."""
+    """Of one reply, including the reasoning of a reasoning model."""
 
 
 class Prices(Record):
-    """What a million tokens costs, in the currency of whoever asks."""
+    """Price per million tokens, in the user's currency."""
 
     input: Annotated[float, Field(ge=0)]
     output: Annotated[float, Field(ge=0)]
 
 
 class JudgeUsage(Record):
-    """What asking took."""
+    """Requests and tokens used."""
 
     num_requests: Count = 0
-    """Replies that were paid for: repairs included, refused requests not."""
+    """Billed replies, including repairs but not refused requests."""
     num_without_usage: Count = 0
-    """Replies for which the endpoint did not say how many tokens they took; they are in no sum."""
+    """Replies without token counts from the endpoint; the sums exclude them."""
     num_input_tokens: Count = 0
     num_output_tokens: Count = 0
 
@@ -104,43 +104,43 @@ class JudgeUsage(Record):
         )
 
     def cost(self, prices: Prices) -> float:
-        """What the counted tokens cost."""
+        """The cost of the counted tokens."""
         return (self.num_input_tokens * prices.input + self.num_output_tokens * prices.output) / 1_000_000
 
 
 class CriterionGrade(Record):
-    """The judge's answer to one criterion; the reason comes first, so that it is given before the number."""
+    """The judge's answer to one criterion; the reason comes first so that it precedes the score."""
 
     reason: Annotated[str, Field(max_length=10_000)]
     score: Annotated[int, Field(strict=True)]
 
 
-class PaidGrade(Record):
-    """A valid reply as the cache keeps it."""
+class CachedGrade(Record):
+    """A valid reply as stored in the cache."""
 
     criteria: dict[str, CriterionGrade]
     usage: JudgeUsage
 
 
 class GradeFailure(Record):
-    """Why there are no grades."""
+    """Why a completion has no grades."""
 
     code: GradeFailureCode
     detail: str
 
 
 class Grade(Record):
-    """What the judge said about one text, or why it said nothing."""
+    """The grades of one completion, or why there are none."""
 
     item_id: str
     sample: Count = 0
     criteria: dict[str, CriterionGrade] = Field(default_factory=dict)
     failure: GradeFailure | None = None
     is_cached: bool = False
-    """Taken from an earlier run: its tokens were paid for then."""
+    """Taken from an earlier run, which paid for its tokens."""
     usage: JudgeUsage = JudgeUsage()
     cost: float | None = None
-    """Left out without prices."""
+    """Absent without prices."""
 
     @model_validator(mode="after")
     def _grades_or_failure(self) -> "Grade":
@@ -156,9 +156,9 @@ class MeanGrade(Record):
     low: float
     high: float
     n: Count
-    """Texts that were graded."""
+    """Completions that were graded."""
     num_items: Count
-    """Items they belong to; the interval is a bootstrap over items."""
+    """Items of these completions; the interval is a bootstrap over items."""
     lowest: int
     highest: int
     """The scale."""
@@ -175,23 +175,23 @@ class RubricReport(Record):
     tunix_rt_version: str
     evaluation_id: UUID
     predictions_hash: str
-    """Of the texts that were judged."""
+    """Hash of the predictions that were judged."""
     judge: JudgeModel
     parameters_left_out: tuple[str, ...] = ()
-    """What the endpoint refused to be sent, e.g. `response_format`: the prompt alone asked for JSON then."""
+    """Parameters that the endpoint rejected, e.g. `response_format`: then only the prompt asks for JSON."""
     rubric: Rubric
     rubric_hash: str
     prompts_hash: str
-    """SHA-256 of every message that belongs to these grades, in order."""
+    """SHA-256 of all messages behind these grades, in order."""
     num_texts: Count
     num_graded: Count
     failures: dict[str, Count]
-    """Failure code -> texts; they are in no mean."""
+    """Failure code -> completions; the means exclude them."""
     criteria: dict[str, MeanGrade]
     usage: JudgeUsage
-    """Of all grades here, whenever they were paid for."""
+    """Of all grades in the report, whenever they were paid for."""
     usage_of_this_run: JudgeUsage
-    """What was asked now; the rest came from the cache."""
+    """Of this run only; the rest came from the cache."""
     prices: Prices | None = None
     cost: float | None = None
     cost_of_this_run: float | None = None

@@ -1,1 +1,1 @@
-"""From a text to a verdict, from verdicts to scores."""
+"""Extraction, checking and scores."""

@@ -1,4 +1,4 @@
-"""May an eval set be used? What it consists of."""
+"""Validate eval sets and describe their composition."""
 
 import json
 import re
@@ -34,7 +34,7 @@ _WARNINGS: frozenset[ProblemCode] = frozenset({"answer-in-prompt"})
 
 
 class EvalSetProblem(BaseModel):
-    """One thing that is wrong, or worth a look, and where."""
+    """An error or a warning, and its line."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     code: ProblemCode
@@ -49,7 +49,7 @@ class EvalSetReport(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     file: str
     is_valid: bool
-    """No error; warnings do not count."""
+    """True if there are no errors; warnings are allowed."""
     num_items: int
     content_hash: str
     sections: dict[str, int]
@@ -61,17 +61,18 @@ class EvalSetReport(BaseModel):
 def validate_evalset(
     path: Path, *, dataset_prompts: Mapping[str, Iterable[str]] | None = None, min_items: int = 1
 ) -> EvalSetReport:
-    """Check a file line by line and as a whole. Raises only when there is no such file.
+    """Check a file line by line and as a whole. Raises only if the file does not exist.
 
     Args:
         path: the JSONL file.
-        dataset_prompts: prompts of training datasets by dataset name; the same question in one of them
-            (case and white space aside) is an error.
+        dataset_prompts: prompts of training datasets by dataset name; a question that occurs in one of them
+            (ignoring case and white space) is an error.
         min_items: fewer items than this is an error.
     """
     lines = list(read_eval_lines(path))
     items = [line.item for line in lines if line.item is not None]
-    problems = [*_line_problems(lines), *_repetitions(lines), *_leaks(lines), *_unusable_answers(lines)]
+    problems = [_problem("line-invalid", line.line, line.problem) for line in lines if line.problem]
+    problems += [*_repetitions(lines), *_leaks(lines), *_unusable_answers(lines)]
     problems += _contamination(lines, dataset_prompts or {})
     if len(items) < min_items:
         problems.append(
@@ -94,10 +95,6 @@ def _problem(code: ProblemCode, line: int | None, message: str) -> EvalSetProble
     return EvalSetProblem(code=code, severity=severity, line=line, message=message)
 
 
-def _line_problems(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
-    return (_problem("line-invalid", line.line, line.problem) for line in lines if line.problem)
-
-
 def _repetitions(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
     first_with_id: dict[str, int] = {}
     first_with_prompt: dict[str, int] = {}
@@ -112,21 +109,21 @@ def _repetitions(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
 
 def _leaks(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
     for line, item in _numbered(lines):
-        if _stands_in(item.expected_answer, item.prompt):
-            message = f"the answer {item.expected_answer!r} stands in the prompt; fine only for a choice"
+        if _occurs_in(item.expected_answer, item.prompt):
+            message = f"the answer {item.expected_answer!r} is in the prompt; fine only for a choice"
             yield _problem("answer-in-prompt", line, message)
 
 
 def _unusable_answers(lines: list[EvalLine]) -> Iterator[EvalSetProblem]:
     for line, item in _numbered(lines):
         if (reason := unreadable_answer(item)) is not None:
-            yield _problem("answer-unreadable", line, f"no answer could ever be right: {reason}")
+            yield _problem("answer-unreadable", line, f"no answer can be correct: {reason}")
         if len({canonical_text(choice) for choice in item.choices}) < len(item.choices):
             yield _problem("choices-repeated", line, "two choices are the same")
 
 
-def _stands_in(answer: str, prompt: str) -> bool:
-    # A digit or letter next to it, or a digit group beyond a separator, makes it part of something else.
+def _occurs_in(answer: str, prompt: str) -> bool:
+    # An adjacent digit or letter, or a digit group after a separator, makes it part of something else.
     return bool(
         re.search(rf"(?<![\w])(?<!\d[.,]){re.escape(answer)}(?![\w])(?![.,]\d)", prompt, re.IGNORECASE)
     )
@@ -151,14 +148,14 @@ def _counts(values: Iterable[str]) -> dict[str, int]:
 
 
 class EvalSetSummary(BaseModel):
-    """An eval set and what it consists of."""
+    """An eval set and its composition."""
 
     model_config = ConfigDict(frozen=True)
     name: str
     is_shipped: bool
-    """Inside the package; else one of the user's own, in the home directory."""
+    """Part of the package; otherwise a user's eval set in the home directory."""
     is_valid: bool
-    """False: it cannot be used; `tunix-rt data validate` says why."""
+    """False: it cannot be used; `tunix-rt data validate` explains why."""
     num_items: int
     content_hash: str
     sections: dict[str, int]
@@ -167,7 +164,7 @@ class EvalSetSummary(BaseModel):
 
 
 class EvalSetList(BaseModel):
-    """Every eval set that has a name, by name."""
+    """All named eval sets, by name."""
 
     model_config = ConfigDict(frozen=True)
     data: tuple[EvalSetSummary, ...]
@@ -183,7 +180,7 @@ class EvalSetDetail(BaseModel):
 
 
 def list_evalsets(settings: Settings) -> EvalSetList:
-    """The shipped eval sets and the user's own, also those that cannot be used."""
+    """The shipped eval sets and those of the user, including invalid ones."""
     paths = evalset_paths(settings)
     return EvalSetList(data=tuple(_summary(name, path) for name, path in sorted(paths.items())))
 
@@ -192,8 +189,8 @@ def get_evalset(settings: Settings, name: str, *, limit: int, offset: int) -> Ev
     """An eval set with a page of its items.
 
     Raises:
-        NotFoundError: nothing has this name.
-        DataError: it cannot be used.
+        NotFoundError: there is no eval set of this name.
+        DataError: it is invalid.
     """
     items = named_evalset(settings, name).items
     page = items[offset : offset + limit]
@@ -219,15 +216,14 @@ def _summary(name: str, path: Path) -> EvalSetSummary:
 
 
 def validate_evalset_file(path: Path, *, datasets_dir: Path) -> EvalSetReport:
-    """The verdict on an eval set, with the questions that a shipped or built dataset also holds."""
+    """Validate an eval set, also against the questions of the shipped and the built datasets."""
     shipped = {name: _prompts(shipped_traces(name)) for name in shipped_dataset_names()}
-    built = {key: _built_prompts(datasets_dir, key) for key in dataset_keys(datasets_dir)}
+    built = {
+        key: _prompts(row.canonical for row in iter_rows(datasets_dir, key))
+        for key in dataset_keys(datasets_dir)
+    }
     return validate_evalset(path, dataset_prompts=shipped | built)
 
 
-def _built_prompts(datasets_dir: Path, key: str) -> Iterator[str]:
-    return _prompts(row.canonical for row in iter_rows(datasets_dir, key))
-
-
-def _prompts(lines: Iterator[str]) -> Iterator[str]:
+def _prompts(lines: Iterable[str]) -> Iterator[str]:
     return (json.loads(line)["prompt"] for line in lines)

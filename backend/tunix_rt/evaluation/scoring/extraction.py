@@ -1,4 +1,4 @@
-"""Find the answer in a completion, by stated rules."""
+"""Extract the answer from a completion by explicit rules."""
 
 import re
 from collections import deque
@@ -12,8 +12,8 @@ from tunix_rt.traces.types import MARKUPS, MarkupStyle
 
 
 @dataclass(frozen=True)
-class Found:
-    """A text that a rule takes for an answer, and where its markup begins."""
+class Candidate:
+    """A text that a rule considers an answer, and where its markup starts."""
 
     text: str
     start: int
@@ -21,19 +21,19 @@ class Found:
 
 @dataclass(frozen=True)
 class Span:
-    """The reasoning block: its tags, and what is between them."""
+    """The reasoning block: its tags and the text between them."""
 
     start: int
     inner_start: int
     inner_end: int
     end: int
 
-    def hides(self, position: int) -> bool:
+    def contains(self, position: int) -> bool:
         """Whether a position is inside the block."""
         return self.start <= position < self.end
 
 
-Finder = Callable[[str, Span | None], list[Found]]
+Finder = Callable[[str, Span | None], list[Candidate]]
 
 _REASONING_TAGS = {name: re.compile(rf"<(/?){name}>") for name in ("reasoning", "think")}
 _ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
@@ -53,9 +53,9 @@ _NUMBER = re.compile(
 
 
 def reasoning_block(text: str, markup: MarkupStyle) -> Span | None:
-    """From the first opening tag to the last closing one; from the beginning where only the closing one is.
+    """From the first opening tag, or the start of the text if there is none, to the last closing tag.
 
-    The markup's own tags come first, then those of the other one.
+    The tags of the markup are tried first, then those of the other one.
 
     Example:
         "<think>a</think>b", "think" -> start 0, inner 7 to 8, end 16
@@ -70,28 +70,28 @@ def reasoning_block(text: str, markup: MarkupStyle) -> Span | None:
     return None
 
 
-def _in_answer_tags(text: str, hidden: Span | None) -> list[Found]:
+def _in_answer_tags(text: str, hidden: Span | None) -> list[Candidate]:
     """The innermost complete `<answer>…</answer>` pairs outside the reasoning."""
-    found: list[Found] = []
+    found: list[Candidate] = []
     opening: re.Match[str] | None = None
     for tag in _ANSWER_TAG.finditer(text):
-        if hidden is not None and hidden.hides(tag.start()):
+        if hidden is not None and hidden.contains(tag.start()):
             opening = None
         elif not tag[1]:
             opening = tag
         elif opening is not None and (hidden is None or not opening.end() <= hidden.start < tag.start()):
-            found.append(Found(text[opening.end() : tag.start()].strip(), opening.start()))
+            found.append(Candidate(text[opening.end() : tag.start()].strip(), opening.start()))
             opening = None
     return found
 
 
-def _after_think(text: str, hidden: Span | None) -> list[Found]:
-    """Everything after the reasoning block."""
-    return [] if hidden is None else [Found(text[hidden.end :].strip(), hidden.end)]
+def _after_think(text: str, hidden: Span | None) -> list[Candidate]:
+    """All text after the reasoning block."""
+    return [] if hidden is None else [Candidate(text[hidden.end :].strip(), hidden.end)]
 
 
-def _in_boxes(text: str, hidden: Span | None) -> list[Found]:
-    r"""What the outermost complete `\boxed{…}` hold; braces may nest, `\{` is no brace."""
+def _in_boxes(text: str, hidden: Span | None) -> list[Candidate]:
+    r"""The contents of the outermost complete `\boxed{…}`; braces may nest, `\{` is not a brace."""
     open_braces: list[re.Match[str]] = []
     boxes: list[tuple[int, int, int]] = []
     for brace in _BRACE.finditer(text):
@@ -104,34 +104,34 @@ def _in_boxes(text: str, hidden: Span | None) -> list[Found]:
                     boxes.pop()
                 boxes.append((opening.start(), opening.end(), brace.start()))
     return [
-        Found(text[inner:end].strip(), start)
+        Candidate(text[inner:end].strip(), start)
         for start, inner, end in boxes
-        if hidden is None or not hidden.hides(start)
+        if hidden is None or not hidden.contains(start)
     ]
 
 
-def _after_hashes(text: str, hidden: Span | None) -> list[Found]:
-    """The rest of the line after each `####`, or the next line where it is empty."""
+def _after_hashes(text: str, hidden: Span | None) -> list[Candidate]:
+    """The rest of the line after each `####`, or the next line if it is empty."""
     return [
-        Found(line[1].strip(), line.start())
+        Candidate(line[1].strip(), line.start())
         for line in _HASH_LINE.finditer(text)
-        if hidden is None or not hidden.hides(line.start())
+        if hidden is None or not hidden.contains(line.start())
     ]
 
 
-def _last_phrase(text: str, hidden: Span | None) -> list[Found]:
-    """What follows the last `the answer is`, `Answer:` or `A:`, up to the end of the sentence."""
+def _last_phrase(text: str, hidden: Span | None) -> list[Candidate]:
+    """The text after the last `the answer is`, `Answer:` or `A:`, up to the end of the sentence."""
     last = _last_match(_PHRASE, text)
     if last is None:
         return []
     end = _PHRASE_END.search(text, last.end())
-    return [Found(text[last.end() : end.start() if end else len(text)].strip(" \t*"), last.start())]
+    return [Candidate(text[last.end() : end.start() if end else len(text)].strip(" \t*"), last.start())]
 
 
-def _last_number(text: str, hidden: Span | None) -> list[Found]:
-    """The last number of the text, with its sign, currency, per cent sign or denominator."""
+def _last_number(text: str, hidden: Span | None) -> list[Candidate]:
+    """The last number of the text, with its sign, currency, percent sign or denominator."""
     last = _last_match(_NUMBER, text)
-    return [] if last is None else [Found(last[0].strip(), last.start())]
+    return [] if last is None else [Candidate(last[0].strip(), last.start())]
 
 
 def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -147,33 +147,33 @@ FINDERS: Mapping[ExtractionRule, Finder] = {
     "last-number": _last_number,
 }
 WHOLE_TEXT_RULES: frozenset[ExtractionRule] = frozenset({"answer-phrase", "last-number"})
-"""Lenient rules read the reasoning as well: what they find is counted apart."""
+"""These rules search the reasoning too; their answers are counted separately."""
 
 EXTRACTOR_VERSION = "1"
 """Changes whenever the same completion could give another answer."""
 MAX_ANSWER_CHARS = 4_000
-"""A longer answer is wrong without being read."""
+"""Longer answers are wrong without being checked."""
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """What a completion says."""
+    """The answer and the steps of a completion."""
 
     answer: str | None
-    """None: no rule found any text. Several different answers are joined by ` | `."""
+    """None: no rule matched. Several different answers are joined by ` | `."""
     given: tuple[str, ...]
-    """The different answers that the rule found, in order; all of them must be right."""
+    """The different answers that the rule found, in order; all of them must be correct."""
     rule: ExtractionRule | None
     is_lenient: bool
     reasoning: str
     """What stands before the answer, without markup."""
     steps: tuple[str, ...]
-    """The lines of the reasoning that are not blank, without the counts that the markup gives them."""
+    """The nonblank lines of the reasoning, without the step numbers of the markup."""
     is_well_formed: bool
 
 
 def extract(text: str, markup: MarkupStyle, extraction: Extraction) -> Extracted:
-    r"""Read a completion. The first rule that finds a text wins; time is linear in the length.
+    r"""Extract answer and steps. The first rule that finds a text wins; linear in the length of the text.
 
     Example:
         "<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>" -> "42" by answer-tag, steps ("6*7=42",)
@@ -181,7 +181,7 @@ def extract(text: str, markup: MarkupStyle, extraction: Extraction) -> Extracted
     block = reasoning_block(text, markup)
     found, rule = _first_found(text, block, extraction)
     is_lenient = rule in extraction.lenient_rules
-    # A lenient rule takes its answer out of the work, so all of the text is work.
+    # A lenient rule takes its answer from the reasoning, so the whole text is reasoning.
     reasoning = _reasoning(text, block, [] if is_lenient else found)
     given = tuple(dict.fromkeys(part.text for part in found))
     return Extracted(
@@ -197,7 +197,7 @@ def extract(text: str, markup: MarkupStyle, extraction: Extraction) -> Extracted
 
 def _first_found(
     text: str, block: Span | None, extraction: Extraction
-) -> tuple[list[Found], ExtractionRule | None]:
+) -> tuple[list[Candidate], ExtractionRule | None]:
     for rule in extraction.rules + extraction.lenient_rules:
         found = _found_by(rule, text, block)
         if found:
@@ -205,13 +205,13 @@ def _first_found(
     return [], None
 
 
-def _found_by(rule: ExtractionRule, text: str, block: Span | None) -> list[Found]:
-    # What stands inside the reasoning is thought, not answered.
+def _found_by(rule: ExtractionRule, text: str, block: Span | None) -> list[Candidate]:
+    # Text inside the reasoning is not an answer.
     hidden = None if rule in WHOLE_TEXT_RULES else block
     return [found for found in FINDERS[rule](text, hidden) if found.text]
 
 
-def _reasoning(text: str, block: Span | None, found: list[Found]) -> str:
+def _reasoning(text: str, block: Span | None, found: list[Candidate]) -> str:
     if block is not None:
         return text[block.inner_start : block.inner_end]
     end = min((part.start for part in found), default=len(text))
@@ -223,7 +223,7 @@ def _reasoning(text: str, block: Span | None, found: list[Found]) -> str:
 
 
 def _is_well_formed(text: str, markup: MarkupStyle, block: Span | None) -> bool:
-    # Exactly once each is part of the form; asked first, because it keeps the pattern's search linear.
+    # Each mark must occur exactly once; checked first, because it keeps the pattern's search linear.
     if any(text.count(mark) != 1 for mark in MARKUPS[markup].reserved):
         return False
     try:

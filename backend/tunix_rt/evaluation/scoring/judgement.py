@@ -1,14 +1,13 @@
-"""Extraction, checker and shown work: the judgement of one text."""
+"""Judge completions: extract the answer, check it, check the steps."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
-from typing import Protocol as Interface
-from typing import TypeVar
 
 from tunix_rt.base.errors import DataError
+from tunix_rt.base.host import Mapper
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.check import CHECKER_VERSIONS, check, checker_of
 from tunix_rt.evaluation.scoring.checkers.text import Checked
@@ -18,7 +17,7 @@ from tunix_rt.traces.linter.claims import read_step
 from tunix_rt.traces.linter.findings import LINTER_VERSION
 
 MAX_CHARS_READ = 200_000
-"""Steps beyond this many characters of a completion are not read."""
+"""Steps beyond this many characters of a completion are not checked."""
 
 
 def checked_steps(steps: Iterable[str]) -> tuple[CheckedStep, ...]:
@@ -44,24 +43,15 @@ def _verdict(step: str) -> StepVerdict:
 
 
 MAX_ANSWERS_GIVEN = 5
-"""More different answers than this are wrong without being read."""
+"""More different answers than this are wrong without being checked."""
 CHUNK_SIZE = 250
-"""Predictions that a worker judges at a time: enough to make sending them cheap."""
+"""Completions per chunk for a worker: large enough to make the transfer cheap."""
 
-T = TypeVar("T")
-R = TypeVar("R")
 Pair = tuple[EvalItem, Generation]
 
 
-class Mapper(Interface):
-    """Applies a function to items and gives the results in order: here, or in worker processes."""
-
-    def __call__(self, function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
-        """The results, in the order of the items."""
-
-
 def judge(item: EvalItem, generation: Generation, protocol: Protocol) -> Prediction:
-    r"""What a generation is worth.
+    r"""Judge one completion.
 
     Example:
         expected "42", text "<reasoning>\n6*7=42\n</reasoning>\n<answer>42</answer>" -> correct
@@ -85,15 +75,16 @@ def judge_all(
     """The predictions in the order of the items, then of the samples, whatever order the generations have.
 
     Raises:
-        DataError: A generation is of no item.
+        DataError: A generation belongs to no item.
     """
-    chunks = _chunks(_pairs(items, generations))
-    for chunk in mapper(partial(_judge_chunk, protocol), chunks):
-        yield from chunk
+    pairs = _pairs(items, generations)
+    chunks = iter(lambda: list(islice(pairs, CHUNK_SIZE)), [])
+    for predictions in mapper(partial(_judge_chunk, protocol), chunks):
+        yield from predictions
 
 
 def protocol_versions(items: Iterable[EvalItem]) -> dict[str, str]:
-    """The version of everything that decides about these items.
+    """The versions of everything that decides the verdicts on these items.
 
     Example:
         items with numbers only -> {"checker-number": "1", "extractor": "1", "linter": "1.0"}
@@ -112,39 +103,39 @@ def _judgement(item: EvalItem, generation: Generation, protocol: Protocol) -> Ju
         assert generation.failure is not None  # the generation's own validator
         explanation = f"{generation.failure.code}: {generation.failure.detail}"
         return Judgement(verdict="unscored", is_well_formed=False, explanation=explanation)
-    said = extract(generation.text, protocol.markup, protocol.extraction)
-    steps = checked_steps(said.steps)
-    if said.answer is None:
+    extracted = extract(generation.text, protocol.markup, protocol.extraction)
+    steps = checked_steps(extracted.steps)
+    if extracted.answer is None:
         return Judgement(
             verdict="no-answer",
-            is_well_formed=said.is_well_formed,
+            is_well_formed=extracted.is_well_formed,
             steps=steps,
             explanation="no rule found an answer",
         )
-    checked = _check(item, said, protocol.max_answer_chars)
+    checked = _check(item, extracted, protocol.max_answer_chars)
     return Judgement(
         verdict="unscored" if checked.is_right is None else "correct" if checked.is_right else "wrong",
-        is_well_formed=said.is_well_formed,
+        is_well_formed=extracted.is_well_formed,
         steps=steps,
-        answer=said.answer[: protocol.max_answer_chars],
-        rule=said.rule,
-        is_lenient=said.is_lenient,
+        answer=extracted.answer[: protocol.max_answer_chars],
+        rule=extracted.rule,
+        is_lenient=extracted.is_lenient,
         checker=checked.checker,
         explanation=checked.explanation,
         canonical=checked.canonical,
     )
 
 
-def _check(item: EvalItem, said: Extracted, max_chars: int) -> Checked:
-    """One answer must be right; where several were given, all of them: listing answers is no way to score."""
-    if sum(map(len, said.given)) > max_chars:
+def _check(item: EvalItem, extracted: Extracted, max_chars: int) -> Checked:
+    """All given answers must be correct, so listing several answers does not help."""
+    if sum(map(len, extracted.given)) > max_chars:
         return Checked(False, checker_of(item), f"the answer is longer than {max_chars} characters", None)
-    if len(said.given) == 1:
-        return check(item, said.given[0])
-    explanation = f"{len(said.given)} different answers were given"
-    if len(said.given) > MAX_ANSWERS_GIVEN:
+    if len(extracted.given) == 1:
+        return check(item, extracted.given[0])
+    explanation = f"{len(extracted.given)} different answers were given"
+    if len(extracted.given) > MAX_ANSWERS_GIVEN:
         return Checked(False, checker_of(item), explanation, None)
-    checks = [check(item, answer) for answer in said.given]
+    checks = [check(item, answer) for answer in extracted.given]
     if any(one.is_right is None for one in checks):
         return next(one for one in checks if one.is_right is None)
     if all(one.is_right for one in checks):
@@ -159,17 +150,12 @@ def _pairs(items: Sequence[EvalItem], generations: Iterable[Generation]) -> Iter
     unknown = by_item.keys() - {item.id for item in items}
     if unknown:
         raise DataError(
-            f"{len(unknown)} texts are for items that are not in the eval set, e.g. {min(unknown)!r}.",
+            f"{len(unknown)} texts belong to items that are not in the eval set, e.g. {min(unknown)!r}.",
             next_step="Score them with the eval set that they were written for.",
         )
     for item in items:
-        for generation in sorted(by_item[item.id], key=lambda written: written.sample):
+        for generation in sorted(by_item[item.id], key=lambda one: one.sample):
             yield item, generation
-
-
-def _chunks(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
-    while chunk := list(islice(pairs, CHUNK_SIZE)):
-        yield chunk
 
 
 def _judge_chunk(protocol: Protocol, pairs: list[Pair]) -> list[Prediction]:

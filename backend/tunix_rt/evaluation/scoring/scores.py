@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from tunix_rt.base.statistics import wilson_interval, wilson_share
 from tunix_rt.datasets.types import Difficulty, Section
-from tunix_rt.evaluation.types import Estimate, GroupScores, Prediction, Scores, Spread
+from tunix_rt.evaluation.types import Estimate, GroupScores, Judgement, Prediction, Scores, Spread
 
 NUM_RESAMPLES = 2000
 MAX_SUBSETS = 13_000
-"""Majority votes of at most this many subsets are all counted: exact up to 16 samples an item (12,870)."""
-_NUM_DRAWN_SUBSETS = 2000
+"""Up to this many subsets, majority@k is exact: up to 16 samples per item (12,870 subsets)."""
+_NUM_SAMPLED_SUBSETS = 2000
 _SEED = 0
 _TAILS = (0.025, 0.975)
 
 
 def wilson_estimate(count: int, n: int) -> Estimate | None:
-    """The share `count / n` of independent things; None of nothing."""
+    """The rate `count / n` of independent trials; None if n is 0."""
     if n == 0:
         return None
     share = wilson_share(count, n)
@@ -32,13 +32,13 @@ def wilson_estimate(count: int, n: int) -> Estimate | None:
 
 
 def ratio_estimate(parts: Sequence[tuple[float, int]]) -> Estimate | None:
-    """Sum of the first over sum of the second, with an interval over items.
+    """The sum of the numerators over the sum of the denominators, with a bootstrap interval over items.
 
-    Each part belongs to one item: what is in an item is alike, so items are resampled, never what is in them.
-    Where every item has the same ratio, resampling says nothing, and Wilson's interval over items stands in.
+    Each pair belongs to one item. Values within an item are dependent, so whole items are resampled. If every
+    item has the same ratio, resampling gives no interval, and Wilson's interval over items is used instead.
 
     Args:
-        parts: Of each item, how much and of how many; items with none are left out.
+        parts: Numerator and denominator of each item; items with denominator 0 are left out.
 
     Example:
         [(3, 4), (0, 2)] -> 3 / 6 = 0.5, n = 6
@@ -55,32 +55,32 @@ def ratio_estimate(parts: Sequence[tuple[float, int]]) -> Estimate | None:
 
 
 def mean_estimate(values: Sequence[float]) -> Estimate | None:
-    """The mean of one value in [0, 1] an item, with its interval over items."""
+    """The mean of one value in [0, 1] per item, with an interval over items."""
     return ratio_estimate([(value, 1) for value in values])
 
 
 def mean_difference_interval(differences: Sequence[float]) -> tuple[float, float]:
-    """95 % interval of the mean of paired differences in [-1, 1]: bootstrap over the pairs.
+    """95 % interval of the mean of paired differences in [-1, 1], by bootstrap over the pairs.
 
-    Where all are the same, resampling says nothing: as many unseen items as Wilson's interval of 0 of n
-    allows may then differ either way.
+    If all differences are equal, resampling gives no interval: then as large a share of unseen items as
+    Wilson's interval for 0 of n allows may differ in either direction.
 
     Example:
         50 times 0.0 -> (-0.071, 0.071)
     """
     if len(set(differences)) == 1:
-        same, others = differences[0], wilson_share(0, len(differences)).high
-        return same - others * (1 + same), same + others * (1 - same)
-    table, turned = (_table((sign * difference, 1) for difference in differences) for sign in (1, -1))
-    # Always the same one of the two is resampled: B against A mirrors A against B to the last digit.
-    low, high = _bootstrap_interval(min(table, turned))
-    if turned == table:
+        value, margin = differences[0], wilson_share(0, len(differences)).high
+        return value - margin * (1 + value), value + margin * (1 - value)
+    table, negated = (_table((sign * difference, 1) for difference in differences) for sign in (1, -1))
+    # The same one of the two is always resampled, so B against A exactly mirrors A against B.
+    low, high = _bootstrap_interval(min(table, negated))
+    if negated == table:
         return (low - high) / 2, (high - low) / 2
-    return (-high, -low) if turned < table else (low, high)
+    return (-high, -low) if negated < table else (low, high)
 
 
 Table = tuple[tuple[tuple[float, int], int], ...]
-"""Each different pair of `how much` and `of how many`, and the number of items that have it; sorted."""
+"""Each distinct pair of numerator and denominator with the number of items that have it; sorted."""
 
 
 def _table(parts: Iterable[tuple[float, int]]) -> Table:
@@ -93,21 +93,23 @@ def _ratio(table: Table) -> float:
 
 @lru_cache(maxsize=10_000)
 def _bootstrap_interval(table: Table) -> tuple[float, float]:
-    """Where 95 % of the ratios lie when as many items are drawn with replacement.
+    """The 95 % percentile interval of the ratio over items resampled with replacement.
 
-    Equal items are drawn together, as one multinomial count: the same distribution in a fraction of the time.
+    Equal items are resampled as one multinomial count: the same distribution in a fraction of the time.
     """
     rows = np.array([row for row, _ in table], dtype=np.float64)
     counts = np.array([count for _, count in table])
-    draws = np.random.default_rng(_SEED).multinomial(counts.sum(), counts / counts.sum(), size=NUM_RESAMPLES)
-    sums = draws @ rows
+    resamples = np.random.default_rng(_SEED).multinomial(
+        counts.sum(), counts / counts.sum(), size=NUM_RESAMPLES
+    )
+    sums = resamples @ rows
     low, high = np.quantile(sums[:, 0] / sums[:, 1], _TAILS)
-    # A percentile of few, skewed items may miss the value itself by a hair.
+    # With few, skewed items a percentile may slightly miss the value itself.
     return min(float(low), _ratio(table)), max(float(high), _ratio(table))
 
 
 def sample_counts(num_samples: int) -> tuple[int, ...]:
-    """The k of pass@k: powers of two, and the number of samples itself.
+    """The k of pass@k: powers of two and the number of samples.
 
     Example:
         6 -> 1, 2, 4, 6
@@ -117,7 +119,7 @@ def sample_counts(num_samples: int) -> tuple[int, ...]:
 
 
 def pass_at_k(num_samples: int, num_right: int, k: int) -> float:
-    """The chance that at least one of k samples is right, estimated without bias from `num_samples` >= k.
+    """The probability that at least one of k samples is correct: unbiased estimate from `num_samples` >= k.
 
     Example:
         4 samples, 1 right, k = 2 -> 1 - C(3, 2) / C(4, 2) = 0.5
@@ -126,18 +128,18 @@ def pass_at_k(num_samples: int, num_right: int, k: int) -> float:
 
 
 Votes = tuple[tuple[int, int], ...]
-"""Of each different answer: how many samples gave it, and how many of those count as right; sorted."""
+"""For each distinct answer, the samples that gave it and how many of them are correct; sorted."""
 
 
 @lru_cache(maxsize=100_000)
-def majority_at_k(votes: Votes, num_silent: int, k: int) -> float:
-    """The chance that the most frequent answer of k samples is right, over the k-subsets of the samples.
+def majority_at_k(votes: Votes, num_abstained: int, k: int) -> float:
+    """The probability that the most frequent answer of k samples is correct, over all k-subsets.
 
-    Ties are drawn by lot. Samples without an answer do not vote; k of them are wrong.
+    Ties are broken at random. Samples without an answer do not vote; a subset without votes is wrong.
 
     Args:
-        votes: One entry a different answer.
-        num_silent: Samples without an answer.
+        votes: One entry per distinct answer.
+        num_abstained: Samples without an answer.
         k: At most as many as there are samples.
 
     Example:
@@ -145,12 +147,12 @@ def majority_at_k(votes: Votes, num_silent: int, k: int) -> float:
     """
     if not votes:
         return 0.0
-    silent = len(votes)
-    ballots = np.repeat(np.arange(silent + 1), [count for count, _ in votes] + [num_silent])
-    drawn = ballots[_subsets(len(ballots), k)]
-    offsets = (silent + 1) * np.arange(len(drawn))[:, None]
-    counts = np.bincount((drawn + offsets).ravel(), minlength=len(drawn) * (silent + 1))
-    cast = counts.reshape(len(drawn), -1)[:, :silent]
+    num_answers = len(votes)  # also the index of the abstentions
+    ballots = np.repeat(np.arange(num_answers + 1), [count for count, _ in votes] + [num_abstained])
+    subsets = ballots[_subsets(len(ballots), k)]
+    offsets = (num_answers + 1) * np.arange(len(subsets))[:, None]
+    counts = np.bincount((subsets + offsets).ravel(), minlength=len(subsets) * (num_answers + 1))
+    cast = counts.reshape(len(subsets), -1)[:, :num_answers]
     wins = (cast == cast.max(axis=1, keepdims=True)) & (cast > 0)
     rightness = np.array([num_right / count for count, num_right in votes])
     return float(((wins @ rightness) / np.maximum(wins.sum(axis=1), 1)).mean())
@@ -158,11 +160,11 @@ def majority_at_k(votes: Votes, num_silent: int, k: int) -> float:
 
 @lru_cache(maxsize=64)
 def _subsets(n: int, k: int) -> NDArray[np.intp]:
-    """All k-subsets of n positions, or 2,000 drawn with a fixed seed where there are too many."""
+    """All k-subsets of n positions, or 2,000 random ones with a fixed seed if there are too many."""
     if comb(n, k) <= MAX_SUBSETS:
         return np.array(list(combinations(range(n), k)), dtype=np.intp)
-    draw = np.random.default_rng(_SEED)
-    return np.stack([draw.permutation(n)[:k] for _ in range(_NUM_DRAWN_SUBSETS)])
+    rng = np.random.default_rng(_SEED)
+    return np.stack([rng.permutation(n)[:k] for _ in range(_NUM_SAMPLED_SUBSETS)])
 
 
 @dataclass(frozen=True)
@@ -173,29 +175,29 @@ class ItemSamples:
 
     @cached_property
     def scored(self) -> tuple[Prediction, ...]:
-        """Those with a verdict."""
-        return tuple(found for found in self.predictions if found.judgement.is_scored)
+        """Predictions with a verdict."""
+        return tuple(one for one in self.predictions if one.judgement.is_scored)
 
     @property
     def has_unscored(self) -> bool:
-        """Whether one of them has no verdict."""
+        """Whether a prediction has no verdict."""
         return len(self.scored) < len(self.predictions)
 
     @cached_property
     def num_right(self) -> int:
-        """Right ones."""
-        return sum(found.judgement.is_correct for found in self.scored)
+        """The number of correct predictions."""
+        return sum(one.judgement.is_correct for one in self.scored)
 
     @property
     def share_right(self) -> float | None:
-        """Right ones among the scored; None where none could be scored."""
+        """Correct predictions among the scored ones; None if none could be scored."""
         return self.num_right / len(self.scored) if self.scored else None
 
     @cached_property
     def votes(self) -> Votes:
-        """Its different answers. One without a canonical form, or found by a lenient rule, has no vote."""
+        """The distinct answers. An answer without a canonical form or from a lenient rule does not vote."""
         counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for judgement in (found.judgement for found in self.scored):
+        for judgement in (one.judgement for one in self.scored):
             if judgement.canonical is not None and not judgement.is_lenient:
                 entry = counts[judgement.canonical]
                 entry[0] += 1
@@ -203,26 +205,26 @@ class ItemSamples:
         return tuple(sorted((count, num_right) for count, num_right in counts.values()))
 
     def majority_at(self, k: int) -> float:
-        """The chance that the most frequent answer of k samples is right."""
-        num_silent = len(self.scored) - sum(count for count, _ in self.votes)
-        return majority_at_k(self.votes, num_silent, k)
+        """The probability that the most frequent answer of k samples is correct."""
+        num_abstained = len(self.scored) - sum(count for count, _ in self.votes)
+        return majority_at_k(self.votes, num_abstained, k)
 
 
 def by_item(predictions: Iterable[Prediction]) -> dict[str, ItemSamples]:
-    """The predictions of each item by its id, samples in their order, items as they first appear."""
+    """The predictions by item id, in the order of the samples; items in order of first appearance."""
     grouped: defaultdict[str, list[Prediction]] = defaultdict(list)
     for prediction in predictions:
         grouped[prediction.item_id].append(prediction)
     return {
-        item_id: ItemSamples(tuple(sorted(found, key=lambda one: one.sample)))
-        for item_id, found in grouped.items()
+        item_id: ItemSamples(tuple(sorted(samples, key=lambda one: one.sample)))
+        for item_id, samples in grouped.items()
     }
 
 
 CHECKER_FAILED = "checker"
-_ORDER = {name: place for place, name in enumerate((*get_args(Section), *get_args(Difficulty)))}
+_ORDER = {name: position for position, name in enumerate((*get_args(Section), *get_args(Difficulty)))}
 
-Counting = Callable[[Prediction], int]
+JudgementCount = Callable[[Judgement], int]
 
 
 def score(predictions: Sequence[Prediction], *, has_lenient_rules: bool) -> Scores:
@@ -230,7 +232,7 @@ def score(predictions: Sequence[Prediction], *, has_lenient_rules: bool) -> Scor
 
     Args:
         predictions: Every sample of every item.
-        has_lenient_rules: Whether the protocol allows lenient rules, whose answers are then scored apart.
+        has_lenient_rules: Whether the protocol allows lenient rules; their answers are scored separately.
     """
     items = list(by_item(predictions).values())
     scorer = _Scorer(
@@ -244,14 +246,13 @@ def score(predictions: Sequence[Prediction], *, has_lenient_rules: bool) -> Scor
         by_section=scorer.score_groups(items, lambda prediction: prediction.section),
         by_category=scorer.score_groups(items, lambda prediction: prediction.category),
         by_difficulty=scorer.score_groups(items, lambda prediction: prediction.difficulty),
-        failures=_sorted_counts(_failure(found) for found in predictions if not found.judgement.is_scored),
-        rules=_sorted_counts(found.judgement.rule for found in predictions if found.judgement.rule),
+        failures=_sorted_counts(
+            CHECKER_FAILED if one.generation.failure is None else one.generation.failure.code
+            for one in predictions
+            if not one.judgement.is_scored
+        ),
+        rules=_sorted_counts(one.judgement.rule for one in predictions if one.judgement.rule),
     )
-
-
-def _failure(prediction: Prediction) -> str:
-    failure = prediction.generation.failure
-    return CHECKER_FAILED if failure is None else failure.code
 
 
 def _sorted_counts(names: Iterable[str]) -> dict[str, int]:
@@ -263,7 +264,7 @@ class _Scorer:
     """Scores groups of items in the same way."""
 
     num_samples: int
-    """Of each item; 1: verdicts are independent, and Wilson's interval is theirs."""
+    """Per item. With 1, verdicts are independent and get Wilson's interval."""
     has_lenient_rules: bool
 
     def score_groups(
@@ -276,96 +277,75 @@ class _Scorer:
         return {name: self.score(groups[name]) for name in names}
 
     def score(self, items: Sequence[ItemSamples]) -> GroupScores:
-        predictions = [found for item in items for found in item.predictions]
-        scored = [found for item in items for found in item.scored]
+        predictions = [one for item in items for one in item.predictions]
+        scored = [one for item in items for one in item.scored]
         return GroupScores(
             num_items=len(items),
             num_predictions=len(predictions),
             num_scored=len(scored),
             num_unscored=len(predictions) - len(scored),
-            num_no_answer=sum(found.judgement.verdict == "no-answer" for found in scored),
-            num_lenient=sum(found.judgement.is_lenient for found in scored),
-            num_cut_off=sum(found.generation.finish == "cut-off" for found in predictions),
-            num_steps=sum(_num_steps(found) for found in scored),
-            accuracy=self._mean_of_items(items, _is_right),
-            lenient_accuracy=self._mean_of_items(items, _is_right_leniently)
+            num_no_answer=sum(one.judgement.verdict == "no-answer" for one in scored),
+            num_lenient=sum(one.judgement.is_lenient for one in scored),
+            num_cut_off=sum(one.generation.finish == "cut-off" for one in predictions),
+            num_steps=sum(len(one.judgement.steps) for one in scored),
+            accuracy=self._mean_of_items(items, lambda one: one.is_correct),
+            lenient_accuracy=self._mean_of_items(items, lambda one: one.verdict == "correct")
             if self.has_lenient_rules
             else None,
-            format_adherence=self._share(items, _is_well_formed, _one),
-            # Of texts from elsewhere no token is counted.
+            format_adherence=self._rate(items, lambda one: one.is_well_formed),
+            # External predictions have no token counts.
             reasoning_tokens=_spread(
-                [found.generation.num_reasoning_tokens for found in scored if found.generation.num_new_tokens]
+                [one.generation.num_reasoning_tokens for one in scored if one.generation.num_new_tokens]
             ),
-            reasoning_steps=_spread([_num_steps(found) for found in scored]),
-            # A completion has many steps, so they are never independent.
-            step_correctness=ratio_estimate(_parts(items, _num_confirmed, _num_checked)),
-            right_by_wrong_work=self._share(items, _is_right_by_wrong_work, _is_right),
-            pass_at=self._at_each_k(items, _pass_at),
+            reasoning_steps=_spread([len(one.judgement.steps) for one in scored]),
+            # The steps of one completion are not independent.
+            step_correctness=ratio_estimate(_count_by_item(items, _num_confirmed, _num_checked)),
+            right_by_wrong_work=self._rate(
+                items, lambda one: one.is_correct and one.has_broken_step, lambda one: one.is_correct
+            ),
+            pass_at=self._at_each_k(items, lambda item, k: pass_at_k(len(item.scored), item.num_right, k)),
             majority_at=self._at_each_k(items, ItemSamples.majority_at),
         )
 
-    def _mean_of_items(self, items: Sequence[ItemSamples], is_counted: Counting) -> Estimate | None:
+    def _mean_of_items(self, items: Sequence[ItemSamples], counted: JudgementCount) -> Estimate | None:
         if self.num_samples == 1:
-            return self._share(items, is_counted, _one)
-        scored = [item.scored for item in items if item.scored]
-        return mean_estimate([sum(map(is_counted, found)) / len(found) for found in scored])
+            return self._rate(items, counted)
+        counts = _count_by_item(items, counted, lambda _: 1)
+        return mean_estimate([count / total for count, total in counts if total])
 
-    def _share(self, items: Sequence[ItemSamples], counted: Counting, among: Counting) -> Estimate | None:
-        parts = _parts(items, counted, among)
+    def _rate(
+        self, items: Sequence[ItemSamples], counted: JudgementCount, among: JudgementCount = lambda _: 1
+    ) -> Estimate | None:
+        counts = _count_by_item(items, counted, among)
         if self.num_samples > 1:
-            return ratio_estimate(parts)
-        return wilson_estimate(sum(count for count, _ in parts), sum(total for _, total in parts))
+            return ratio_estimate(counts)
+        return wilson_estimate(sum(count for count, _ in counts), sum(total for _, total in counts))
 
     def _at_each_k(
-        self, items: Sequence[ItemSamples], chance: Callable[[ItemSamples, int], float]
+        self, items: Sequence[ItemSamples], probability: Callable[[ItemSamples, int], float]
     ) -> dict[int, Estimate]:
         if self.num_samples == 1:
             return {}
         estimates = {
-            k: mean_estimate([chance(item, k) for item in items if len(item.scored) >= k])
+            k: mean_estimate([probability(item, k) for item in items if len(item.scored) >= k])
             for k in sample_counts(self.num_samples)
         }
         return {k: estimate for k, estimate in estimates.items() if estimate is not None}
 
 
-def _parts(items: Sequence[ItemSamples], counted: Counting, among: Counting) -> list[tuple[int, int]]:
-    return [(sum(map(counted, item.scored)), sum(map(among, item.scored))) for item in items]
+def _count_by_item(
+    items: Sequence[ItemSamples], counted: JudgementCount, among: JudgementCount
+) -> list[tuple[int, int]]:
+    judgements = [[one.judgement for one in item.scored] for item in items]
+    return [(sum(map(counted, group)), sum(map(among, group))) for group in judgements]
 
 
-def _pass_at(item: ItemSamples, k: int) -> float:
-    return pass_at_k(len(item.scored), item.num_right, k)
+def _num_confirmed(judgement: Judgement) -> int:
+    return sum(step.verdict == "confirmed" for step in judgement.steps)
 
 
-def _one(prediction: Prediction) -> int:
-    return 1
-
-
-def _is_right(prediction: Prediction) -> int:
-    return prediction.judgement.is_correct
-
-
-def _is_right_leniently(prediction: Prediction) -> int:
-    return prediction.judgement.verdict == "correct"
-
-
-def _is_well_formed(prediction: Prediction) -> int:
-    return prediction.judgement.is_well_formed
-
-
-def _is_right_by_wrong_work(prediction: Prediction) -> int:
-    return prediction.judgement.is_correct and prediction.judgement.has_broken_step
-
-
-def _num_steps(prediction: Prediction) -> int:
-    return len(prediction.judgement.steps)
-
-
-def _num_confirmed(prediction: Prediction) -> int:
-    return sum(step.verdict == "confirmed" for step in prediction.judgement.steps)
-
-
-def _num_checked(prediction: Prediction) -> int:
-    return sum(step.verdict != "unchecked" for step in prediction.judgement.steps)
+def _num_checked(judgement: Judgement) -> int:
+    return sum(step.verdict != "unchecked" for step in judgement.steps)
 
 
 def _spread(values: Sequence[int]) -> Spread | None:

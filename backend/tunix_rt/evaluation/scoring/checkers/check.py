@@ -1,36 +1,13 @@
-"""Choose the checker and run it."""
+"""Choose the checker of an item and run it."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 
 from tunix_rt.datasets.types import CheckerName, EvalItem
-from tunix_rt.evaluation.scoring.checkers import (
-    numeric as number,
-)
-from tunix_rt.evaluation.scoring.checkers import (
-    numeric as quantity,
-)
-from tunix_rt.evaluation.scoring.checkers import (
-    structured as choice,
-)
-from tunix_rt.evaluation.scoring.checkers import (
-    structured as date,
-)
-from tunix_rt.evaluation.scoring.checkers import (
-    structured as sequences,
-)
-from tunix_rt.evaluation.scoring.checkers import (
-    text,
-)
-from tunix_rt.evaluation.scoring.checkers import (
-    verifiers as math,
-)
-from tunix_rt.evaluation.scoring.checkers import (
-    verifiers as task,
-)
+from tunix_rt.evaluation.scoring.checkers import numeric, structured, text, verifiers
 from tunix_rt.evaluation.scoring.checkers.numeric import PLAIN_NUMBER, number_of
-from tunix_rt.evaluation.scoring.checkers.quantities import find_unit, read_measure
-from tunix_rt.evaluation.scoring.checkers.structured import read_date
+from tunix_rt.evaluation.scoring.checkers.quantities import find_unit, parse_measure
+from tunix_rt.evaluation.scoring.checkers.structured import parse_date
 from tunix_rt.evaluation.scoring.checkers.text import Checked, plain
 
 _SYMBOLIC = re.compile(
@@ -47,23 +24,23 @@ def form_of(expected: str) -> CheckerName:
     """
     if PLAIN_NUMBER.fullmatch(expected):
         return "number"
-    text = plain(expected)
-    if read_date(expected) is not None:
+    answer = plain(expected)
+    if parse_date(expected) is not None:
         return "date"
-    if number_of(text) is not None and _BARE.fullmatch(text):
-        return "quantity" if _has_unit(text) else "number"
-    if _has_unit(text) and text[:1] in "-+$€£¥.0123456789":
+    if number_of(answer) is not None and _BARE.fullmatch(answer):
+        return "quantity" if _has_unit(answer) else "number"
+    if _has_unit(answer) and answer[:1] in "-+$€£¥.0123456789":
         return "quantity"
     if _SYMBOLIC.search(expected):
         return "math"
-    if text[:1] + text[-1:] in ("[]", "{}"):
-        return "list" if text[:1] == "[" else "set"
+    if answer[:1] + answer[-1:] in ("[]", "{}"):
+        return "list" if answer[:1] == "[" else "set"
     return "text"
 
 
-def _has_unit(text: str) -> bool:
-    """Whether it is a number with a known unit and nothing else; a per cent sign is part of a number."""
-    measure = read_measure(text)
+def _has_unit(answer: str) -> bool:
+    """Whether it is a number with a known unit and nothing else; a percent sign is part of a number."""
+    measure = parse_measure(answer)
     if measure is None:
         return False
     before, (after, rest) = find_unit(measure.before)[0], find_unit(measure.after)
@@ -71,36 +48,34 @@ def _has_unit(text: str) -> bool:
     return unit is not None and unit.dimension != "share" and not (rest if after else measure.after)
 
 
-__all__ = ["CHECKER_VERSIONS", "Checked", "check", "checker_of", "require_checkers", "unreadable_answer"]
-
 CHECKER_VERSIONS: dict[CheckerName, str] = {
-    "number": number.VERSION,
-    "quantity": quantity.VERSION,
-    "math": math.VERSION,
-    "choice": choice.VERSION,
+    "number": numeric.VERSION,
+    "quantity": numeric.VERSION,
+    "math": verifiers.VERSION,
+    "choice": structured.VERSION,
     "text": text.VERSION,
-    "list": sequences.VERSION,
-    "set": sequences.VERSION,
-    "date": date.VERSION,
-    "task": task.VERSION,
+    "list": structured.VERSION,
+    "set": structured.VERSION,
+    "date": structured.VERSION,
+    "task": verifiers.VERSION,
 }
 """A version changes whenever the same answer could get another verdict."""
 
 _CHECKERS: Mapping[CheckerName, Callable[[EvalItem, str], Checked]] = {
-    "number": number.check_number,
-    "quantity": quantity.check_quantity,
-    "math": math.check_math,
-    "choice": choice.check_choice,
+    "number": numeric.check_number,
+    "quantity": numeric.check_quantity,
+    "math": verifiers.check_math,
+    "choice": structured.check_choice,
     "text": text.check_text,
-    "list": sequences.check_list,
-    "set": sequences.check_set,
-    "date": date.check_date,
-    "task": task.check_task,
+    "list": structured.check_list,
+    "set": structured.check_set,
+    "date": structured.check_date,
+    "task": verifiers.check_task,
 }
 
 
 def check(item: EvalItem, answer: str) -> Checked:
-    """Judge an extracted answer. Never raises for an answer, whatever it holds.
+    """Judge an extracted answer. Never raises, whatever the answer contains.
 
     Example:
         an item that expects "18", answer "18 eggs" -> right: "18 eggs equals 18"
@@ -109,7 +84,7 @@ def check(item: EvalItem, answer: str) -> Checked:
 
 
 def checker_of(item: EvalItem) -> CheckerName:
-    """The checker that decides for an item: the one it names, else by its choices or its answer's form."""
+    """The checker of an item: the one it names, else the one for its choices or the form of its answer."""
     if item.answer_type is not None:
         return item.answer_type
     return "choice" if item.choices else form_of(item.expected_answer)
@@ -126,7 +101,7 @@ def unreadable_answer(item: EvalItem) -> str | None:
         return None
     for answer in (item.expected_answer, *item.accepted_answers):
         own = item.model_copy(update={"expected_answer": answer, "accepted_answers": ()})
-        checked = math.check_readable(answer) if name == "math" else _CHECKERS[name](own, answer)
+        checked = verifiers.check_readable(answer) if name == "math" else _CHECKERS[name](own, answer)
         if not checked.is_right:
             return checked.explanation
     return None
@@ -136,6 +111,6 @@ def require_checkers(items: Iterable[EvalItem]) -> None:
     """Raises MissingExtraError when an item needs a checker whose library is not installed."""
     names = {checker_of(item) for item in items}
     if "math" in names:
-        math.require_math_verify()
+        verifiers.require_math_verify()
     if "task" in names:
-        task.require_reasoning_gym()
+        verifiers.require_reasoning_gym()

@@ -11,8 +11,8 @@ from tunix_rt.evaluation.scoring.checkers.quantities import (
     Measure,
     Unit,
     find_unit,
-    read_measure,
-    read_measures,
+    parse_measure,
+    parse_measures,
 )
 from tunix_rt.evaluation.scoring.checkers.text import Checked, canonical_text, plain, quoted, undecidable
 
@@ -20,7 +20,7 @@ VERSION = "1"
 PLAIN_NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 _PERCENT = re.compile(r"percent|per cent|%", re.IGNORECASE)
 _ASKED_PERCENT = re.compile(r"(?<![\d.])(?<!\d[\s-])(?:percent|per cent|%)", re.IGNORECASE)
-"""Per cent that no number stands before: `what percentage`, `in %`; not `20 % off`."""
+"""Percent without a number before it: `what percentage`, `in %`; not `20 % off`."""
 _SENTENCE_END = re.compile(r"[.?!]\s+")
 
 
@@ -46,15 +46,15 @@ def check_number(item: EvalItem, answer: str) -> Checked:
 
 
 def number_of(text: str, *, in_percent: bool = False) -> Fraction | None:
-    """The one number that a text states. Per cent divides by 100 unless it is the unit asked for.
+    """The one number that a text states. Percent divides by 100 unless percent is the expected unit.
 
     Example:
         "10 %" -> 1/10, and 10 with `in_percent`
     """
-    if PLAIN_NUMBER.fullmatch(text):  # as most answers are written
+    if PLAIN_NUMBER.fullmatch(text):  # the most common form
         return Fraction(text)
-    measure = read_measure(plain(text))
-    if measure is None or _is_of_an_unknown(measure):
+    measure = parse_measure(plain(text))
+    if measure is None or _multiplies_variable(measure):
         return None
     unit, _ = find_unit(measure.after)
     if unit is not None and unit.dimension == "share" and not in_percent:
@@ -62,7 +62,7 @@ def number_of(text: str, *, in_percent: bool = False) -> Fraction | None:
     return measure.value
 
 
-def _is_of_an_unknown(measure: Measure) -> bool:
+def _multiplies_variable(measure: Measure) -> bool:
     """`2x` is not 2; `2 m` may be."""
     first, _, rest = measure.after.partition(" ")
     is_article = first == "a" and rest
@@ -70,7 +70,7 @@ def _is_of_an_unknown(measure: Measure) -> bool:
 
 
 def _asks_percent(item: EvalItem) -> bool:
-    """Whether the expected answer, or the last sentence of the question, is in per cent."""
+    """Whether the expected answer, or the last sentence of the question, is in percent."""
     if _PERCENT.search(item.expected_answer):
         return True
     question = _SENTENCE_END.split(item.prompt.strip())[-1]
@@ -84,21 +84,21 @@ class Quantity(NamedTuple):
     """An amount of something."""
 
     value: Fraction
-    """In the base unit of a known unit, else as written."""
+    """In the base unit of the dimension if the unit is known, else as stated."""
     unit: str
-    """A dimension with units that convert, a noun, or nothing."""
+    """A dimension with convertible units, a noun, or empty."""
     factor: Fraction
-    """Of the unit it was written in."""
+    """Factor of the original unit."""
 
 
 def check_quantity(item: EvalItem, answer: str) -> Checked:
-    """Whether the answer is the expected amount, in its unit or in one that converts to it exactly.
+    """Whether the answer is the expected amount, in its unit or one that converts exactly.
 
     Example:
         expected "1.5 km": "1500 m" and "1.5" -> right; "1.5 miles" -> wrong
     """
-    given = read_quantity(answer)
-    wanted = [read_quantity(text) for text in (item.expected_answer, *item.accepted_answers)]
+    given = parse_quantity(answer)
+    wanted = [parse_quantity(text) for text in (item.expected_answer, *item.accepted_answers)]
     expected = wanted[0]
     if expected is None:
         return undecidable("quantity", item.expected_answer, "quantity")
@@ -113,13 +113,13 @@ def check_quantity(item: EvalItem, answer: str) -> Checked:
     return Checked(False, "quantity", explanation, _canonical(_in_unit_of(given, expected)))
 
 
-def read_quantity(text: str) -> Quantity | None:
+def parse_quantity(text: str) -> Quantity | None:
     """The one quantity of a text; parts in units of the same kind are added.
 
     Example:
         "1 hour 30 minutes" -> 5400 seconds of time; "18 eggs" -> 18 of "egg"
     """
-    parts = [_quantity(measure) for measure in read_measures(plain(text))]
+    parts = [_quantity(measure) for measure in parse_measures(plain(text))]
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None

@@ -1,4 +1,4 @@
-"""Numbers with units as an answer states them."""
+"""Parse numbers with units from an answer."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ FRACTION_WORDS = {
     "a quarter": Fraction(1, 4), "one quarter": Fraction(1, 4), "three quarters": Fraction(3, 4),
     "a fourth": Fraction(1, 4), "one fourth": Fraction(1, 4), "three fourths": Fraction(3, 4),
 }  # fmt: skip
-"""Read only as a whole answer."""
+"""Parsed only as a complete answer."""
 
 
 def words_as_digits(text: str) -> str:
@@ -66,7 +66,7 @@ def _value(run: str) -> int:
 
 
 MAX_CHARS = 300
-"""A longer answer is a text, not a number."""
+"""A longer answer is not parsed as a number."""
 _MAX_EXPONENT = 400
 
 _CURRENCIES = "$€£¥₹₩₽₺"
@@ -82,20 +82,20 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _GLUED = re.compile(r"[\w.,^]$")
-"""The end of a gap that makes the digits after it part of something else: `CO2`, `v1.2`, `3^2`."""
+"""The end of a gap that makes the following digits part of something else: `CO2`, `v1.2`, `3^2`."""
 _SQUARES = re.compile(r"(?<=[^\W\d_])\^([23])(?!\d)")
 _BARE_POWER = re.compile(r"(?<![\w.^×*·])(?<![×*·x]\s)10\^")
 _SEPARATORS = str.maketrans("", "", ", '")
 _BRACKETED = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _ARITHMETIC = re.compile(r"(?:[\d\s+\-*/×÷x().^$%]|,(?=\d{3}))*")
 _NAME = re.compile(r"[^\W\d][\w\s.:'()-]*")
-"""What may stand before an equals sign: `x`, `Total cost`."""
+"""The left side of an equation: `x`, `Total cost`."""
 _UNKNOWN = re.compile(r"\b(?![aAI]\b)[^\W\d_]\b(?!\s*:)")
-"""A letter alone before a number: `x - 1` is not -1."""
+"""A single letter before a number: `x - 1` is not -1."""
 _EMOJI = re.compile("[\U0001f300-\U0001faff\ufe0f\u20e3]")
 _RATE = re.compile(r"(?<=[^\W\d_]|\s)/(?=[^\W\d_])")
 
-_TAKEN_BACK = re.compile(
+_HEDGES = re.compile(
     r"\b(?:not|never|no|nor|neither|none|wrong|incorrect|false|than|least|most|under|over|above|below|between"
     r"|or|either|except|without|maybe|perhaps|possibly|unknown|cannot|impossible|unless|if|almost|nearly"
     r"|minimum|maximum|plus|minus|times|divided|squared|cubed|twice|thrice|double|triple|half|but|up to|might"
@@ -103,23 +103,23 @@ _TAKEN_BACK = re.compile(
     r"|sixths?|sevenths?|eighths?|ninths?|tenths?|elevenths?|twelfths?|hundredths?|thousandths?)\b|n't\b",
     re.IGNORECASE,
 )
-"""Words that make another number of the one they stand with, or take it back."""
-_FOREIGN = re.compile(rf"[^\w\s.,:;'\"()%°{_CURRENCIES}¢=≈~-]|_|-(?![^\W\d_])")
-"""Signs that a sentence about one number has no use for."""
+"""Words that modify the number next to them, or retract it."""
+_UNEXPECTED_SIGNS = re.compile(rf"[^\w\s.,:;'\"()%°{_CURRENCIES}¢=≈~-]|_|-(?![^\W\d_])")
+"""Characters that do not occur in a sentence about one number."""
 
 
 class Measure(NamedTuple):
-    """A number as an answer states it."""
+    """A number stated in an answer."""
 
     value: Fraction
     before: str
-    """A currency sign, or nothing."""
+    """A currency sign, or empty."""
     after: str
-    """The words after it: a unit, a noun, or nothing."""
+    """The words after it: a unit, a noun, or empty."""
 
 
-def read_measures(text: str) -> tuple[Measure, ...]:
-    """The numbers of an answer in plain spelling, in order; none where the words around them take them back.
+def parse_measures(text: str) -> tuple[Measure, ...]:
+    """The numbers of an answer in plain spelling, in order; none if the words around them retract them.
 
     Example:
         "She makes $1,250.50 a day" -> (1250.5, "$", "a day"); "18 or 19" -> (); "12:30" -> ()
@@ -133,7 +133,7 @@ def read_measures(text: str) -> tuple[Measure, ...]:
     text = _after_equality(words_as_digits(_without_brackets(text)))
     text = _BARE_POWER.sub("1×10^", _SQUARES.sub(lambda power: "²" if power[1] == "2" else "³", text))
     matches = list(_NUMBER.finditer(text))
-    if not matches or _has_foreign_parts(text, matches):
+    if not matches or _has_unexpected_parts(text, matches):
         return ()
     measures = [_measure(match, following) for match, following in _with_following(text, matches)]
     if not all(measures):
@@ -142,15 +142,15 @@ def read_measures(text: str) -> tuple[Measure, ...]:
     return known[:1] if _is_restated(text, matches, known) else known
 
 
-def read_measure(text: str) -> Measure | None:
-    """The number of an answer that states exactly one."""
-    measures = read_measures(text)
+def parse_measure(text: str) -> Measure | None:
+    """The number of an answer that states exactly one, else None."""
+    measures = parse_measures(text)
     return measures[0] if len(measures) == 1 else None
 
 
-def takes_back(text: str) -> bool:
-    """Whether a text denies, doubts or compares what it states: `not 18`, `18 or 19`, `at least 18`."""
-    return _TAKEN_BACK.search(text) is not None
+def is_hedged(text: str) -> bool:
+    """Whether a text negates, doubts or compares what it states: `not 18`, `18 or 19`, `at least 18`."""
+    return _HEDGES.search(text) is not None
 
 
 def _without_brackets(text: str) -> str:
@@ -159,29 +159,29 @@ def _without_brackets(text: str) -> str:
 
 
 def _after_equality(text: str) -> str:
-    """What an equation ends in: `x = 18` and `9 * 2 = 18` say 18. Anything less plain stays as it is."""
+    """The right side of a simple equation such as `x = 18` or `9 * 2 = 18`, else the whole text."""
     *before, last = text.split("=")
     if not before or not last.strip():
         return text
     first, *others = before
-    is_plain = _ARITHMETIC.fullmatch(first) or (_NAME.fullmatch(first) and not takes_back(first))
+    is_plain = _ARITHMETIC.fullmatch(first) or (_NAME.fullmatch(first) and not is_hedged(first))
     if is_plain and all(_ARITHMETIC.fullmatch(other) for other in others):
         return last.strip()
     return text
 
 
-def _has_foreign_parts(text: str, matches: list[re.Match[str]]) -> bool:
+def _has_unexpected_parts(text: str, matches: list[re.Match[str]]) -> bool:
     gaps = _gaps(text, matches)
     if any(_GLUED.search(gap) for gap in gaps[:-1]) or any(gap.endswith(":") for gap in gaps[1:-1]):
         return True
     if _UNKNOWN.search(gaps[0].replace("²", "").replace("³", "")) or _is_operator(matches[0], gaps[0]):
         return True
     rest = _RATE.sub(" ", " ".join(gaps))
-    return bool(_FOREIGN.search(rest)) or takes_back(rest)
+    return bool(_UNEXPECTED_SIGNS.search(rest)) or is_hedged(rest)
 
 
 def _is_restated(text: str, matches: list[re.Match[str]], measures: tuple[Measure, ...]) -> bool:
-    """`eighteen (18)` says one number twice."""
+    """Whether the text states one number twice, as in `eighteen (18)`."""
     values = {measure.value for measure in measures}
     second = matches[-1]
     in_brackets = text[: second.start()].endswith("(") and text[second.end() :].startswith(")")
@@ -189,7 +189,7 @@ def _is_restated(text: str, matches: list[re.Match[str]], measures: tuple[Measur
 
 
 def _is_operator(match: re.Match[str], before: str) -> bool:
-    """Whether a sign that stands apart from its digits has something else before it: `I + 1`."""
+    """Whether a sign separated from its digits has other text before it: `I + 1`."""
     stands_apart = (match["sign"] or "").endswith(" ")
     return stands_apart and bool(before.strip()) and not before.rstrip().endswith(":")
 

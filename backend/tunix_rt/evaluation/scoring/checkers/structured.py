@@ -48,7 +48,7 @@ def check_choice(item: EvalItem, answer: str) -> Checked:
 
 
 def option_of(item: EvalItem, text: str) -> str | None:
-    """The letter of the option that a text names; None when it names none, several, or contradicts itself."""
+    """The letter of the option that a text names; None if it names none or several, or is inconsistent."""
     text = plain(text)
     if match := _LETTER.fullmatch(text):
         letter = next(group for group in match.groups()[:3] if group).upper()
@@ -70,7 +70,7 @@ def _options(item: EvalItem) -> dict[str, str]:
 
 
 def _agrees(item: EvalItem, letter: str, rest: str) -> bool:
-    """Whether what follows the letter is nothing, or that option's own text."""
+    """Whether the rest after the letter is empty or the text of that option."""
     if not rest.strip():
         return True
     return letter in _options(item) and _same(_options(item)[letter], rest)
@@ -110,8 +110,8 @@ def check_date(item: EvalItem, answer: str) -> Checked:
     Example:
         expected "2024-03-05": "March 5, 2024" -> right; "03/05/2024" -> wrong: it could be 3 May
     """
-    given = read_date(answer)
-    wanted = [read_date(text) for text in (item.expected_answer, *item.accepted_answers)]
+    given = parse_date(answer)
+    wanted = [parse_date(text) for text in (item.expected_answer, *item.accepted_answers)]
     if wanted[0] is None:
         return undecidable("date", item.expected_answer, "date")
     if given is None:
@@ -122,8 +122,8 @@ def check_date(item: EvalItem, answer: str) -> Checked:
     return Checked(False, "date", f"{given} is not {wanted[0]}", str(given))
 
 
-def read_date(text: str) -> date | None:
-    """The day that a text names; None when it names none, could mean two, or gets its weekday wrong."""
+def parse_date(text: str) -> date | None:
+    """The date in a text; None if there is none, it is ambiguous, or its weekday is wrong."""
     text = _ON.sub("", " ".join(plain(text).lower().split()), count=1)
     weekday = _WEEKDAY.match(text)
     day = _day(text[weekday.end() :] if weekday else text)
@@ -145,7 +145,7 @@ def _day(text: str) -> date | None:
 
 
 def _month(name: str) -> int:
-    """Its number; 0, which is no month, for any other word."""
+    """The number of the month; 0 for any other word."""
     if name.isdigit():
         return int(name)
     full = [number for number, month in enumerate(_MONTHS, start=1) if month == name]
@@ -164,7 +164,7 @@ def _date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-_GOES_ON = "..."
+_ELLIPSIS = "..."
 _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 _BULLET = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+")
 _LAST_AND = re.compile(r",?\s+and\s+")
@@ -186,7 +186,7 @@ def check_list(item: EvalItem, answer: str) -> Checked:
 
 
 def check_set(item: EvalItem, answer: str) -> Checked:
-    """Whether the answer has the expected elements, in any order; repeating one changes nothing.
+    """Whether the answer has the expected elements, in any order; repetitions are ignored.
 
     Example:
         expected "{1, 2}": "2 and 1" -> right; "1, 2, 3" -> wrong
@@ -206,8 +206,8 @@ def _sorted(elements: Sequence[str]) -> list[str]:
 def _elements(text: str) -> list[str]:
     lines = [_BULLET.sub("", line.strip(), count=1) for line in text.strip().split("\n") if line.strip()]
     parts = lines if len(lines) > 1 else _parts(plain(text))
-    goes_on = [_GOES_ON] if clean(text).rstrip(")]} ").endswith(_GOES_ON) else []
-    return [_element(part) for part in parts if part.strip()] + goes_on
+    ellipsis = [_ELLIPSIS] if clean(text).rstrip(")]} ").endswith(_ELLIPSIS) else []
+    return [_element(part) for part in parts if part.strip()] + ellipsis
 
 
 def _element(text: str) -> str:

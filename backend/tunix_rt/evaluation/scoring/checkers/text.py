@@ -1,4 +1,4 @@
-"""Normalised spelling; text answers."""
+"""Normalized spelling of answers; the text checker."""
 
 import re
 import unicodedata
@@ -34,7 +34,7 @@ _WRAPPED = (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”"), 
 
 
 def clean(text: str) -> str:
-    """The text without characters that nobody sees, in the plain spelling of its signs and digits.
+    """The text without invisible characters, with signs and digits in their plain spelling.
 
     Example:
         "−２½\u200b" -> "-2 1/2"
@@ -59,7 +59,7 @@ def _visible(character: str) -> str:
 
 
 def without_latex(text: str) -> str:
-    r"""The text with its LaTeX in plain notation, as far as an answer in words or numbers needs it.
+    r"""The text with its LaTeX in plain notation, as far as answers in words or numbers need it.
 
     Example:
         "$\\frac{3}{4}$ \\text{ cups}" -> "3/4 cups"
@@ -83,14 +83,14 @@ def _exponent(match: re.Match[str]) -> str:
 
 
 def _fraction(match: re.Match[str]) -> str:
-    """Brackets where the fraction bar holds something together: x + 1 over 2 is not x + 1/2."""
+    """Add brackets where the fraction bar groups terms: x + 1 over 2 is not x + 1/2."""
     top, bottom = match[1].strip(), match[2].strip()
     top = top if _ONE_TERM.fullmatch(top) else f"({top})"
     return f" {top}/{bottom if _ONE_FACTOR.fullmatch(bottom) else f'({bottom})'}"
 
 
 def plain(text: str) -> str:
-    """A whole answer without LaTeX, Markdown, quotes, an introduction or its final full stop.
+    """An answer without LaTeX, Markdown, quotes, a lead-in or its final full stop.
 
     Example:
         "The answer is **18**." -> "18"
@@ -101,7 +101,7 @@ def plain(text: str) -> str:
 
 
 def without_lead_in(text: str) -> str:
-    """The text without `The answer is` or the like at its beginning."""
+    """The text without a lead-in such as `The answer is`."""
     match = _LEAD_IN.match(text)
     return text[match.end() :] if match is not None and match.end() < len(text) else text
 
@@ -125,23 +125,23 @@ _MAX_QUOTED_CHARS = 80
 
 @dataclass(frozen=True)
 class Checked:
-    """Whether an answer is right, and why."""
+    """Whether an answer is correct, and why."""
 
     is_right: bool | None
-    """None: the checker could not decide, so the answer is unscored."""
+    """None: the checker could not decide; the answer is unscored."""
     checker: CheckerName
     explanation: str
     canonical: str | None
-    """Equal answers have equal texts. None: there is nothing to count a vote by."""
+    """Canonical form: equal answers have equal texts. None: the answer has no vote."""
 
 
 def undecidable(checker: CheckerName, expected: str, kind: str) -> Checked:
-    """No verdict, because the expected answer itself is not of its kind."""
+    """No verdict, because the expected answer itself cannot be parsed."""
     return Checked(None, checker, f"the expected answer {quoted(expected)!r} is no {kind}", None)
 
 
 def quoted(text: str) -> str:
-    """A text as explanations show it: on one line, and not too long."""
+    """A text for explanations: on one line, and shortened."""
     line = " ".join(clean(text).split())
     return line if len(line) <= _MAX_QUOTED_CHARS else line[: _MAX_QUOTED_CHARS - 1] + "…"
 
@@ -159,7 +159,7 @@ def check_text(item: EvalItem, answer: str) -> Checked:
         expected "Lisbon": "**lisbon**." -> right; "Lisbon or Porto" -> wrong
     """
     given = canonical_text(answer)
-    # Capitals inside a word (deepBlueSea) were asked for; elsewhere case is a matter of taste.
+    # Capitals inside a word (deepBlueSea) matter; elsewhere case is ignored.
     wanted = [
         (text, _INNER_CAPITAL.search(text) is not None)
         for text in (item.expected_answer, *item.accepted_answers)
@@ -173,7 +173,7 @@ def check_text(item: EvalItem, answer: str) -> Checked:
 
 
 def canonical_text(text: str, *, keeps_case: bool = False) -> str:
-    """The spelling in which texts are compared.
+    """The normalized form in which texts are compared.
 
     Example:
         " The  Sun. " -> "sun"

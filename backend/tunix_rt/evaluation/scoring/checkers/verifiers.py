@@ -1,4 +1,4 @@
-"""math-verify and reasoning-gym in a killable child process."""
+"""Checkers that run math-verify and reasoning-gym in a child process with limits."""
 
 import multiprocessing
 import os
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from tunix_rt.base.errors import MissingExtraError
 from tunix_rt.datasets.types import EvalItem
 from tunix_rt.evaluation.scoring.checkers.numeric import number_of
-from tunix_rt.evaluation.scoring.checkers.quantities import takes_back
+from tunix_rt.evaluation.scoring.checkers.quantities import is_hedged
 from tunix_rt.evaluation.scoring.checkers.text import (
     Checked,
     canonical_text,
@@ -30,32 +30,32 @@ from tunix_rt.evaluation.scoring.checkers.text import (
 )
 
 CPU_SECONDS = 5.0
-"""Of computing for one answer. Not wall time: a busy machine must not change a verdict."""
+"""CPU time for one answer, not wall time: a busy machine must not change a verdict."""
 WALL_SECONDS = 300.0
-"""The end of a child that waits instead of computing."""
+"""Limit for a child that waits instead of computing."""
 MEMORY_BYTES = 4 << 30
 
 R = TypeVar("R")
 
 
 class VerifierError(Exception):
-    """The library could not decide; the text says why."""
+    """The library could not decide; the message says why."""
 
 
 class Verifier:
-    """Runs functions in one child process, which is started when it is needed and again when it has died."""
+    """Runs functions in one child process, which is started on demand and restarted after it died."""
 
     def __init__(self, prepare: Callable[[], object]) -> None:
         self._prepare = prepare
-        """Run once in a new child: imports take seconds and are not the answer's fault."""
+        """Runs once in a new child: imports take seconds and must not count against the limits."""
         self._lock = threading.Lock()
         self._child: tuple[BaseProcess, Connection] | None = None
 
     def call(self, function: Callable[..., R], *arguments: object) -> R:
-        """`function(*arguments)` in the child. Anything picklable goes in and comes out.
+        """Call `function(*arguments)` in the child; arguments and result must be picklable.
 
         Raises:
-            VerifierError: The function raised, or the child ran into a limit.
+            VerifierError: The function raised, or the child exceeded a limit.
         """
         with self._lock:
             connection = self._connection()
@@ -63,7 +63,7 @@ class Verifier:
                 connection.send((function, arguments))
                 result, error = connection.recv()
             except (EOFError, OSError):
-                self._forget_child()
+                self._kill_child()
                 raise VerifierError(
                     f"needed more than {CPU_SECONDS:.0f} s of computing or {MEMORY_BYTES >> 30} GiB"
                 ) from None
@@ -76,7 +76,7 @@ class Verifier:
         if self._child is None:
             context = multiprocessing.get_context("spawn")
             ours, theirs = context.Pipe()
-            # A daemon: it ends with this process, also in a worker of a pool.
+            # Daemonic: it ends with this process, also in a pool worker.
             process = context.Process(target=_serve, args=(theirs, self._prepare), daemon=True)
             process.start()
             theirs.close()
@@ -88,10 +88,10 @@ class Verifier:
         try:
             connection.recv()
         except EOFError:
-            self._forget_child()
+            self._kill_child()
             raise VerifierError("its process did not start; what it printed says why") from None
 
-    def _forget_child(self) -> None:
+    def _kill_child(self) -> None:
         if self._child is not None:
             process, connection = self._child
             connection.close()
@@ -114,7 +114,7 @@ def _serve(connection: Connection, prepare: Callable[[], object]) -> None:
             except EOFError:
                 return
             _set_alarms(CPU_SECONDS, WALL_SECONDS)
-            # A future holds whatever was raised, and a library may raise anything.
+            # A future captures any exception, and a library may raise anything.
             future = thread.submit(function, *arguments)
             error = future.exception()
             _set_alarms(0, 0)
@@ -122,14 +122,14 @@ def _serve(connection: Connection, prepare: Callable[[], object]) -> None:
 
 
 def _set_alarms(cpu_s: float, wall_s: float) -> None:
-    """Signals that nobody handles end the process, even inside a single long multiplication."""
+    """Unhandled signals end the process, even inside a single long multiplication."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, cpu_s)
         signal.setitimer(signal.ITIMER_REAL, wall_s)
 
 
 def _limit_memory() -> None:
-    """Beyond what the library has taken: on a machine of many cores its threads reserve gigabytes."""
+    """Limit memory beyond what is reserved already: with many cores, library threads reserve gigabytes."""
     if sys.platform != "win32":
         import resource
 
@@ -145,15 +145,15 @@ def _reserved_bytes() -> int:
 
 
 _REFUSED = ("os.", "shutil.", "socket.", "subprocess.", "ctypes.", "pty.", "ftplib.", "urllib.")
-_READING = frozenset({"os.listdir", "os.scandir", "os.walk"})
+_READ_ONLY = frozenset({"os.listdir", "os.scandir", "os.walk"})
 
 
 def _refuse_side_effects(event: str, arguments: tuple[Any, ...]) -> None:
-    """Some verifiers evaluate an answer as Python. What it may not do: write, start, connect."""
+    """Some verifiers evaluate an answer as Python: it must not write files, start processes or connect."""
     writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
     if event == "open" and isinstance(arguments[2], int) and arguments[2] & writes:
         raise PermissionError("an answer may not write files")
-    if event.startswith(_REFUSED) and event not in _READING:
+    if event.startswith(_REFUSED) and event not in _READ_ONLY:
         raise PermissionError(f"an answer may not do this: {event}")
 
 
@@ -179,7 +179,7 @@ def check_math(item: EvalItem, answer: str) -> Checked:
         expected "2\sqrt{2}": "$\sqrt{8}$" -> right; "2.828" -> wrong
     """
     wanted = (item.expected_answer, *item.accepted_answers)
-    plainly = _check_plainly(wanted, answer)
+    plainly = _check_without_library(wanted, answer)
     if plainly is not None:
         return plainly
     try:
@@ -191,11 +191,11 @@ def check_math(item: EvalItem, answer: str) -> Checked:
     return Checked(is_right, "math", f"{quoted(answer)} {relation} {quoted(wanted[0])}", canonical)
 
 
-def _check_plainly(wanted: tuple[str, ...], answer: str) -> Checked | None:
-    """The verdict on what needs no library: the same text, plain numbers, and what is not worth computing."""
+def _check_without_library(wanted: tuple[str, ...], answer: str) -> Checked | None:
+    """The verdict on answers that need no library: equal texts, plain numbers, and unreadable answers."""
     expected, text = wanted[0], canonical_text(answer)
     value, numbers = _exact(answer), [_exact(other) for other in wanted]
-    if _squeezed(answer) in map(_squeezed, wanted) or (value is not None and value in numbers):
+    if _compact(answer) in map(_compact, wanted) or (value is not None and value in numbers):
         return Checked(True, "math", f"{quoted(answer)} is {quoted(expected)}", canonical_text(expected))
     if value is not None and None not in numbers:
         return Checked(False, "math", f"{quoted(answer)} is not {quoted(expected)}", str(value))
@@ -207,7 +207,7 @@ def _check_plainly(wanted: tuple[str, ...], answer: str) -> Checked | None:
 
 
 def check_readable(expected: str) -> Checked:
-    """Whether math-verify can read an expected answer; without the library nobody can say, so it passes."""
+    """Whether math-verify can parse an expected answer; passes if the library is not installed."""
     if not _is_installed():
         return Checked(True, "math", "math-verify is not installed", None)
     try:
@@ -228,7 +228,7 @@ def _is_installed() -> bool:
 
 
 def _is_set(text: str) -> bool | None:
-    """Whether a text is in curly brackets or in others; None when it is in none."""
+    """Whether a text is in curly brackets (True) or other ones (False); None without brackets."""
     text = _DELIMITERS.sub("", clean(text)).removeprefix("\\left").strip()
     if text.startswith(("\\{", "{")):
         return True
@@ -236,10 +236,10 @@ def _is_set(text: str) -> bool | None:
 
 
 def _unreadable(answer: str) -> str | None:
-    """Why an answer is not given to the library: it would not be an honest one."""
+    """Why an answer is not passed to the library; None if it can be."""
     if len(answer) > MAX_CHARS:
         return f"has more than {MAX_CHARS} characters"
-    if takes_back(answer):
+    if is_hedged(answer):
         return "says more than one thing"
     if _BIG_POWER.search(answer) or _LONG_DIGITS.search(answer):
         return "has a number too large to compute"
@@ -254,24 +254,24 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _squeezed(text: str) -> str:
-    """The spelling in which the same expression is the same text; words are compared as words."""
+def _compact(text: str) -> str:
+    """The text without spaces and delimiters; plain words in canonical form."""
     words = canonical_text(text)
     return words if _WORDS.fullmatch(words) else "".join(_DELIMITERS.sub("", clean(text)).split())
 
 
 def _exact(text: str) -> Fraction | None:
-    # Factorials and equations are for the library: `y = 3` is not `x = 3`.
+    # Factorials and equations are left to the library: `y = 3` is not `x = 3`.
     return None if "!" in text or "=" in text else number_of(text)
 
 
 def _latex(text: str) -> str:
     if (value := _exact(text)) is not None:
-        # A decimal would be compared in floating point, and pass for the number that it approximates.
+        # A decimal would be compared in floating point, and equal the number that it approximates.
         return f"$\\frac{{{value.numerator}}}{{{value.denominator}}}$"
     text = without_lead_in(clean(text))
     formulas = _FORMULA.findall(text)
-    # `the side is $\sqrt{2}$ units`: the one formula of a sentence is what it states.
+    # `the side is $\sqrt{2}$ units`: the only formula of a sentence is the answer.
     text = formulas[0] if len(formulas) == 1 else text
     text = _DELIMITERS.sub("", text).rstrip(" .").replace("**", "^")
     text = _ROOT.sub(r"\\sqrt{\1}", _FUNCTION.sub(r"\\\1", text))
@@ -279,7 +279,7 @@ def _latex(text: str) -> str:
 
 
 def _verify(wanted: list[str], answer: str) -> tuple[bool, str | None]:
-    """Runs in the child: whether the answer equals one of the wanted, and how sympy writes it."""
+    """Runs in the child: whether the answer equals an expected one, and its sympy form."""
     golds = [_parsed(text) for text in wanted]
     if not golds[0]:
         raise ValueError(f"the expected answer {wanted[0]!r} cannot be read")
@@ -310,12 +310,12 @@ def _prepare() -> None:
 
 
 _VERIFIER = Verifier(_prepare)
-# Their verifiers hand the answer to Python's `eval` or to sympy's parser, which calls it.
+# Their verifiers pass the answer to Python's `eval` or to sympy's parser, which calls it.
 EVALUATING_TASKS = frozenset({
     "binary_matrix", "countdown", "intermediate_integration", "n_queens", "polynomial_multiplication",
     "puzzle24", "simple_integration", "spiral_matrix", "string_insertion",
 })  # fmt: skip
-# Their verifiers compare with grids of tuples, which JSON keeps as lists.
+# Their verifiers compare with grids of tuples, which JSON stores as lists.
 _TUPLE_TASKS = frozenset({"arc_agi", "rearc"})
 _FUNCTIONS = "sqrt|exp|log|ln|sin|cos|tan|asin|acos|atan|sinh|cosh|tanh|sec|csc|cot|Abs|pi"
 _PROGRAM = re.compile(
@@ -324,14 +324,14 @@ _PROGRAM = re.compile(
 
 
 def check_task(item: EvalItem, answer: str) -> Checked:
-    """Whether the task's verifier gives 1.0; anything less is wrong.
+    """Whether the verifier of the task returns 1.0; anything less is wrong.
 
     Example:
         a chain_sum entry with answer "7": "7" -> right; "The answer is 7" -> right; "8" -> wrong
     """
     assert item.task is not None  # the item's own validator
     text = without_lead_in(answer.strip())
-    # Verifiers know nothing of LaTeX or a Unicode minus, and some want an answer exactly as it is.
+    # Verifiers do not handle LaTeX or a Unicode minus, and some need the answer unchanged.
     spellings = tuple(dict.fromkeys((text, plain(text))))
     canonical = canonical_text(text)
     if item.task.name in EVALUATING_TASKS and _PROGRAM.search(text):
