@@ -56,10 +56,10 @@ def test_a_file_that_was_cut_back_and_written_on_keeps_what_both_begin_with(
     write_steps(path, 3, 4, 5, note="again")
     assert file.look()
     assert file.version == 1
-    assert file.kept_of(length, 0) == length // 2
-    assert file.kept_of(length // 4, 0) == length // 4
-    assert file.kept_of(length, 1) == length
-    assert file.line_before(file.kept_of(length, 0)) == b'{"step": 2, "note": "first"}\n'
+    assert file.valid_prefix(length, 0) == length // 2
+    assert file.valid_prefix(length // 4, 0) == length // 4
+    assert file.valid_prefix(length, 1) == length
+    assert file.line_before(file.valid_prefix(length, 0)) == b'{"step": 2, "note": "first"}\n'
 
 
 def test_two_cuts_between_two_looks_are_one(path: Path, file: GrowingFile) -> None:
@@ -70,7 +70,7 @@ def test_two_cuts_between_two_looks_are_one(path: Path, file: GrowingFile) -> No
         keep_json_lines(path, lambda line, last_kept=last_kept: line["step"] <= last_kept)
         write_steps(path, 2, 3, 4, note="again")
     file.look()
-    assert (file.version, file.kept_of(length, 0)) == (1, length // 3)
+    assert (file.version, file.valid_prefix(length, 0)) == (1, length // 3)
 
 
 def test_a_copy_with_the_same_lines_takes_nothing_back(path: Path, file: GrowingFile) -> None:
@@ -81,7 +81,7 @@ def test_a_copy_with_the_same_lines_takes_nothing_back(path: Path, file: Growing
     keep_json_lines(path, lambda line: True)
     write_steps(path, 5_000)
     file.look()
-    assert (file.version, file.kept_of(whole, 0)) == (1, whole)
+    assert (file.version, file.valid_prefix(whole, 0)) == (1, whole)
     assert file.read(whole, 100) == b'{"step": 5000, "note": ""}\n'
 
 
@@ -90,7 +90,7 @@ def test_an_emptied_file_is_read_from_its_beginning(path: Path, file: GrowingFil
     file.look()
     path.write_text("new\n")
     file.look()
-    assert (file.kept_of(12, 0), file.read(0, 10)) == (0, b"new\n")
+    assert (file.valid_prefix(12, 0), file.read(0, 10)) == (0, b"new\n")
 
 
 def test_the_line_before_a_place_is_found_however_long_it_is(path: Path, file: GrowingFile) -> None:
@@ -105,7 +105,7 @@ def test_the_line_before_a_place_is_found_however_long_it_is(path: Path, file: G
 def test_the_last_lines_are_found_from_the_end(path: Path, file: GrowingFile) -> None:
     append(path, "one\ntwo\n\ntorn")
     file.look()
-    assert [file.place_of_last_lines(number) for number in range(6)] == [13, 9, 8, 4, 0, 0]
+    assert [file.offset_of_last_lines(number) for number in range(6)] == [13, 9, 8, 4, 0, 0]
 
 
 def test_a_file_that_was_removed_can_be_read_to_its_end(path: Path, file: GrowingFile) -> None:

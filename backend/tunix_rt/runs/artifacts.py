@@ -12,7 +12,7 @@ from tunix_rt.base.files.atomic import storage_errors
 from tunix_rt.base.home import Home
 from tunix_rt.base.records import Count, Record
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
-from tunix_rt.runs.live import find_standing
+from tunix_rt.runs.live import find_run_state
 
 
 class Artifact(Record):
@@ -70,7 +70,7 @@ def open_artifact(home: Home, run_id: str, path: str) -> BinaryIO:
 
 
 def _directory(home: Home, run_id: str) -> RunDir:
-    find_standing(home, run_id)
+    find_run_state(home, run_id)
     return RunDir(home.settings.runs_dir / run_id)
 
 
@@ -124,7 +124,7 @@ def metrics_array(home: Home, run_id: str) -> Iterator[bytes]:
     Raises:
         NotFoundError: There is no such run.
     """
-    find_standing(home, run_id)
+    find_run_state(home, run_id)
     return _array(RunDir(home.settings.runs_dir / run_id).metrics)
 
 

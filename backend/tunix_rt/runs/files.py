@@ -23,7 +23,7 @@ from tunix_rt.base.records import Record
 from tunix_rt.base.settings import JOB_RECIPE_FILE
 
 _Record = TypeVar("_Record", bound=Record)
-_BYTES_OF_A_TAIL = 64 * 1024
+_TAIL_BYTES = 64 * 1024
 
 
 class AttemptRecord(Record):
@@ -126,8 +126,8 @@ class JobDir:
         Raises:
             StorageError: The disk is full or may not be written.
         """
-        file = self._opened_output()
-        self._end_the_line(file)
+        file = self._open_output_file()
+        self._end_line(file)
         return file
 
     @contextmanager
@@ -139,26 +139,26 @@ class JobDir:
         Raises:
             StorageError: As for `open_output`; or a process of another attempt lives.
         """
-        with self._opened_output() as file:
+        with self._open_output_file() as file:
             if not lock(file.fileno()):
                 raise still_running(self.run_id)
-            self._end_the_line(file)
+            self._end_line(file)
             yield file
 
     def is_output_held(self) -> bool:
         """Whether a process of any attempt lives."""
         return is_locked(self.output)
 
-    def _opened_output(self) -> BinaryIO:
+    def _open_output_file(self) -> BinaryIO:
         with storage_errors("opening the output of a run"):
             self.path.mkdir(parents=True, exist_ok=True)
             return self.output.open("ab", buffering=0)
 
-    def _end_the_line(self, file: BinaryIO) -> None:
-        if not _ends_with_a_line(self.output):
+    def _end_line(self, file: BinaryIO) -> None:
+        if not _ends_with_newline(self.output):
             file.write(b"\n")
 
-    def output_tail(self, num_bytes: int = _BYTES_OF_A_TAIL) -> str:
+    def output_tail(self, num_bytes: int = _TAIL_BYTES) -> str:
         """The end of the output as text, whatever bytes and however long lines it has."""
         if not self.output.exists():
             return ""
@@ -176,7 +176,7 @@ def still_running(run_id: str) -> StorageError:
     )
 
 
-def _ends_with_a_line(path: Path) -> bool:
+def _ends_with_newline(path: Path) -> bool:
     with path.open("rb") as file:
         if file.seek(0, os.SEEK_END) == 0:
             return True

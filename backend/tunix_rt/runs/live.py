@@ -38,7 +38,7 @@ from tunix_rt.runs.types import (
     LiveSource,
     LogChunk,
     Rewind,
-    RunStanding,
+    RunState,
     ServiceEvent,
     StatusMessage,
 )
@@ -75,19 +75,19 @@ class GrowingFile:
         """
         with storage_errors(f"reading {self._path.name}"):
             before = (self.num_bytes, self.version)
-            self._open_what_is_there()
+            self._reopen()
             if self._descriptor is not None:
                 self._measure(os.fstat(self._descriptor).st_size)
             return before != (self.num_bytes, self.version)
 
     def read(self, offset: int, max_bytes: int) -> bytes:
         """The bytes from `offset` on, as far as the last look saw them."""
-        num_wanted = min(max_bytes, self.num_bytes - offset)
-        if self._descriptor is None or num_wanted <= 0:
+        num_remaining = min(max_bytes, self.num_bytes - offset)
+        if self._descriptor is None or num_remaining <= 0:
             return b""
-        return os.pread(self._descriptor, num_wanted, offset)
+        return os.pread(self._descriptor, num_remaining, offset)
 
-    def kept_of(self, offset: int, version: int) -> int:
+    def valid_prefix(self, offset: int, version: int) -> int:
         """How much of what was read up to `offset`, when the file had this version, it still begins with."""
         return min([offset, *self._cuts[version:]])
 
@@ -98,7 +98,7 @@ class GrowingFile:
         start = self._line_start(offset - 1)
         return self.read(start, offset - start)
 
-    def place_of_last_lines(self, num_lines: int) -> int:
+    def offset_of_last_lines(self, num_lines: int) -> int:
         """Where the last `num_lines` lines begin; one without an end counts."""
         place = self.num_bytes
         for _ in range(num_lines):
@@ -124,7 +124,7 @@ class GrowingFile:
             end = start
         return 0
 
-    def _open_what_is_there(self) -> None:
+    def _reopen(self) -> None:
         try:
             found = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -171,7 +171,7 @@ _MARK_BYTES = 6
 
 
 @dataclass(frozen=True)
-class LinePlace:
+class LinePosition:
     """A place between two lines of a file that may be cut back and written on."""
 
     offset: int = 0
@@ -191,8 +191,8 @@ class Cursor:
     """
 
     num_service_events: int = 0
-    events: LinePlace = field(default_factory=LinePlace)
-    metrics: LinePlace = field(default_factory=LinePlace)
+    events: LinePosition = field(default_factory=LinePosition)
+    metrics: LinePosition = field(default_factory=LinePosition)
     log: int = 0
 
     def __str__(self) -> str:
@@ -214,8 +214,8 @@ def parse_cursor(text: str) -> Cursor:
     service, events, events_mark, metrics, metrics_mark, log = match.groups()
     return Cursor(
         num_service_events=int(service),
-        events=LinePlace(int(events), events_mark or ""),
-        metrics=LinePlace(int(metrics), metrics_mark or ""),
+        events=LinePosition(int(events), events_mark or ""),
+        metrics=LinePosition(int(metrics), metrics_mark or ""),
         log=int(log),
     )
 
@@ -262,7 +262,7 @@ class RunWatch:
         except StorageError as error:
             logger.warning("The run %s is followed without the database: %s", self.run_id, error.detail)
             with self.lock:
-                return self._look_at_files()
+                return self._refresh_files()
         return self._take(status, new_events)
 
     def close(self) -> None:
@@ -272,7 +272,7 @@ class RunWatch:
                 file.close()
 
     def _ask(self) -> tuple[RunStatus, Sequence[ServiceEvent]]:
-        status, num_events = find_standing(self._home, self.run_id)
+        status, num_events = find_run_state(self._home, self.run_id)
         if num_events <= len(self.service_events):
             return status, ()
         return status, RunRepository(self._home.database).events(
@@ -286,14 +286,14 @@ class RunWatch:
             self.service_events.extend(new_events)
             self.status, self.is_over = status, is_over
             # After the status: what the files hold of a run that has ended is all that they will ever hold.
-            return self._look_at_files() or has_changed
+            return self._refresh_files() or has_changed
 
-    def _look_at_files(self) -> bool:
+    def _refresh_files(self) -> bool:
         # All of them: any() would stop at the first that has grown.
         return any([file.look() for file in (self.events, self.metrics, self.log)])
 
 
-def find_standing(home: Home, run_id: str) -> RunStanding:
+def find_run_state(home: Home, run_id: str) -> RunState:
     """Where a run stands, whoever started it; or NotFoundError."""
     unmanaged_runs(home).refresh()
     return RunRepository(home.database).status_of(run_id)
@@ -362,13 +362,13 @@ class RunReader:
     def _read_lines(self, source: Literal["events", "metrics"]) -> Iterator[LiveMessage]:
         lines = self._lines[source]
         before = getattr(self.cursor, source)
-        place = lines.place_that_holds(before)
+        place = lines.last_valid(before)
         if place != before:
-            place = place if source == "metrics" else LinePlace()  # events have no step to go back to
+            place = place if source == "metrics" else LinePosition()  # events have no step to go back to
             self._move(source, place)
             yield self._message("rewind", Rewind(source=source, step=lines.step_before(place)))
         for line in lines.after(place):
-            place = LinePlace(place.offset + len(line), mark_of(line))
+            place = LinePosition(place.offset + len(line), mark_of(line))
             self._move(source, place)
             kind: LiveKind = "event" if source == "events" else "metrics"
             yield LiveMessage(kind, line.decode("utf-8", "replace").rstrip("\n"), self.cursor)
@@ -380,7 +380,7 @@ class RunReader:
             self.cursor = replace(self.cursor, log=chunk.seq)
             yield self._message("log", chunk)
 
-    def _move(self, source: Literal["events", "metrics"], place: LinePlace) -> None:
+    def _move(self, source: Literal["events", "metrics"], place: LinePosition) -> None:
         if source == "events":
             self.cursor = replace(self.cursor, events=place)
         else:
@@ -397,21 +397,23 @@ class _Lines:
         self._file = file
         self._version: int | None = None
 
-    def place_that_holds(self, place: LinePlace) -> LinePlace:
+    def last_valid(self, place: LinePosition) -> LinePosition:
         """The same place, or an earlier one when the lines before it are no longer those that were sent."""
         version, self._version = self._version, self._file.version
         if version is None:  # the viewer comes from elsewhere: what it had is known by its mark
             offset = place.offset if mark_of(self._file.line_before(place.offset)) == place.mark else 0
         else:
-            offset = self._file.kept_of(place.offset, version)
-        return place if offset == place.offset else LinePlace(offset, mark_of(self._file.line_before(offset)))
+            offset = self._file.valid_prefix(place.offset, version)
+        return (
+            place if offset == place.offset else LinePosition(offset, mark_of(self._file.line_before(offset)))
+        )
 
-    def step_before(self, place: LinePlace) -> int:
+    def step_before(self, place: LinePosition) -> int:
         """Of the last line that still holds; 0 when none does."""
         line = self._file.line_before(place.offset)
         return int(json.loads(line).get("step", 0)) if line else 0
 
-    def after(self, place: LinePlace) -> list[bytes]:
+    def after(self, place: LinePosition) -> list[bytes]:
         """Whole lines from there on. A longer line than a chunk comes alone."""
         num_bytes = CHUNK_BYTES
         while b"\n" not in (block := self._file.read(place.offset, num_bytes)):

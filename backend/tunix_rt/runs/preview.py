@@ -20,7 +20,7 @@ from tunix_rt.engines.planning.targets import CPU, LOCAL, TARGETS, Platform, Tar
 from tunix_rt.engines.select import this_machine
 from tunix_rt.recipes.keys import leaf_keys
 from tunix_rt.recipes.load import load_recipe, resolve_recipe
-from tunix_rt.runs.submit import asked_recipe, named_recipe_path, preview_of, require_data
+from tunix_rt.runs.submit import named_recipe_path, preview_of, requested_recipe, require_data
 from tunix_rt.runs.types import PlanRequest, RunPreview
 from tunix_rt.traces.export import export_lines
 from tunix_rt.traces.store import TraceRepository
@@ -80,7 +80,7 @@ def plan_run(settings: Settings, request: PlanRequest) -> RunPreview:
         InvalidInputError: The recipe says what no recipe can say, or cannot be laid over the target.
         MissingExtraError: The engine that must run it is not installed.
     """
-    asked = asked_recipe(settings, request, allows_paths=False)
+    asked = requested_recipe(settings, request, allows_paths=False)
     if asked.resolved.recipe.data.dataset is not None:
         require_data(settings, asked.resolved.recipe, request.eval_set)
     options = PlanOptions(is_fast=not request.is_compiled, session_seconds=request.session_seconds)

@@ -206,7 +206,7 @@ def _require_dataset(run: RunDetail) -> None:
         )
 
 
-_LEAVING_PREFIX = ".removing-"
+_REMOVING_PREFIX = ".removing-"
 
 
 def remove(home: Home, run_id: str) -> None:
@@ -226,26 +226,26 @@ def remove(home: Home, run_id: str) -> None:
     if run_path.is_dir():
         with held_directory(run_path, "run"):  # an evaluation may be joining it, a process may write it
             RunRepository(home.database).remove(run_id)
-            _set_aside(run_path)
+            _move_aside(run_path)
     else:
         RunRepository(home.database).remove(run_id)
-    _set_aside(job_path)
+    _move_aside(job_path)
     if settings.checkpoint_url is not None:
         _remove_mirror(settings.checkpoint_url, run_id)
     for directory in (settings.runs_dir, settings.jobs_dir):
-        _delete_leaving(directory)
+        _delete_removed(directory)
 
 
-def _set_aside(path: Path) -> None:
+def _move_aside(path: Path) -> None:
     """One rename takes it out of the list, however much there is to delete."""
     if path.is_dir():
         with storage_errors(f"removing {path.name}"):
-            path.rename(path.with_name(f"{_LEAVING_PREFIX}{secrets.token_hex(4)}"))
+            path.rename(path.with_name(f"{_REMOVING_PREFIX}{secrets.token_hex(4)}"))
             sync_directory(path.parent)
 
 
-def _delete_leaving(directory: Path) -> None:
-    for path in directory.glob(f"{_LEAVING_PREFIX}*"):
+def _delete_removed(directory: Path) -> None:
+    for path in directory.glob(f"{_REMOVING_PREFIX}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 

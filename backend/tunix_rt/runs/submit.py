@@ -40,7 +40,7 @@ UNNAMED = "run"
 
 
 @dataclass(frozen=True)
-class AskedRecipe:
+class RequestedRecipe:
     """The recipe of a request."""
 
     name: str
@@ -78,7 +78,7 @@ def recipe_paths(settings: Settings) -> dict[str, Path]:
     return {name: shipped_recipe_path(name) for name in shipped_recipe_names()} | own
 
 
-def asked_recipe(settings: Settings, request: RunRequest, *, allows_paths: bool) -> AskedRecipe:
+def requested_recipe(settings: Settings, request: RunRequest, *, allows_paths: bool) -> RequestedRecipe:
     """Resolve the recipe with everything that the request says about it.
 
     Args:
@@ -96,17 +96,17 @@ def asked_recipe(settings: Settings, request: RunRequest, *, allows_paths: bool)
         smoke = smoke_flags(asked.resolved.recipe, request.num_smoke_steps, reason="--smoke-steps")
         asked = _resolved(settings, request, flags | smoke)
     if not allows_paths:
-        _refuse_paths(asked.resolved.recipe, _names_in_the_file(settings, request))
+        _refuse_paths(asked.resolved.recipe, _model_names_of_file(settings, request))
     resolved = with_registered_model(settings, asked.resolved)
-    return AskedRecipe(asked.name, _with_absolute_model(resolved) if allows_paths else resolved)
+    return RequestedRecipe(asked.name, _with_absolute_model(resolved) if allows_paths else resolved)
 
 
-def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -> AskedRecipe:
+def _resolved(settings: Settings, request: RunRequest, flags: dict[str, Flag]) -> RequestedRecipe:
     if isinstance(request.recipe, dict):
         resolved = resolve_recipe(request.recipe, sets=request.overrides, flags=flags)
-        return AskedRecipe(request.name or UNNAMED, resolved)
+        return RequestedRecipe(request.name or UNNAMED, resolved)
     path = named_recipe_path(settings, request.recipe)
-    return AskedRecipe(path.stem, load_recipe(path, sets=request.overrides, flags=flags))
+    return RequestedRecipe(path.stem, load_recipe(path, sets=request.overrides, flags=flags))
 
 
 def named_recipe_path(settings: Settings, recipe: str) -> Path:
@@ -128,7 +128,7 @@ def _with_absolute_model(resolved: ResolvedRecipe) -> ResolvedRecipe:
     return resolved.model_copy(update={"recipe": recipe})
 
 
-def _names_in_the_file(settings: Settings, request: RunRequest) -> list[str]:
+def _model_names_of_file(settings: Settings, request: RunRequest) -> list[str]:
     """The model and tokenizer of a recipe that lies on the server: whoever put it there may name a path."""
     if isinstance(request.recipe, dict):
         return []
@@ -177,7 +177,7 @@ def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = Fal
         MissingExtraError: The engine that must run it is not installed.
         DoesNotFitError: The plan says no, with its advice, and nobody insists.
     """
-    asked = asked_recipe(settings, request, allows_paths=allows_paths)
+    asked = requested_recipe(settings, request, allows_paths=allows_paths)
     require_data(settings, asked.resolved.recipe, request.eval_set)
     preview = preview_of(settings, asked, request, PlanOptions(is_fast=True))
     if preview.plan is not None and not preview.plan.fits and not request.is_forced:
@@ -186,7 +186,7 @@ def prepare(settings: Settings, request: RunRequest, *, allows_paths: bool = Fal
 
 
 def preview_of(
-    settings: Settings, asked: AskedRecipe, request: RunRequest, options: PlanOptions
+    settings: Settings, asked: RequestedRecipe, request: RunRequest, options: PlanOptions
 ) -> RunPreview:
     """What a request resolves to and what is predicted, whether it fits or not."""
     recipe = asked.resolved.recipe

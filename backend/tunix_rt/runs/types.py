@@ -301,7 +301,7 @@ class NewRun(Record):
     plan: dict[str, JsonValue] | None = None
 
 
-class OutsideStanding(Record):
+class UnmanagedStatus(Record):
     """Where a run outside the queue stands, as its directory tells."""
 
     status: RunStatus
@@ -311,12 +311,12 @@ class OutsideStanding(Record):
     figures: RunFigures | None = None
 
 
-class OutsideRun(Record):
+class UnmanagedRun(Record):
     """A run that `tunix-rt train` wrote without the queue."""
 
     new: NewRun
     created_at: datetime
-    standing: OutsideStanding
+    standing: UnmanagedStatus
 
 
 class RunFilter(Record):
@@ -341,7 +341,7 @@ class RunPage(Record):
     total: Count
 
 
-class RunStanding(NamedTuple):
+class RunState(NamedTuple):
     """The little that a follower asks for again and again."""
 
     status: RunStatus

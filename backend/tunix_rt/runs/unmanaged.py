@@ -24,14 +24,14 @@ from tunix_rt.base.home import Home
 from tunix_rt.engines.training.run_dir import RunDir, read_manifest
 from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunFailure, RunManifest
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.runs.types import NewRun, OutsideRun, OutsideStanding, RunRequest
+from tunix_rt.runs.types import NewRun, RunRequest, UnmanagedRun, UnmanagedStatus
 
 LOOK_EVERY_S = 2.0
 """A look at the directory of the runs and at those outside the queue that go on: not for every request."""
-_RUNS_AT_ONCE = 500
-_SETTLED_NS = 1_000_000_000
+_BATCH_SIZE = 500
+_MTIME_RESOLUTION_NS = 1_000_000_000
 """However coarse the clock of the disk is: a change so long ago has another time than the next one."""
-_GONE = OutsideStanding(
+_GONE = UnmanagedStatus(
     status="failed",
     failure=RunFailure(
         code="interrupted",
@@ -39,7 +39,7 @@ _GONE = OutsideStanding(
         next_step="Remove it from the list: tunix-rt runs rm",
     ),
 )
-_OF_ANOTHER_PROCESS = re.compile(r"(.+)-process-\d+")
+_PEER_PROCESS = re.compile(r"(.+)-process-\d+")
 
 
 class _Model(BaseModel):
@@ -62,7 +62,7 @@ class _Recipe(BaseModel):
     training: _Training
 
 
-class OutsideRuns:
+class UnmanagedRuns:
     """Brings the runs that lie in the home into the table."""
 
     def __init__(self, runs_dir: Path, runs: RunRepository, *, look_every_s: float = LOOK_EVERY_S) -> None:
@@ -82,7 +82,7 @@ class OutsideRuns:
             return
         try:
             self._add_new()
-            for run_id in self._runs.outside_ids("running"):
+            for run_id in self._runs.unmanaged_ids("running"):
                 self.follow(run_id)
             self._next_look_s = time.monotonic() + self._look_every_s
         finally:
@@ -94,8 +94,8 @@ class OutsideRuns:
             return
         self._known |= self._unknown & self._runs.ids()
         new = sorted(self._unknown - self._known)
-        for start in range(0, len(new), _RUNS_AT_ONCE):
-            self._add(new[start : start + _RUNS_AT_ONCE])
+        for start in range(0, len(new), _BATCH_SIZE):
+            self._add(new[start : start + _BATCH_SIZE])
 
     def _unknown_names(self) -> frozenset[str]:
         """Directories that are no known runs, or not yet; all are listed only when there may be new ones."""
@@ -105,28 +105,28 @@ class OutsideRuns:
             return frozenset()
         if changed_ns == self._seen_ns:
             return self._unknown - self._known
-        is_settled = time.time_ns() - changed_ns > _SETTLED_NS
+        is_settled = time.time_ns() - changed_ns > _MTIME_RESOLUTION_NS
         unknown = _unknown_names(self._runs_dir, self._known)
         self._seen_ns = changed_ns if is_settled else None
         return unknown
 
     def _add(self, names: list[str]) -> None:
-        read = (read_outside_run(RunDir(self._runs_dir / name)) for name in names)
+        read = (read_unmanaged_run(RunDir(self._runs_dir / name)) for name in names)
         found = [run for run in read if run is not None]
-        self._runs.add_outside(found)
+        self._runs.add_unmanaged(found)
         self._known |= {run.new.run_id for run in found}
 
     def follow(self, run_id: str) -> None:
         """Look where a run outside the queue stands by now."""
         run_dir = RunDir(self._runs_dir / run_id)
-        found = read_outside_run(run_dir)
+        found = read_unmanaged_run(run_dir)
         if found is not None:
-            self._runs.follow_outside(run_id, found.standing, found.new)
+            self._runs.update_unmanaged(run_id, found.standing, found.new)
         elif not run_dir.path.exists():
-            self._runs.follow_outside(run_id, _GONE)
+            self._runs.update_unmanaged(run_id, _GONE)
 
 
-def read_outside_run(run_dir: RunDir) -> OutsideRun | None:
+def read_unmanaged_run(run_dir: RunDir) -> UnmanagedRun | None:
     """What a run directory tells of its run; None when no run has begun there."""
     try:
         return _read(run_dir)
@@ -134,7 +134,7 @@ def read_outside_run(run_dir: RunDir) -> OutsideRun | None:
         return None  # not a run, or not one of ours
 
 
-def _read(run_dir: RunDir) -> OutsideRun | None:
+def _read(run_dir: RunDir) -> UnmanagedRun | None:
     # The lock first: a run that ends between the two looks is a finished one, not an abandoned one.
     is_running = is_held(run_dir.path)
     recipe = _json(run_dir.recipe)
@@ -144,13 +144,13 @@ def _read(run_dir: RunDir) -> OutsideRun | None:
         manifest = read_manifest(run_dir)
     except DataError as error:
         failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
-        return _outside(run_dir, recipe, None, OutsideStanding(status="failed", failure=failure))
+        return _outside(run_dir, recipe, None, UnmanagedStatus(status="failed", failure=failure))
     return _outside(run_dir, recipe, manifest, _standing(run_dir.run_id, manifest, is_running=is_running))
 
 
-def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> OutsideStanding:
+def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> UnmanagedStatus:
     if manifest is not None:
-        return OutsideStanding(
+        return UnmanagedStatus(
             status=manifest.status,
             finished_at=manifest.finished_at,
             exit_code=manifest.exit_code,
@@ -158,14 +158,14 @@ def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) ->
             figures=manifest.figures,
         )
     if is_running:
-        return OutsideStanding(status="running")
-    return OutsideStanding(status="failed", failure=_abandoned(run_id))
+        return UnmanagedStatus(status="running")
+    return UnmanagedStatus(status="failed", failure=_abandoned(run_id))
 
 
 def _outside(
-    run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None, standing: OutsideStanding
-) -> OutsideRun:
-    return OutsideRun(
+    run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None, standing: UnmanagedStatus
+) -> UnmanagedRun:
+    return UnmanagedRun(
         new=_new_run(run_dir, recipe, manifest), created_at=_began_at(run_dir), standing=standing
     )
 
@@ -222,17 +222,17 @@ def _unknown_names(runs_dir: Path, known: Set[str]) -> frozenset[str]:
 
 
 def _is_run_name(name: str, *all_names: Set[str]) -> bool:
-    other = _OF_ANOTHER_PROCESS.fullmatch(name)
+    other = _PEER_PROCESS.fullmatch(name)
     if other is not None and any(other[1] in names for names in all_names):
         return False
     return re.fullmatch(RUN_ID_PATTERN, name) is not None
 
 
-_by_home: WeakKeyDictionary[Home, OutsideRuns] = WeakKeyDictionary()
+_by_home: WeakKeyDictionary[Home, UnmanagedRuns] = WeakKeyDictionary()
 
 
-def unmanaged_runs(home: Home) -> OutsideRuns:
+def unmanaged_runs(home: Home) -> UnmanagedRuns:
     """Those of this home. One object per open home remembers when the directory was last read."""
     if home not in _by_home:
-        _by_home[home] = OutsideRuns(home.settings.runs_dir, RunRepository(home.database))
+        _by_home[home] = UnmanagedRuns(home.settings.runs_dir, RunRepository(home.database))
     return _by_home[home]

@@ -99,7 +99,7 @@ _FAULTS_OF_THE_VALUES = ("does-not-fit", "diverged")
 """Failures that say something about what was tried: the sampler should stay away from there."""
 
 
-class Decider:
+class TrialScheduler:
     """What becomes of the trials of one sweep."""
 
     def __init__(self, home: Home, sweep_id: str, now: datetime) -> None:
@@ -136,16 +136,16 @@ class Decider:
         """Those from which something is still to come."""
         return [trial for trial in self.trials if trial.is_open]
 
-    def num_wanted(self) -> int:
+    def num_remaining(self) -> int:
         """How many more trials the budget allows, as far as trials are counted."""
         max_trials = self.sweep.spec.max_trials
         left = self.sweep.spec.max_concurrent if max_trials is None else max_trials - len(self._trials)
         return max(left, 0)
 
-    def ask_for_more(self) -> None:
+    def suggest_trials(self) -> None:
         """Let the sampler fill the places that are free."""
         num_free = self.sweep.spec.max_concurrent - len(self.open_trials())
-        for _ in range(min(num_free, self.num_wanted())):
+        for _ in range(min(num_free, self.num_remaining())):
             suggestion = self._study.ask()
             self._put(
                 Trial(
@@ -157,7 +157,7 @@ class Decider:
                 )
             )
 
-    def look_at(self, trial: Trial, run: Run | None) -> None:
+    def update_trial(self, trial: Trial, run: Run | None) -> None:
         """See what became of a trial's run."""
         if run is None:
             return
@@ -179,9 +179,9 @@ class Decider:
         """A run of these values is not taken by the queue."""
         self._fail(trial, str(error), is_fault=error.code in _FAULTS_OF_THE_VALUES)
 
-    def store_decision(self) -> bool:
+    def commit(self) -> bool:
         """Store what was decided since the last time; False when somebody else has decided meanwhile."""
-        records = [] if self._opened is None else self._opened.journal.take_new()
+        records = [] if self._opened is None else self._opened.journal.pop_new()
         if not (records or self._changed):
             return True
         decision = Decision(
@@ -320,7 +320,7 @@ def submit_trial(home: Home, sweep: Sweep, trial: Trial) -> None:
         raise
 
 
-def cancel_if_live(home: Home, run: Run) -> None:
+def cancel_if_active(home: Home, run: Run) -> None:
     """Cancel a run that waits or runs."""
     if run.status in ("queued", "running"):
         try:
@@ -350,65 +350,65 @@ def advance(home: Home, sweep_id: str, *, now: datetime | None = None) -> bool:
         StorageError: The database did not do its part; asking again is safe.
     """
     now = now or datetime.now(UTC)
-    decider = Decider(home, sweep_id, now)
-    sweep = decider.sweep
+    scheduler = TrialScheduler(home, sweep_id, now)
+    sweep = scheduler.sweep
     if sweep.status not in ("running", "cancelling"):
         return False
     runs = runs_of(home, sweep)
-    for trial in decider.open_trials():
-        decider.look_at(trial, runs.get(trial.run_id))
-    reason = stop_reason(home, sweep, decider.trials, now)
+    for trial in scheduler.open_trials():
+        scheduler.update_trial(trial, runs.get(trial.run_id))
+    reason = stop_reason(home, sweep, scheduler.trials, now)
     if reason is None:
-        decider.ask_for_more()
-    if not decider.store_decision():
+        scheduler.suggest_trials()
+    if not scheduler.commit():
         return True  # Somebody else was quicker, and knows more.
-    if not _act(home, decider, runs, is_stopping=reason is not None):
+    if not _apply(home, scheduler, runs, is_stopping=reason is not None):
         return True
-    if any(run.status not in TERMINAL for run in _unwanted(decider, runs)):
+    if any(run.status not in TERMINAL for run in _runs_to_stop(scheduler, runs)):
         return True
-    return not _finish(home, decider, reason, now)
+    return not _finish(home, scheduler, reason, now)
 
 
-def _unwanted(decider: Decider, runs: Runs, *, is_stopping: bool = False) -> list[Run]:
+def _runs_to_stop(scheduler: TrialScheduler, runs: Runs, *, is_stopping: bool = False) -> list[Run]:
     """The runs of trials from which nothing more is expected."""
-    unwanted = [trial for trial in decider.trials if trial.status == "pruned"]
-    stopped = decider.open_trials() if is_stopping else []
+    unwanted = [trial for trial in scheduler.trials if trial.status == "pruned"]
+    stopped = scheduler.open_trials() if is_stopping else []
     return [runs[trial.run_id] for trial in (*unwanted, *stopped) if trial.run_id in runs]
 
 
-def _act(home: Home, decider: Decider, runs: Runs, *, is_stopping: bool) -> bool:
+def _apply(home: Home, scheduler: TrialScheduler, runs: Runs, *, is_stopping: bool) -> bool:
     """Make the runs what was decided; False when somebody else decides meanwhile."""
-    for run in _unwanted(decider, runs, is_stopping=is_stopping):
-        cancel_if_live(home, run)
-    for trial in decider.open_trials():
+    for run in _runs_to_stop(scheduler, runs, is_stopping=is_stopping):
+        cancel_if_active(home, run)
+    for trial in scheduler.open_trials():
         if trial.run_id in runs:
             continue
         if is_stopping:
-            decider.stop(trial, "It never began.")
+            scheduler.stop(trial, "It never began.")
         else:
-            _submit(home, decider, trial)
-    return decider.store_decision()
+            _submit(home, scheduler, trial)
+    return scheduler.commit()
 
 
-def _submit(home: Home, decider: Decider, trial: Trial) -> None:
+def _submit(home: Home, scheduler: TrialScheduler, trial: Trial) -> None:
     try:
-        submit_trial(home, decider.sweep, trial)
+        submit_trial(home, scheduler.sweep, trial)
     except StorageError:
         raise
     except TunixRTError as error:
-        decider.refuse(trial, error)
+        scheduler.refuse(trial, error)
 
 
-def _finish(home: Home, decider: Decider, reason: str | None, now: datetime) -> bool:
+def _finish(home: Home, scheduler: TrialScheduler, reason: str | None, now: datetime) -> bool:
     """End a sweep of which nothing more will come."""
-    if decider.open_trials() or (reason is None and decider.num_wanted()):
+    if scheduler.open_trials() or (reason is None and scheduler.num_remaining()):
         return False
-    sweep_id = decider.sweep.sweep_id
+    sweep_id = scheduler.sweep.sweep_id
     try:
-        if decider.sweep.status == "cancelling":
+        if scheduler.sweep.status == "cancelling":
             SweepRepository(home.database).move(sweep_id, "cancelled", now)
-        elif decider.best is None:
-            SweepRepository(home.database).move(sweep_id, "failed", now, _failure(decider, reason))
+        elif scheduler.best is None:
+            SweepRepository(home.database).move(sweep_id, "failed", now, _failure(scheduler, reason))
         else:
             SweepRepository(home.database).move(sweep_id, "succeeded", now)
     except ConflictError:
@@ -416,12 +416,12 @@ def _finish(home: Home, decider: Decider, reason: str | None, now: datetime) -> 
     return True
 
 
-def _failure(decider: Decider, reason: str | None) -> RunFailure:
-    errors = [trial.error for trial in decider.trials if trial.status == "failed" and trial.error]
+def _failure(scheduler: TrialScheduler, reason: str | None) -> RunFailure:
+    errors = [trial.error for trial in scheduler.trials if trial.status == "failed" and trial.error]
     last = f" The last one: {errors[-1]}" if errors else ""
     why = reason or "the budget is spent"
     return RunFailure(
         code="no-trial-succeeded",
-        detail=f"None of the {len(decider.trials)} trials succeeded; {why}.{last}",
-        next_step=f"Look at its trials: tunix-rt tune show {decider.sweep.sweep_id}",
+        detail=f"None of the {len(scheduler.trials)} trials succeeded; {why}.{last}",
+        next_step=f"Look at its trials: tunix-rt tune show {scheduler.sweep.sweep_id}",
     )

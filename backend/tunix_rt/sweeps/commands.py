@@ -19,8 +19,8 @@ from tunix_rt.base.terminal.options import JsonFlag
 from tunix_rt.base.terminal.output import err, note, print_json, print_table, say
 from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.types import TERMINAL
-from tunix_rt.runs.worker.companion import worker_beside
-from tunix_rt.sweeps import service as controlling
+from tunix_rt.runs.worker.background import background_worker
+from tunix_rt.sweeps import service
 from tunix_rt.sweeps.create import create, load_sweep
 from tunix_rt.sweeps.service import (
     MIN_TRIALS,
@@ -138,13 +138,13 @@ def _params(trial: Trial) -> Iterable[str]:
 
 _LOOK_EVERY_S = 0.5
 # A worker says every couple of seconds that it lives.
-_SILENT_AFTER = timedelta(seconds=30)
+_TIMEOUT = timedelta(seconds=30)
 
 
 def follow(home: Home, sweep_id: str) -> SweepDetail:
     """Show how a sweep goes on until it has ended. Ctrl-C ends the looking on, not the sweep."""
     note(f"sweep {sweep_id}; stop it with: tunix-rt tune cancel {sweep_id}")
-    with _some_worker(home), _view(home, sweep_id) as view:
+    with _ensure_worker(home), _view(home, sweep_id) as view:
         while True:
             sweep = SweepRepository(home.database).get(sweep_id)
             view.show(sweep)
@@ -154,19 +154,19 @@ def follow(home: Home, sweep_id: str) -> SweepDetail:
 
 
 @contextmanager
-def _some_worker(home: Home) -> Iterator[None]:
+def _ensure_worker(home: Home) -> Iterator[None]:
     needs_one = not has_worker(home)
     if needs_one:
         note("no worker is there: this command brings its own, until it ends")
     # Only its warnings: what it does is to be seen in the trials.
     settings = home.settings.model_copy(update={"log_level": "warning"})
-    with worker_beside(settings) if needs_one else nullcontext():
+    with background_worker(settings) if needs_one else nullcontext():
         yield
 
 
 def has_worker(home: Home) -> bool:
     """Whether somebody is there who takes runs and looks after sweeps."""
-    since = datetime.now(UTC) - _SILENT_AFTER
+    since = datetime.now(UTC) - _TIMEOUT
     return any(
         worker.status == "active" and worker.last_seen_at > since
         for worker in WorkerRepository(home.database).list()
@@ -232,7 +232,7 @@ def run(sweep: SweepFile, detach: Detach = False, as_json: JsonFlag = False) -> 
     spec = load_sweep(sweep)
     with opened_home() as home:
         sweep_id = create(home, spec, allows_paths=True).sweep_id
-        _go_on(home, controlling.start(home, sweep_id), detach=detach, as_json=as_json)
+        _follow_and_print(home, service.start(home, sweep_id), detach=detach, as_json=as_json)
 
 
 def resume(sweep: Reference, detach: Detach = False, as_json: JsonFlag = False) -> None:
@@ -240,10 +240,10 @@ def resume(sweep: Reference, detach: Detach = False, as_json: JsonFlag = False) 
     with opened_home() as home:
         found = find_sweep(home, sweep)
         if found.status == "queued":
-            found = controlling.start(home, found.sweep_id)
+            found = service.start(home, found.sweep_id)
         elif found.status not in ("running", "cancelling"):
-            found = controlling.resume(home, found.sweep_id)
-        _go_on(home, found, detach=detach, as_json=as_json)
+            found = service.resume(home, found.sweep_id)
+        _follow_and_print(home, found, detach=detach, as_json=as_json)
 
 
 def list_(limit: Limit = 20, as_json: JsonFlag = False) -> None:
@@ -270,7 +270,7 @@ def show(sweep: Reference, as_json: JsonFlag = False) -> None:
 def cancel(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Stop a sweep and its trials; `tune resume` goes on from their last checkpoints."""
     with opened_home() as home:
-        found = controlling.cancel(home, find_sweep(home, sweep).sweep_id)
+        found = service.cancel(home, find_sweep(home, sweep).sweep_id)
     print_json(found.to_json()) if as_json else say(f"{found.status}: {found.sweep_id}")
 
 
@@ -305,11 +305,11 @@ def remove(sweep: Reference, as_json: JsonFlag = False) -> None:
     """Forget a sweep; its runs stay."""
     with opened_home() as home:
         sweep_id = find_sweep(home, sweep).sweep_id
-        controlling.remove(home, sweep_id)
+        service.remove(home, sweep_id)
     print_json({"removed": sweep_id}) if as_json else say(f"Removed {sweep_id}; its runs stay.")
 
 
-def _followed(home: Home, sweep_id: str) -> SweepDetail:
+def _follow_until_done(home: Home, sweep_id: str) -> SweepDetail:
     try:
         return follow(home, sweep_id)
     except KeyboardInterrupt as error:
@@ -317,9 +317,9 @@ def _followed(home: Home, sweep_id: str) -> SweepDetail:
         raise typer.Exit(130) from error
 
 
-def _go_on(home: Home, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
+def _follow_and_print(home: Home, sweep: SweepDetail, *, detach: bool, as_json: bool) -> None:
     if not detach:
-        sweep = _followed(home, sweep.sweep_id)
+        sweep = _follow_until_done(home, sweep.sweep_id)
     elif not has_worker(home):
         note("no worker is there to go on with it; start one: tunix-rt worker")
     path = save_best_recipe(home, sweep) if sweep.best is not None and not detach else None

@@ -25,7 +25,7 @@ from tunix_rt.engines.training.data import dataset_rows
 from tunix_rt.recipes.keys import recipe_keys, unknown_key
 from tunix_rt.recipes.load import read_values, resolve_recipe
 from tunix_rt.recipes.types import Recipe
-from tunix_rt.runs.submit import asked_recipe
+from tunix_rt.runs.submit import requested_recipe
 from tunix_rt.runs.types import RunRequest
 from tunix_rt.sweeps.store import SweepRepository
 from tunix_rt.sweeps.types import Sweep, SweepDetail, SweepSpec
@@ -159,7 +159,7 @@ def create(home: Home, spec: SweepSpec, *, allows_paths: bool = False) -> SweepD
     """
     require_optuna()
     require_recipe_keys(spec)
-    base = asked_recipe(home.settings, _base_request(spec), allows_paths=allows_paths).resolved
+    base = requested_recipe(home.settings, _base_request(spec), allows_paths=allows_paths).resolved
     dataset_rows(home.settings, base.recipe)
     if spec.eval_set is not None:
         named_evalset(home.settings, spec.eval_set)
@@ -194,7 +194,7 @@ def _probed(
 ) -> Recipe:
     sets = tuple(as_override(key, value) for key, value in probe.items())
     request = RunRequest(recipe=recipe, overrides=sets)
-    return asked_recipe(home.settings, request, allows_paths=allows_paths).resolved.recipe
+    return requested_recipe(home.settings, request, allows_paths=allows_paths).resolved.recipe
 
 
 def _require_metric(spec: SweepSpec, recipe: Recipe) -> None:

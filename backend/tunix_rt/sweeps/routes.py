@@ -7,8 +7,7 @@ from fastapi import APIRouter, Depends, Path, status
 from tunix_rt.base.http.errors import error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.models.types import ModelVersion
-from tunix_rt.sweeps import service as controlling
-from tunix_rt.sweeps import tuning_jobs
+from tunix_rt.sweeps import service, tuning_jobs
 from tunix_rt.sweeps.create import create
 from tunix_rt.sweeps.service import Importances, importances, promote_best
 from tunix_rt.sweeps.store import SweepRepository
@@ -64,19 +63,19 @@ def list_trials(sweep: Found) -> tuning_jobs.TrialList:
 @router.post("/{job_id}/start", responses=error_responses(404, 409, 501))
 def start_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
     """Let a worker take it up. 404 if unknown, 409 if it has begun, 501 if Optuna is not installed."""
-    return tuning_jobs.standing(controlling.start(home, job_id))
+    return tuning_jobs.standing(service.start(home, job_id))
 
 
 @router.post("/{job_id}/cancel", responses=error_responses(404, 409))
 def cancel_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
     """Stop it and its trials. 404 if unknown, 409 if it has ended."""
-    return tuning_jobs.standing(controlling.cancel(home, job_id))
+    return tuning_jobs.standing(service.cancel(home, job_id))
 
 
 @router.post("/{job_id}/resume", responses=error_responses(404, 409, 501))
 def resume_job(job_id: JobId, home: OpenHome) -> tuning_jobs.JobStanding:
     """Go on after a cancel or a failure, from the last checkpoints. 404 if unknown, 409 if it goes on."""
-    return tuning_jobs.standing(controlling.resume(home, job_id))
+    return tuning_jobs.standing(service.resume(home, job_id))
 
 
 @router.get("/{job_id}/importances", responses=error_responses(404, 501))
@@ -105,4 +104,4 @@ def promote(sweep: Found, request: tuning_jobs.PromoteRequest, home: OpenHome) -
 @router.delete("/{job_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
 def delete_job(job_id: JobId, home: OpenHome) -> None:
     """Forget a sweep; its runs stay. 404 if unknown, 409 while it goes on."""
-    controlling.remove(home, job_id)
+    service.remove(home, job_id)

@@ -54,7 +54,7 @@ def trial_of(row: Row[Any]) -> Trial:
 JournalRecord = dict[str, Any]
 Journal = list[JournalRecord]
 _ACTIVE = ("running", "cancelling")
-_WATCHFUL = ("active", "draining")
+_ALIVE = ("active", "draining")
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class SweepRepository:
 
     def take(self, sweep_id: str, worker_id: str) -> bool:
         """Whether this worker looks after the sweep: nobody did, or whoever did has gone."""
-        is_watched = select(workers.c.id).where(workers.c.status.in_(_WATCHFUL))
+        is_watched = select(workers.c.id).where(workers.c.status.in_(_ALIVE))
         is_free = sweeps.c.worker_id.is_(None) | sweeps.c.worker_id.not_in(is_watched)
         with reading(self._engine) as connection:
             holder = select(sweeps.c.worker_id).where(sweeps.c.id == sweep_id)

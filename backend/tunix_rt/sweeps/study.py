@@ -19,7 +19,7 @@ from tunix_rt.sweeps.store import JournalRecord
 from tunix_rt.sweeps.types import ChoiceSpace, LogRandInt, LogUniform, Parameter, RandInt, SweepSpec
 
 
-class HeldJournal(BaseJournalBackend):
+class MemoryJournal(BaseJournalBackend):
     """What the sampler remembers, and what it wants to remember from now on.
 
     The new records go to the database in one transaction with the trials that they are about, so that a
@@ -38,7 +38,7 @@ class HeldJournal(BaseJournalBackend):
         """Take records, as the plain JSON that will be read back."""
         self._records += [json.loads(json.dumps(log)) for log in logs]
 
-    def take_new(self) -> list[JournalRecord]:
+    def pop_new(self) -> list[JournalRecord]:
         """What must be stored: the records since the last time that somebody asked."""
         new = self._records[self._num_taken :]
         self._num_taken = len(self._records)
@@ -67,11 +67,11 @@ class Suggestion:
 class SweepStudy:
     """The sampler's view of a sweep, replayed from its journal.
 
-    It changes nothing outside itself: `journal.take_new()` is what must be stored.
+    It changes nothing outside itself: `journal.pop_new()` is what must be stored.
     """
 
     def __init__(self, sweep_id: str, spec: SweepSpec, records: list[JournalRecord]) -> None:
-        self.journal = HeldJournal(records)
+        self.journal = MemoryJournal(records)
         self._spec = spec
         self._storage = JournalStorage(self.journal)
         # Asking alone needs the real sampler; the grid's own would end the study from within.

@@ -38,7 +38,7 @@ _MESSAGES: dict[RunStatus, str] = {
     "failed": "It has failed.",
     "succeeded": "It has ended.",
 }
-_SAME_IN_BOTH = (
+_SHARED_FIELDS = (
     "name",
     "search_space",
     "sampler",
@@ -92,7 +92,7 @@ class NewTuningJob(BaseModel):
         Raises:
             InvalidInputError: It says something that no sweep can say.
         """
-        values = self.model_dump(mode="json", include=set(_SAME_IN_BOTH))
+        values = self.model_dump(mode="json", include=set(_SHARED_FIELDS))
         values |= {
             "recipe": DEFAULT_RECIPE if self.recipe is None else self.recipe,
             "dataset": self.dataset_key,

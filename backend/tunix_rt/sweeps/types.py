@@ -20,7 +20,7 @@ from tunix_rt.base.records import Count, Record
 from tunix_rt.engines.training.types import RunFailure, RunStatus
 from tunix_rt.runs.types import ExecutorName, Priority, ServiceEvent, ServiceEventKind
 
-_LET_GO: frozenset[ServiceEventKind] = frozenset(
+_CLAIM_ENDS: frozenset[ServiceEventKind] = frozenset(
     {"lease-lost", "retry", "requeued", "paused", "cancelled", "failed", "succeeded"}
 )
 
@@ -35,7 +35,7 @@ def device_seconds(events: Iterable[ServiceEvent], now: datetime) -> float:
     for event in events:
         if event.kind == "claimed":
             since = event.time
-        elif event.kind in _LET_GO and since is not None:
+        elif event.kind in _CLAIM_ENDS and since is not None:
             total += max((event.time - since).total_seconds(), 0.0)
             since = None
     return total if since is None else total + max((now - since).total_seconds(), 0.0)

@@ -14,7 +14,7 @@ from tunix_rt.runs.executors.base import ChildExit
 from tunix_rt.runs.executors.ray import node as ray_reports
 from tunix_rt.runs.executors.ray.child import Replica
 from tunix_rt.runs.executors.ray.messages import Report
-from tunix_rt.runs.executors.ray.node import make_report
+from tunix_rt.runs.executors.ray.node import build_report
 from tunix_rt.runs.files import JobDir
 
 
@@ -70,7 +70,7 @@ def replica(here: Machine) -> Replica:
 
 
 def reported(node: Machine, replica: Replica, exit_: ChildExit | None = None) -> Report:
-    report = make_report(node.job_dir, node.run_dir, replica.known, exit_)
+    report = build_report(node.job_dir, node.run_dir, replica.known, exit_)
     replica.apply(report)
     return report
 

@@ -75,7 +75,7 @@ def test_a_task_of_a_worker_that_has_died_goes_back_into_the_queue(store: Home) 
     claim = claimed_task(store)
     Maintenance(
         store, "observer", lambda: (TaskRepository(store.database).leases(), frozenset())
-    ).look_around()
+    ).requeue_lost_runs()
     task = TaskRepository(store.database).get(claim.task.task_id)
     assert (task.status, task.num_failures) == ("queued", 1)
     assert task.not_before is not None

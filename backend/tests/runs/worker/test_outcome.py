@@ -13,7 +13,7 @@ from tunix_rt.runs.worker.outcome import (
     AttemptEnd,
     Finished,
     Outcome,
-    PutBack,
+    Requeued,
     StopReason,
     failures_so_far,
     outcome_of,
@@ -57,8 +57,8 @@ def test_a_fault_of_the_request_is_final_whoever_asked_it_to_stop(code: int, sto
 )
 def test_everything_else_is_tried_again_and_later_each_time(how: ChildExit) -> None:
     first, second = decided(how), decided(how, num_failures=1)
-    assert isinstance(first, PutBack)
-    assert isinstance(second, PutBack)
+    assert isinstance(first, Requeued)
+    assert isinstance(second, Requeued)
     assert (first.kind, first.num_failures, second.num_failures) == ("retry", 1, 2)
     assert 0 < first.wait_s < second.wait_s
     assert finished(decided(how, num_failures=2)).status == "failed"
@@ -74,7 +74,7 @@ def test_a_cancelled_run_is_cancelled_however_its_child_went(how: ChildExit) -> 
 )
 def test_a_stop_of_ours_is_no_failure(stop_reason: Any, kind: str) -> None:
     outcome = decided(ChildExit(143), stop_reason, num_failures=1)
-    assert isinstance(outcome, PutBack)
+    assert isinstance(outcome, Requeued)
     assert (outcome.kind, outcome.num_failures, outcome.wait_s) == (kind, 1, 0.0)
 
 

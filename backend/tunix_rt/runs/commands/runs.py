@@ -17,9 +17,7 @@ from tunix_rt.engines.select import AskedEngine
 from tunix_rt.engines.training.types import RUN_STATUSES, RunStatus
 from tunix_rt.engines.types import DeviceName
 from tunix_rt.recipes.load import read_values
-from tunix_rt.runs import service as controlling
-from tunix_rt.runs import service as listing
-from tunix_rt.runs import service as removing
+from tunix_rt.runs import service
 from tunix_rt.runs.live import LOOK_EVERY_S, Cursor, LiveMessage, RunReader, RunWatch
 from tunix_rt.runs.service import QueueState, find_run_id
 from tunix_rt.runs.store.repository import RunRepository
@@ -33,19 +31,19 @@ from tunix_rt.runs.views import print_changed, print_queue, print_run, print_run
 def status(as_json: JsonFlag = False) -> None:
     """How the queue stands: runs by status, and who takes them."""
     with opened_home() as home:
-        _print(listing.queue_state(home), as_json=as_json)
+        _print(service.queue_state(home), as_json=as_json)
 
 
 def pause(as_json: JsonFlag = False) -> None:
     """Let workers take nothing more; what runs goes on."""
     with opened_home() as home:
-        _print(controlling.pause_queue(home), as_json=as_json)
+        _print(service.pause_queue(home), as_json=as_json)
 
 
 def resume(as_json: JsonFlag = False) -> None:
     """Let workers take runs again."""
     with opened_home() as home:
-        _print(controlling.resume_queue(home), as_json=as_json)
+        _print(service.resume_queue(home), as_json=as_json)
 
 
 def _print(queue: QueueState, *, as_json: bool) -> None:
@@ -179,7 +177,7 @@ def list_(
         text=text,
     )
     with opened_home() as home:
-        page = listing.list_runs(home, criteria, limit=limit, offset=0)
+        page = service.list_runs(home, criteria, limit=limit, offset=0)
     if as_json:
         print_json([run.to_json() for run in page.data])
     else:
@@ -196,7 +194,7 @@ def _status(text: str) -> RunStatus:
 def show(run: RunArgument, as_json: JsonFlag = False) -> None:
     """One run: where it stands, what was planned and measured, and everything that happened to it."""
     with opened_home() as home:
-        found = listing.get_run(home, listing.find_run_id(home, run))
+        found = service.get_run(home, service.find_run_id(home, run))
         events = RunRepository(home.database).events(found.run_id)
     if as_json:
         print_json({**found.to_json(), "events": [event.to_json() for event in events]})
@@ -207,28 +205,28 @@ def show(run: RunArgument, as_json: JsonFlag = False) -> None:
 def cancel(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Stop a run: at once in the queue, with a checkpoint where it runs."""
     with opened_home() as home:
-        changed = controlling.cancel(home, listing.find_run_id(home, run))
+        changed = service.cancel(home, service.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def pause_run(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Make a run wait until it is resumed; where it runs, it stops with a checkpoint first."""
     with opened_home() as home:
-        changed = controlling.pause(home, listing.find_run_id(home, run))
+        changed = service.pause(home, service.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def resume_run(run: RunArgument, as_json: JsonFlag = False) -> None:
     """Let a paused run go on, or queue a cancelled or failed one again, from its last checkpoint."""
     with opened_home() as home:
-        changed = controlling.resume(home, listing.find_run_id(home, run))
+        changed = service.resume(home, service.find_run_id(home, run))
     print_changed(changed, as_json=as_json)
 
 
 def priority(run: RunArgument, priority: PriorityArgument, as_json: JsonFlag = False) -> None:
     """Take a run earlier or later than the others."""
     with opened_home() as home:
-        changed = controlling.set_priority(home, listing.find_run_id(home, run), priority)
+        changed = service.set_priority(home, service.find_run_id(home, run), priority)
     print_changed(changed, as_json=as_json)
 
 
@@ -240,9 +238,9 @@ def rm(
 ) -> None:
     """Remove runs and everything they wrote; evaluations of them stay."""
     with opened_home() as home:
-        run_ids = [listing.find_run_id(home, run) for run in runs]
+        run_ids = [service.find_run_id(home, run) for run in runs]
         for run_id in run_ids:
-            removing.remove(home, run_id)
+            service.remove(home, run_id)
             if not as_json:
                 say(f"removed {run_id}")
     if as_json:
@@ -261,7 +259,7 @@ def logs(
     with opened_home() as home:
         run_id = find_run_id(home, run)
         with closing(RunWatch(home, run_id)) as watch:
-            place = 0 if tail is None else watch.log.place_of_last_lines(tail)
+            place = 0 if tail is None else watch.log.offset_of_last_lines(tail)
             _print_log(watch, RunReader(watch, Cursor(log=place), sources=["log"]), follow, as_json)
             if follow:
                 note(f"{run_id}: {watch.status}")

@@ -51,7 +51,7 @@ class LocalExecutor:
 
     def adopt_or_clear(self, job_dir: JobDir) -> None:
         """Wait for an earlier attempt that is stopping, end one that does not, and bury what it left."""
-        wait_until(lambda: _is_left_to_us(job_dir), within_s=self._grace_s + _SUPERVISOR_S)
+        wait_until(lambda: _is_orphaned_or_gone(job_dir), within_s=self._grace_s + _SUPERVISOR_S)
         earlier = job_dir.read_child()
         if earlier is not None and is_here(earlier.process_start):
             _end(earlier)
@@ -112,7 +112,7 @@ class LocalChild:
     def _ended(self, exit_code: int) -> ChildExit:
         record = self._job.job_dir.read_exit(self._mark)
         if record is not None:
-            return _by_record(record)
+            return _exit_of_record(record)
         _clear(self._mark)
         if exit_code < 0:
             name = signal.Signals(-exit_code).name
@@ -124,12 +124,12 @@ class LocalChild:
         return ChildExit(exit_code)
 
 
-def _by_record(record: ExitRecord) -> ChildExit:
+def _exit_of_record(record: ExitRecord) -> ChildExit:
     detail = "" if record.stop_reason is None else f"It was stopped: {record.stop_reason}."
     return ChildExit(record.code, record.signal, detail, was_killed=record.was_killed)
 
 
-def _is_left_to_us(job_dir: JobDir) -> bool:
+def _is_orphaned_or_gone(job_dir: JobDir) -> bool:
     """Whether nothing of an attempt lives, or only what has lost its supervisor."""
     if not job_dir.is_output_held():
         return True

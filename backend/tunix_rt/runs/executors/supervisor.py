@@ -37,13 +37,13 @@ STOP, KILL = b"stop\n", b"kill\n"
 MARK_VARIABLE = "TUNIX_RT_JOB"
 _LIFELINE = 0
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_GRACE_OF_STRAYS_S = 2.0
+_ORPHAN_GRACE_S = 2.0
 _UNKILLABLE_S = 30.0
 _SIGNAL_EXIT_BASE = 128
 
 
 @dataclass(frozen=True)
-class _Orders:
+class _Arguments:
     job_dir: Path
     attempt: int
     grace_s: float
@@ -57,9 +57,9 @@ class _Orders:
 def main(arguments: list[str]) -> int:
     """Run the command to its end; its exit code, or 128 and the signal that ended it."""
     job_dir, attempt, grace_s, *command = arguments
-    orders = _Orders(Path(job_dir), int(attempt), float(grace_s), command)
-    die_with_parent = _prepared_process()
-    wake_up = _wake_up_pipe()
+    orders = _Arguments(Path(job_dir), int(attempt), float(grace_s), command)
+    die_with_parent = _become_subreaper()
+    wake_up = _open_wake_up_pipe()
     me = {"pid": os.getpid(), "process_start": process_start(os.getpid())}
     try:
         _write(orders.job_dir / "child.json", {**orders.names, **me})
@@ -70,11 +70,11 @@ def main(arguments: list[str]) -> int:
         orders.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent
     )
     watch = _Watch(engine, orders.grace_s)
-    status = watch.until_it_ends(wake_up)
-    _end_strays(engine.pid)
+    status = watch.wait(wake_up)
+    _end_orphans(engine.pid)
     code = os.waitstatus_to_exitcode(status)
     ended = {"code": code} if code >= 0 else {"signal": -code}
-    _write_exit(orders, {**ended, **watch.how_it_was_stopped()})
+    _write_exit(orders, {**ended, **watch.stop_details()})
     return code if code >= 0 else _SIGNAL_EXIT_BASE - code
 
 
@@ -87,21 +87,21 @@ class _Watch:
         self._kill_at_s: float | None = None
         self._stop_reason: str | None = None
         self._was_killed = False
-        self._is_worker_there = True
+        self._is_worker_alive = True
         self._status: int | None = None
         self._signal: int | None = None
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._receive)
 
-    def until_it_ends(self, wake_up: int) -> int:
+    def wait(self, wake_up: int) -> int:
         """Wait for the engine while obeying; its wait status."""
         while not self._has_ended():
-            watched = [wake_up, _LIFELINE] if self._is_worker_there else [wake_up]
-            readable, _, _ = select.select(watched, [], [], self._patience_s())
+            watched = [wake_up, _LIFELINE] if self._is_worker_alive else [wake_up]
+            readable, _, _ = select.select(watched, [], [], self._timeout_s())
             if wake_up in readable:
                 os.read(wake_up, 4096)
             if _LIFELINE in readable:
-                self._obey(os.read(_LIFELINE, 4096))
+                self._handle_order(os.read(_LIFELINE, 4096))
             if self._signal is not None:
                 self._stop(f"its supervisor received {signal.Signals(self._signal).name}")
             if self._kill_at_s is not None and time.monotonic() >= self._kill_at_s:
@@ -109,15 +109,15 @@ class _Watch:
         assert self._status is not None
         return self._status
 
-    def how_it_was_stopped(self) -> dict[str, Any]:
+    def stop_details(self) -> dict[str, Any]:
         """For exit.json; empty when the engine ended by itself."""
         if self._stop_reason is None:
             return {}
         return {"stop_reason": self._stop_reason, "was_killed": self._was_killed}
 
-    def _obey(self, said: bytes) -> None:
+    def _handle_order(self, said: bytes) -> None:
         if not said:
-            self._is_worker_there = False
+            self._is_worker_alive = False
             self._stop("its worker is gone")
         if STOP in said:
             self._stop("it was told to stop")
@@ -140,7 +140,7 @@ class _Watch:
         self._kill_at_s = time.monotonic() + 1.0
         _signal_group(self._engine.pid, signal.SIGKILL)
 
-    def _patience_s(self) -> float | None:
+    def _timeout_s(self) -> float | None:
         return None if self._kill_at_s is None else max(0.0, self._kill_at_s - time.monotonic())
 
     def _has_ended(self) -> bool:
@@ -156,7 +156,7 @@ class _Watch:
         return self._status is not None
 
 
-def _prepared_process() -> Callable[[], None]:
+def _become_subreaper() -> Callable[[], None]:
     """Inherit orphans from here on; what an engine must do before it begins, to die with this process."""
     if not HAS_PROC:
         return lambda: None
@@ -171,7 +171,7 @@ def _prepared_process() -> Callable[[], None]:
     return die_with_parent
 
 
-def _wake_up_pipe() -> int:
+def _open_wake_up_pipe() -> int:
     """Readable when a signal came, the death of a child included."""
     readable, writable = os.pipe()
     os.set_blocking(writable, False)
@@ -185,26 +185,26 @@ def _signal_group(pid: int, number: int) -> None:
         os.killpg(pid, number)
 
 
-def _end_strays(engine_pid: int) -> None:
+def _end_orphans(engine_pid: int) -> None:
     """Whatever the engine left behind ends with it."""
     _signal_group(engine_pid, signal.SIGTERM if HAS_PROC else signal.SIGKILL)
     for pid in descendants(os.getpid()):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
-    if not wait_until(lambda: not _living_strays(), within_s=_GRACE_OF_STRAYS_S) and not kill_until_none(
-        _living_strays, within_s=_UNKILLABLE_S
+    if not wait_until(lambda: not _living_orphans(), within_s=_ORPHAN_GRACE_S) and not kill_until_none(
+        _living_orphans, within_s=_UNKILLABLE_S
     ):
-        _say(f"processes that cannot be killed are left: {_living_strays()}")
+        _say(f"processes that cannot be killed are left: {_living_orphans()}")
 
 
-def _living_strays() -> list[int]:
+def _living_orphans() -> list[int]:
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     return descendants(os.getpid())
 
 
-def _write_exit(orders: _Orders, ended: dict[str, Any]) -> None:
+def _write_exit(orders: _Arguments, ended: dict[str, Any]) -> None:
     try:
         _write(orders.job_dir / "exit.json", {**orders.names, **ended})
     except OSError as error:

@@ -11,10 +11,7 @@ from tunix_rt.base.http.errors import ErrorBody, error_responses
 from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome, ThreadedRoute, Word
 from tunix_rt.base.http.transfers import file_response, pieces_response
 from tunix_rt.engines.training.types import RUN_ID_PATTERN, MetricsLine, RunStatus, ValidationLine
-from tunix_rt.runs import artifacts
-from tunix_rt.runs import service as controlling
-from tunix_rt.runs import service as listing
-from tunix_rt.runs import service as removing
+from tunix_rt.runs import artifacts, service
 from tunix_rt.runs.artifacts import metrics_array
 from tunix_rt.runs.service import (
     QueueState,
@@ -125,19 +122,19 @@ def submit_run(request: RunRequest, home: OpenHome) -> RunDetail:
 @runs_router.get("/runs", response_model_exclude_none=True)
 def list_runs(home: OpenHome, criteria: ChosenRuns, limit: Limit = 20, offset: Offset = 0) -> RunList:
     """A page of runs with the total, newest first."""
-    return listing.list_runs(home, criteria, limit=limit, offset=offset)
+    return service.list_runs(home, criteria, limit=limit, offset=offset)
 
 
 @runs_router.get("/runs/{run_id}", responses=error_responses(404), response_model_exclude_none=True)
 def get_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """A run with its recipe and its plan. 404 if unknown."""
-    return listing.get_run(home, run_id)
+    return service.get_run(home, run_id)
 
 
 @runs_router.get("/runs/{run_id}/status", responses=error_responses(404), response_model_exclude_none=True)
 def get_status(run_id: RunId, home: OpenHome) -> RunTimes:
     """Where a run stands, and since when. 404 if unknown."""
-    return listing.get_times(home, run_id)
+    return service.get_times(home, run_id)
 
 
 @runs_router.get("/runs/{run_id}/events", responses=error_responses(404))
@@ -147,7 +144,7 @@ def list_events(
     after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="only later than this sequence")] = -1,
 ) -> RunEventList:
     """What queue and workers did with a run, in order. 404 if unknown."""
-    return listing.list_events(home, run_id, after=after)
+    return service.list_events(home, run_id, after=after)
 
 
 @runs_router.post(
@@ -155,7 +152,7 @@ def list_events(
 )
 def cancel_run(run_id: RunId, home: OpenHome) -> RunDetail:
     """Cancel a queued run at once, or ask a running one to stop. 404 if unknown, 409 if it has ended."""
-    return controlling.cancel(home, run_id)
+    return service.cancel(home, run_id)
 
 
 @runs_router.post(
@@ -166,7 +163,7 @@ def pause_run(run_id: RunId, home: OpenHome) -> RunDetail:
 
     404 if unknown, 409 if it has ended.
     """
-    return controlling.pause(home, run_id)
+    return service.pause(home, run_id)
 
 
 @runs_router.post(
@@ -177,7 +174,7 @@ def resume_run(run_id: RunId, home: OpenHome) -> RunDetail:
 
     404 if unknown, 409 if it has succeeded.
     """
-    return controlling.resume(home, run_id)
+    return service.resume(home, run_id)
 
 
 @runs_router.post(
@@ -185,7 +182,7 @@ def resume_run(run_id: RunId, home: OpenHome) -> RunDetail:
 )
 def set_priority(run_id: RunId, body: NewPriority, home: OpenHome) -> RunDetail:
     """Take a run earlier or later. 404 if unknown, 409 if it has ended."""
-    return controlling.set_priority(home, run_id, body.priority)
+    return service.set_priority(home, run_id, body.priority)
 
 
 @runs_router.delete(
@@ -193,7 +190,7 @@ def set_priority(run_id: RunId, body: NewPriority, home: OpenHome) -> RunDetail:
 )
 def remove_run(run_id: RunId, home: OpenHome) -> None:
     """Remove a run and its files. 404 if unknown, 409 while it runs, or while something needs it."""
-    removing.remove(home, run_id)
+    service.remove(home, run_id)
 
 
 @runs_router.get("/sparklines")
@@ -208,22 +205,22 @@ def list_sparklines(
 @runs_router.get("/queue")
 def get_queue(home: OpenHome) -> QueueState:
     """How the queue stands: runs by status, and who takes them."""
-    return listing.queue_state(home)
+    return service.queue_state(home)
 
 
 @runs_router.post("/queue/pause")
 def pause_queue(home: OpenHome) -> QueueState:
     """Let workers take nothing more; what runs goes on."""
-    return controlling.pause_queue(home)
+    return service.pause_queue(home)
 
 
 @runs_router.post("/queue/resume")
 def resume_queue(home: OpenHome) -> QueueState:
     """Let workers take runs again."""
-    return controlling.resume_queue(home)
+    return service.resume_queue(home)
 
 
 @runs_router.get("/workers")
 def list_workers(home: OpenHome) -> WorkerList:
     """Every worker that is known, the newest first."""
-    return listing.list_workers(home)
+    return service.list_workers(home)

@@ -22,7 +22,7 @@ from tunix_rt.base.db.schema import runs
 from tunix_rt.base.db.statements import QuickRead
 from tunix_rt.runs.store.rows import DETAIL_COLUMNS, LATER, SUMMARY_COLUMNS, detail_of, event_of, run_of
 from tunix_rt.runs.store.transitions import unknown_run
-from tunix_rt.runs.types import Run, RunDetail, RunFilter, RunPage, RunStanding, ServiceEvent
+from tunix_rt.runs.types import Run, RunDetail, RunFilter, RunPage, RunState, ServiceEvent
 
 _EQUAL = ("dataset", "mode", "engine", "sweep_id")
 _SEARCHED = ("id", "recipe_name", "model", "dataset")
@@ -126,7 +126,7 @@ THIS_RUN = runs.c.id == bindparam("run_id")
 DETAIL = select(*DETAIL_COLUMNS).where(THIS_RUN)
 _DETAIL = QuickRead(DETAIL)
 _SUMMARY = QuickRead(select(*SUMMARY_COLUMNS).where(THIS_RUN))
-_STANDING = QuickRead(select(runs.c.status, runs.c.num_events).where(THIS_RUN))
+_STATE = QuickRead(select(runs.c.status, runs.c.num_events).where(THIS_RUN))
 _LATER_EVENTS = QuickRead(LATER)
 
 
@@ -144,10 +144,10 @@ def read_summary(engine: Engine, run_id: str) -> Run:
     raise unknown_run(run_id)
 
 
-def read_standing(engine: Engine, run_id: str) -> RunStanding:
+def read_state(engine: Engine, run_id: str) -> RunState:
     """Where a run stands and how many events it has, or NotFoundError."""
-    for row in _STANDING.rows(engine, {"run_id": run_id}):
-        return RunStanding(*row)
+    for row in _STATE.rows(engine, {"run_id": run_id}):
+        return RunState(*row)
     raise unknown_run(run_id)
 
 
@@ -155,5 +155,5 @@ def read_events(engine: Engine, run_id: str, *, after: int) -> tuple[ServiceEven
     """What queue and workers did with a run after that event, in order; or NotFoundError."""
     found = tuple(map(event_of, _LATER_EVENTS.rows(engine, {"run_id": run_id, "after": after})))
     if not found:
-        read_standing(engine, run_id)
+        read_state(engine, run_id)
     return found

@@ -20,10 +20,17 @@ from tunix_rt.runs.store.reads import (
     page_of_runs,
     read_detail,
     read_events,
-    read_standing,
+    read_state,
     read_summary,
 )
-from tunix_rt.runs.store.rows import detail_of, end_values, insert_event, late_values, outside_row, queued_row
+from tunix_rt.runs.store.rows import (
+    detail_of,
+    end_values,
+    insert_event,
+    late_values,
+    queued_row,
+    unmanaged_row,
+)
 from tunix_rt.runs.store.transitions import Change, Note, unknown_run
 from tunix_rt.runs.types import (
     BeatAnswer,
@@ -32,16 +39,16 @@ from tunix_rt.runs.types import (
     Lease,
     LeaseBeat,
     NewRun,
-    OutsideRun,
-    OutsideStanding,
     Run,
     RunDetail,
     RunFilter,
     RunPage,
-    RunStanding,
+    RunState,
     ServiceEvent,
     ServiceEventKind,
     Slot,
+    UnmanagedRun,
+    UnmanagedStatus,
     steps_between,
 )
 
@@ -54,23 +61,23 @@ _KINDS: dict[RunStatus, ServiceEventKind] = {
     "succeeded": "succeeded",
 }
 # Made once: there may be thousands to add.
-_ADDING = {
+_INSERT = {
     name: dialect.insert(runs).on_conflict_do_nothing(index_elements=["id"]).returning(runs.c.pk)
     for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
 }
 _MESSAGE = "By tunix-rt train, outside the queue."
 
 
-def add_outside(change: Change, run: OutsideRun) -> None:
+def add_unmanaged(change: Change, run: UnmanagedRun) -> None:
     """Make a run known, unless its id is in the table already."""
-    adding = _ADDING[change.connection.dialect.name]
-    pk = change.connection.execute(adding, outside_row(run)).scalar_one_or_none()
+    adding = _INSERT[change.connection.dialect.name]
+    pk = change.connection.execute(adding, unmanaged_row(run)).scalar_one_or_none()
     if pk is not None:
         details = {"status": run.standing.status}
         insert_event(change.connection, pk, 0, change.now, "imported", f"Found. {_MESSAGE}", details)
 
 
-def follow_outside(change: Change, run_id: str, standing: OutsideStanding, read: NewRun | None) -> None:
+def update_unmanaged(change: Change, run_id: str, standing: UnmanagedStatus, read: NewRun | None) -> None:
     """Let a run that is outside the queue stand where its directory says, with all that is in it by now."""
     row = change.locked(run_id)
     if row.executor != "direct" or row.status == standing.status:
@@ -132,9 +139,9 @@ class RunRepository:
         """A page of runs, newest first, and how many fit in all."""
         return page_of_runs(self._engine, criteria, limit=limit, offset=offset)
 
-    def status_of(self, run_id: str) -> RunStanding:
+    def status_of(self, run_id: str) -> RunState:
         """Where a run stands and how many events it has, cheaply; or NotFoundError."""
-        return read_standing(self._engine, run_id)
+        return read_state(self._engine, run_id)
 
     def counts(self) -> dict[RunStatus, int]:
         """How many runs there are of each status; those that there are none of are left out."""
@@ -165,22 +172,22 @@ class RunRepository:
         with reading(self._engine) as connection:
             return set(connection.execute(select(runs.c.id)).scalars())
 
-    def outside_ids(self, status: RunStatus) -> tuple[str, ...]:
+    def unmanaged_ids(self, status: RunStatus) -> tuple[str, ...]:
         """The ids of the runs outside the queue that stand there."""
         chosen = select(runs.c.id).where(runs.c.status == status, runs.c.executor == "direct")
         with reading(self._engine) as connection:
             return tuple(connection.execute(chosen).scalars())
 
-    def add_outside(self, found: Sequence[OutsideRun]) -> None:
+    def add_unmanaged(self, found: Sequence[UnmanagedRun]) -> None:
         """Make runs of `tunix-rt train` known; those that are known already stay as they are."""
         with self._change() as change:
             for run in found:
-                add_outside(change, run)
+                add_unmanaged(change, run)
 
-    def follow_outside(self, run_id: str, standing: OutsideStanding, read: NewRun | None = None) -> None:
+    def update_unmanaged(self, run_id: str, standing: UnmanagedStatus, read: NewRun | None = None) -> None:
         """Let such a run stand where its directory, unless it is gone, says it does."""
         with self._change() as change:
-            follow_outside(change, run_id, standing, read)
+            update_unmanaged(change, run_id, standing, read)
 
     def claim(self, worker_id: str, slots: Sequence[Slot], executor: ExecutorName = "local") -> Claim | None:
         """Take the first run that one of these free slots may have; None when there is none."""

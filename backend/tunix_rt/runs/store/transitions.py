@@ -42,7 +42,7 @@ _LOCKED_COLUMNS = (
     runs.c.num_events,
     runs.c.started_at,
 )
-_CHANGING = update(runs).where(runs.c.pk == bindparam("changed_pk"))
+_UPDATE = update(runs).where(runs.c.pk == bindparam("changed_pk"))
 _NO_LEASE: dict[str, Any] = {"lease": None, "beats": 0}
 
 
@@ -96,7 +96,7 @@ class Change:
         """Change anything but the status, and say so in an event."""
         insert_event(self.connection, row.pk, row.num_events, self.now, note.kind, note.message, note.details)
         changed = {**values, "num_events": row.num_events + 1, "changed_pk": row.pk}
-        self.connection.execute(_CHANGING, changed)
+        self.connection.execute(_UPDATE, changed)
 
 
 def unknown_run(run_id: str) -> NotFoundError:
@@ -104,7 +104,7 @@ def unknown_run(run_id: str) -> NotFoundError:
     return NotFoundError(f"There is no run {run_id!r}.", next_step="List the runs: tunix-rt runs list")
 
 
-_AFRESH: dict[str, Any] = {
+_RESET: dict[str, Any] = {
     "is_held": False,
     "not_before": None,
     "num_failures": 0,
@@ -119,7 +119,7 @@ def cancel(change: Change, run_id: str) -> None:
     row = change.locked(run_id)
     if row.status == "cancelling":
         return
-    _refuse_outside(row, "cancelled")
+    _refuse_unmanaged(row, "cancelled")
     if row.status == "queued":
         change.move(row, "cancelled", Note("cancelled", "Cancelled before it began."))
     elif row.status in TERMINAL:
@@ -133,7 +133,7 @@ def cancel(change: Change, run_id: str) -> None:
 def pause(change: Change, run_id: str) -> None:
     """A queued run waits until it is resumed; a running one is stopped with a checkpoint first."""
     row = change.locked(run_id)
-    _refuse_outside(row, "paused")
+    _refuse_unmanaged(row, "paused")
     if row.status not in ("queued", "running"):
         raise ConflictError(
             f"The run {run_id} is {row.status}; only a queued or running one can be paused.",
@@ -150,7 +150,7 @@ def resume(change: Change, run_id: str) -> None:
     if row.status in ("cancelled", "failed"):
         executor = "local" if row.executor == "direct" else row.executor
         note = Note("resumed", f"In the queue again; it was {row.status}.")
-        change.move(row, "queued", note, executor=executor, **_AFRESH)
+        change.move(row, "queued", note, executor=executor, **_RESET)
     elif row.status == "succeeded" or row.status == "cancelling":
         raise ConflictError(
             f"The run {run_id} is {row.status}; there is nothing to go on with.",
@@ -179,13 +179,13 @@ def require_removable(change: Change, run_id: str) -> int:
         ConflictError: It is running, or something needs it: which, and how to let go of it.
     """
     row = change.locked(run_id)
-    _refuse_outside(row, "removed")
+    _refuse_unmanaged(row, "removed")
     if row.status in ACTIVE:
         raise ConflictError(
             f"The run {run_id} is {row.status}.",
             next_step=f"Stop it first: tunix-rt runs cancel {run_id}",
         )
-    _refuse_needed(change, row)
+    _refuse_if_needed(change, row)
     return int(row.pk)
 
 
@@ -197,7 +197,7 @@ def remove(change: Change, run_id: str) -> None:
 _ENDED = {"succeeded": "succeeded", "failed": "failed", "cancelled": "was cancelled"}
 
 
-def _refuse_outside(row: Row[Any], what: str) -> None:
+def _refuse_unmanaged(row: Row[Any], what: str) -> None:
     if row.executor == "direct" and row.status not in TERMINAL:
         raise ConflictError(
             f"The run {row.id} was started by tunix-rt train, outside the queue; it cannot be {what} here.",
@@ -205,7 +205,7 @@ def _refuse_outside(row: Row[Any], what: str) -> None:
         )
 
 
-def _refuse_needed(change: Change, row: Row[Any]) -> None:
+def _refuse_if_needed(change: Change, row: Row[Any]) -> None:
     found = change.connection.execute(
         select(baselines.c.name)
         .join(evaluations, evaluations.c.pk == baselines.c.evaluation_pk)
@@ -229,10 +229,10 @@ def _refuse_needed(change: Change, row: Row[Any]) -> None:
             f"The registered model {name} comes from the run {row.id}.",
             next_step=f"Remove that version first: tunix-rt models rm {name}",
         )
-    _refuse_trial(change, row)
+    _refuse_if_trial(change, row)
 
 
-def _refuse_trial(change: Change, row: Row[Any]) -> None:
+def _refuse_if_trial(change: Change, row: Row[Any]) -> None:
     is_on = sweeps.c.status.in_(("queued", *sorted(ACTIVE)))
     sweep = change.connection.execute(select(sweeps.c.id).where(sweeps.c.id == row.sweep_id, is_on)).scalar()
     if sweep is not None:
@@ -344,7 +344,7 @@ def requeue(
     """Put a run back; one that was cancelled meanwhile is cancelled. False when the lease is lost."""
     row = change.locked_by_lease(lease)
     if row is not None:
-        _put_back(change, row, note, not_before, num_failures)
+        _requeue_row(change, row, note, not_before, num_failures)
     return row is not None
 
 
@@ -364,11 +364,11 @@ def lose(
     if failure is not None and row.status != "cancelling":
         change.move(row, "failed", note, failure=failure.model_dump_json())
     else:
-        _put_back(change, row, note, not_before, num_failures)
+        _requeue_row(change, row, note, not_before, num_failures)
     return True
 
 
-def _put_back(
+def _requeue_row(
     change: Change, row: Row[Any], note: Note, not_before: datetime | None, num_failures: int | None
 ) -> None:
     if row.status == "cancelling":

@@ -16,7 +16,7 @@ from tunix_rt.evaluation.predict import EvaluationProgress
 from tunix_rt.models.commands import exported
 from tunix_rt.models.export import ExportRequest
 from tunix_rt.models.find import find_model, resolve
-from tunix_rt.runs.tasks import service as looking
+from tunix_rt.runs.tasks import service
 from tunix_rt.runs.tasks.files import TaskDir
 from tunix_rt.runs.tasks.service import task_dir
 from tunix_rt.runs.tasks.store import TaskRepository
@@ -44,7 +44,7 @@ def list_(
 ) -> None:
     """List tasks, newest first."""
     with opened_home() as home:
-        page = looking.list_tasks(home, TaskFilter(kind=kind, model=model), limit=limit, offset=0)
+        page = service.list_tasks(home, TaskFilter(kind=kind, model=model), limit=limit, offset=0)
     if as_json:
         print_json({"data": [task.to_json() for task in page.data], "total": page.pagination.total})
         return
@@ -55,7 +55,7 @@ def list_(
 def show(task: TaskId, as_json: JsonFlag = False) -> None:
     """Show a task and the end of what it printed."""
     with opened_home() as home:
-        found, output = looking.get_task(home, task), looking.output_of(home, task)
+        found, output = service.get_task(home, task), service.output_of(home, task)
     if as_json:
         print_json(found.to_json())
         return
@@ -73,7 +73,7 @@ def cancel(task: TaskId, as_json: JsonFlag = False) -> None:
 def remove(task: TaskId, as_json: JsonFlag = False) -> None:
     """Forget a task and the files that it exported; an evaluation stays."""
     with opened_home() as home:
-        looking.remove_task(home, task)
+        service.remove_task(home, task)
     print_json({"removed": str(task)}) if as_json else say(f"removed {task}")
 
 

@@ -11,8 +11,8 @@ from tunix_rt.base.http.routing import CheckedRoute, Limit, Offset, OpenHome
 from tunix_rt.base.http.transfers import text_answer
 from tunix_rt.base.records import StorableText
 from tunix_rt.engines.training.types import RunStatus
-from tunix_rt.runs.tasks import service as looking
-from tunix_rt.runs.tasks.service import ask_for
+from tunix_rt.runs.tasks import service
+from tunix_rt.runs.tasks.service import submit_task
 from tunix_rt.runs.tasks.store import TaskRepository
 from tunix_rt.runs.tasks.types import Task, TaskFilter, TaskKind, TaskRequest
 
@@ -31,7 +31,7 @@ def post_task(request: TaskRequest, home: OpenHome) -> Task:
     404 if model or eval set is unknown, 422 if it cannot be exported like that, 501 if a checker's extra is
     not installed.
     """
-    return ask_for(home, request)
+    return submit_task(home, request)
 
 
 @router.get("", response_model_exclude_none=True)
@@ -44,16 +44,16 @@ def get_tasks(
     status: Annotated[list[RunStatus] | None, Query(description="any of these")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
-) -> looking.TaskList:
+) -> service.TaskList:
     """A page of tasks, newest first, with the total."""
     criteria = TaskFilter(kind=kind, model=model, status=tuple(status or ()))
-    return looking.list_tasks(home, criteria, limit=limit, offset=offset)
+    return service.list_tasks(home, criteria, limit=limit, offset=offset)
 
 
 @router.get("/{task_id}", responses=error_responses(404), response_model_exclude_none=True)
 def get_task(task_id: UUID, home: OpenHome) -> Task:
     """A task: what was asked, how far it is, what came out. 404 if unknown."""
-    return looking.get_task(home, task_id)
+    return service.get_task(home, task_id)
 
 
 @router.post("/{task_id}/cancel", responses=error_responses(404, 409), response_model_exclude_none=True)
@@ -67,7 +67,7 @@ def cancel_task(task_id: UUID, home: OpenHome) -> Task:
 )
 def get_output(task_id: UUID, home: OpenHome) -> PlainTextResponse:
     """The end of what it printed. 404 if unknown."""
-    return PlainTextResponse(looking.output_of(home, task_id))
+    return PlainTextResponse(service.output_of(home, task_id))
 
 
 @router.get(
@@ -77,7 +77,7 @@ def get_output(task_id: UUID, home: OpenHome) -> PlainTextResponse:
 )
 def download_export(task_id: UUID, home: OpenHome) -> StreamingResponse:
     """The exported files with their report, as a zip. 404 if unknown, 409 if it has exported nothing."""
-    report, pieces = looking.exported(home, task_id)
+    report, pieces = service.exported(home, task_id)
     name = f"{report.version.replace(':', '-')}-{report.form}.zip"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(pieces, media_type="application/zip", headers=headers)
@@ -86,4 +86,4 @@ def download_export(task_id: UUID, home: OpenHome) -> StreamingResponse:
 @router.delete("/{task_id}", status_code=status.HTTP_204_NO_CONTENT, responses=error_responses(404, 409))
 def delete_task(task_id: UUID, home: OpenHome) -> None:
     """Forget a task and its exported files; an evaluation stays. 404 if unknown, 409 until it has ended."""
-    looking.remove_task(home, task_id)
+    service.remove_task(home, task_id)

@@ -21,7 +21,7 @@ from tunix_rt.runs.types import ACTIVE
 from tunix_rt.serving.names import find_served
 
 
-def ask_for(home: Home, request: TaskRequest) -> Task:
+def submit_task(home: Home, request: TaskRequest) -> Task:
     """Put a task into the queue.
 
     Raises:

@@ -16,14 +16,14 @@ TaskKind = Literal["evaluation", "export"]
 ModelWord = Annotated[str, Field(min_length=1, max_length=256)]
 
 
-class _Asked(Record):
+class _TaskOptions(Record):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     engine: Literal["auto", "jax", "torch"] = "auto"
     device: Literal["auto", "cpu", "gpu", "tpu"] = "auto"
 
 
-class EvaluateModel(_Asked):
+class EvaluateModel(_TaskOptions):
     """Let a model answer an eval set, and judge what it writes."""
 
     kind: Literal["evaluation"]
@@ -38,7 +38,7 @@ class EvaluateModel(_Asked):
     """Only the first items: another eval set, and so not comparable with the whole one."""
 
 
-class ExportModel(_Asked):
+class ExportModel(_TaskOptions):
     """Write a registered model for other programs, and prove that it is the same."""
 
     kind: Literal["export"]

@@ -25,12 +25,12 @@ from tunix_rt.runs.worker.outcome import (
     AttemptEnd,
     Finished,
     Outcome,
-    PutBack,
+    Requeued,
     StopReason,
+    describe_exit,
     failures_so_far,
-    given_up,
+    gave_up,
     outcome_of,
-    what_happened,
 )
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class _Note:
     details: dict[str, JsonValue]
 
 
-class Diary:
+class EventLog:
     """Notes are kept until the database takes them, and reach it in order; the end comes last."""
 
     def __init__(self, runs: RunRepository, lease: Lease) -> None:
@@ -70,7 +70,7 @@ class Diary:
                 self.is_closed = not self._runs.event(self._lease, note.kind, note.message, note.details)
                 self._notes.popleft()
 
-    def write_end(self, outcome: Outcome, *, retry_s: float, must_leave: threading.Event) -> None:
+    def write_end(self, outcome: Outcome, *, retry_s: float, must_exit: threading.Event) -> None:
         """Write the end, as often as it takes: what was trained is on the disk, only the queue is behind."""
         while not self.is_closed:
             try:
@@ -79,7 +79,7 @@ class Diary:
                 self.is_closed = True
             except StorageError as error:
                 logger.warning("the end of %s is not written yet: %s", self._lease.run_id, error)
-                if must_leave.wait(retry_s):
+                if must_exit.wait(retry_s):
                     return
             else:
                 logger.info("%s: %s", self._lease.run_id, outcome.message if is_written else "lost")
@@ -97,7 +97,7 @@ class Diary:
             figures=end.figures,
         )
 
-    def _requeue(self, end: PutBack) -> bool:
+    def _requeue(self, end: Requeued) -> bool:
         not_before = datetime.now(UTC) + timedelta(seconds=end.wait_s) if end.wait_s else None
         return self._runs.requeue(
             self._lease, end.kind, end.message, not_before=not_before, num_failures=end.num_failures
@@ -108,7 +108,7 @@ _POLL_S = 0.2
 _NOT_STARTED = ChildExit(None, detail="It was stopped before it began.")
 
 
-class Steering:
+class StopController:
     """Carries the wish to stop to the child. `ask` and `kill` may be called by any thread."""
 
     def __init__(self, heartbeat: Heartbeat, *, lease_s: float) -> None:
@@ -166,7 +166,7 @@ _STOPPING: dict[StopReason, str] = {
 
 
 @dataclass(frozen=True)
-class Workplace:
+class WorkerContext:
     """What the attempts of a worker share."""
 
     home: Home
@@ -176,27 +176,27 @@ class Workplace:
     task_executor: LocalExecutor
     """Carries tasks out, on this machine for the same reason."""
     heartbeat: Heartbeat
-    must_leave: threading.Event
+    must_exit: threading.Event
     """No patience is left with a database that is away."""
 
 
 class Attempt:
     """A claimed run in the hands of this worker. `run` is its story; the rest may be called by any thread."""
 
-    def __init__(self, workplace: Workplace, claim: Claim, slot: Slot) -> None:
-        self._workplace = workplace
-        self._settings = workplace.home.settings
+    def __init__(self, context: WorkerContext, claim: Claim, slot: Slot) -> None:
+        self._context = context
+        self._settings = context.home.settings
         self._claim = claim
-        self._diary = Diary(RunRepository(workplace.home.database), claim.lease)
+        self._event_log = EventLog(RunRepository(context.home.database), claim.lease)
         self.slot = slot
-        self._steering = Steering(workplace.heartbeat, lease_s=self._settings.worker_lease_s)
+        self._stop_controller = StopController(context.heartbeat, lease_s=self._settings.worker_lease_s)
 
     @property
     def lease(self) -> Lease:
         """The right to the run."""
         return self._claim.lease
 
-    def hear(self, answer: BeatAnswer) -> None:
+    def on_beat(self, answer: BeatAnswer) -> None:
         """Somebody may have cancelled or paused the run."""
         if answer.status == "cancelling":
             self.ask("cancel")
@@ -205,32 +205,32 @@ class Attempt:
 
     def ask(self, reason: StopReason) -> None:
         """Stop with a checkpoint."""
-        self._steering.ask(reason)
+        self._stop_controller.ask(reason)
 
     def lose(self) -> None:
         """The run is another worker's now: end everything, write nothing more."""
-        self._diary.is_closed = True
+        self._event_log.is_closed = True
         self.kill()
 
     def kill(self) -> None:
         """End the child at once."""
-        self._steering.kill()
+        self._stop_controller.kill()
 
     def write_notes(self) -> None:
         """Write down what has happened so far."""
-        self._diary.write_notes()
-        if self._diary.is_closed:
+        self._event_log.write_notes()
+        if self._event_log.is_closed:
             self.kill()
 
     def run(self) -> None:
         """Do it, and write down how it ended."""
         try:
             outcome = self._done()
-            retry_s, must_leave = self._settings.worker_beat_s, self._workplace.must_leave
-            self._diary.write_end(outcome, retry_s=retry_s, must_leave=must_leave)
+            retry_s, must_exit = self._settings.worker_beat_s, self._context.must_exit
+            self._event_log.write_end(outcome, retry_s=retry_s, must_exit=must_exit)
         finally:
             # Whatever happens: a run that nobody works on must not keep its lease.
-            self._workplace.heartbeat.remove(self)
+            self._context.heartbeat.remove(self)
 
     def _done(self) -> Outcome:
         try:
@@ -242,8 +242,8 @@ class Attempt:
 
     def _clear_the_way(self, job: Job) -> None:
         """Nothing of an earlier attempt may be at work, here or on a disk that others share."""
-        self._workplace.executor.adopt_or_clear(job.job_dir)
-        self._workplace.evaluator.adopt_or_clear(job.job_dir)
+        self._context.executor.adopt_or_clear(job.job_dir)
+        self._context.evaluator.adopt_or_clear(job.job_dir)
         if not wait_until(lambda: not is_held(job.run_dir.path), within_s=self._settings.cancel_grace_s):
             raise StorageError(
                 f"Another process is writing the run {job.run_id}.",
@@ -251,12 +251,12 @@ class Attempt:
             )
 
     def _tried(self, job: Job) -> Outcome:
-        first_step = self._workplace.executor.newest_step(job.run_dir)
+        first_step = self._context.executor.newest_step(job.run_dir)
         earlier = job.job_dir.read_attempt()
         num_failures = failures_so_far(self._claim.run.num_failures, earlier, first_step)
         before = _trained_before(job.run_dir)
         if num_failures >= self._settings.run_max_failures:
-            return before or given_up(self._end(_LOST_TOO_OFTEN, num_failures))
+            return before or gave_up(self._end(_LOST_TOO_OFTEN, num_failures))
         job.job_dir.write_attempt(AttemptRecord(attempt=job.attempt, first_step=first_step))
         trained = before or self._trained(job, first_step, num_failures)
         eval_set = self._claim.run.request.eval_set
@@ -268,9 +268,9 @@ class Attempt:
         before = _manifest_bytes(job.run_dir)
         going_on = f", going on after step {first_step}" if first_step else ""
         self._note("started", f"Started on {self.slot}{going_on}.", attempt=job.attempt, step=first_step)
-        how = self._watched(self._workplace.executor, job)
+        how = self._watched(self._context.executor, job)
         after = _manifest_bytes(job.run_dir)
-        has_progressed = self._workplace.executor.newest_step(job.run_dir) > first_step
+        has_progressed = self._context.executor.newest_step(job.run_dir) > first_step
         end = replace(
             self._end(how, 0 if has_progressed else num_failures),
             manifest=None if after == before else _manifest(after),
@@ -282,23 +282,23 @@ class Attempt:
         """The training stands, whatever becomes of its evaluation."""
         self._note("evaluating", f"Evaluating on {eval_set}.", eval_set=eval_set)
         command = evaluation_command(self._claim, eval_set, self.slot)
-        how = self._watched(self._workplace.evaluator, replace(job, command=command))
+        how = self._watched(self._context.evaluator, replace(job, command=command))
         if how.code == 0:
             self._note("evaluated", f"Evaluated on {eval_set}.", eval_set=eval_set)
             return trained
-        reason = self._steering.reason
+        reason = self._stop_controller.reason
         is_interrupted = how.code is None if reason is None else reason != "cancel"
         outcome = (
             self._decided(self._end(replace(how, code=None), num_failures)) if is_interrupted else trained
         )
-        if isinstance(outcome, PutBack):
+        if isinstance(outcome, Requeued):
             return outcome
         again = f"tunix-rt eval {job.run_id} --eval-set {eval_set}"
-        self._note("warning", f"The evaluation did not succeed. {what_happened(how)} Again: {again}")
+        self._note("warning", f"The evaluation did not succeed. {describe_exit(how)} Again: {again}")
         return trained
 
     def _watched(self, executor: Executor, job: Job) -> ChildExit:
-        how = self._steering.watch(
+        how = self._stop_controller.watch(
             lambda: executor.start(job), lambda reason: self._note("stopping", _STOPPING[reason])
         )
         if how.was_killed:
@@ -306,8 +306,8 @@ class Attempt:
         return how
 
     def _note(self, kind: ServiceEventKind, message: str, **details: JsonValue) -> None:
-        self._diary.note(kind, message, **details)
-        self._workplace.heartbeat.wake()
+        self._event_log.note(kind, message, **details)
+        self._context.heartbeat.wake()
 
     def _refused(self, error: TunixRTError) -> Outcome:
         """It could not be started, here and now or at all."""
@@ -318,7 +318,7 @@ class Attempt:
         return self._decided(replace(end, failure=failure))
 
     def _end(self, how: ChildExit, num_failures: int) -> AttemptEnd:
-        return AttemptEnd(self.lease.run_id, how, self._steering.reason, num_failures)
+        return AttemptEnd(self.lease.run_id, how, self._stop_controller.reason, num_failures)
 
     def _decided(self, end: AttemptEnd) -> Outcome:
         return outcome_of(end, max_failures=self._settings.run_max_failures)

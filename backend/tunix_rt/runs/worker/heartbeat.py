@@ -25,7 +25,7 @@ class Beating(Protocol):
     def lease(self) -> Lease:
         """Its right to the run."""
 
-    def hear(self, answer: BeatAnswer) -> None:
+    def on_beat(self, answer: BeatAnswer) -> None:
         """What the queue says about the run."""
 
     def lose(self) -> None:
@@ -88,7 +88,7 @@ class Heartbeat:
         self._woken.set()
 
     def beat(self) -> None:
-        """One round: keep the leases, hear what is asked, write down what has happened."""
+        """One round: keep the leases, on_beat what is asked, write down what has happened."""
         with self._lock:
             attempts = list(self._attempts.values())
         began_s = self._clock()
@@ -115,7 +115,7 @@ class Heartbeat:
         for attempt in attempts:
             answer = by_token.get(attempt.lease.token)
             if answer is not None:
-                attempt.hear(answer)
+                attempt.on_beat(answer)
             elif attempt.lease.token in self.tokens():  # else it has ended since
                 attempt.lose()
 
@@ -127,14 +127,14 @@ class Heartbeat:
             logger.warning("the database is back")
 
 
-_FORGOTTEN_AFTER = timedelta(days=7)
+_FORGET_AFTER = timedelta(days=7)
 
 
-class StandstillWatch:
+class HeartbeatWatch:
     """Notices what has not changed for a while, on this process's own clock: nobody's clock is compared."""
 
     def __init__(self, patience_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._patience_s = patience_s
+        self._timeout_s = patience_s
         self._clock = clock
         self._seen: dict[Hashable, tuple[int, float]] = {}
 
@@ -146,7 +146,7 @@ class StandstillWatch:
             name: before[name] if name in before and before[name][0] == count else (count, now_s)
             for name, count in beats.items()
         }
-        return {name for name, (_, since_s) in self._seen.items() if now_s - since_s > self._patience_s}
+        return {name for name, (_, since_s) in self._seen.items() if now_s - since_s > self._timeout_s}
 
 
 class Maintenance:
@@ -168,13 +168,13 @@ class Maintenance:
         self._chores = chores
         # By then a worker that is cut off from the database has stopped its children.
         patience_s = settings.worker_lease_s + settings.cancel_grace_s + settings.worker_beat_s
-        self._lease_watch = StandstillWatch(patience_s, clock)
-        self._worker_watch = StandstillWatch(patience_s, clock)
+        self._lease_watch = HeartbeatWatch(patience_s, clock)
+        self._worker_watch = HeartbeatWatch(patience_s, clock)
 
     def run(self, every_s: float, must_end: threading.Event) -> None:
         """Look after everything until told to end."""
         while not must_end.wait(every_s):
-            self._tried("looking for lost runs", self.look_around)
+            self._tried("looking for lost runs", self.requeue_lost_runs)
             for what, chore in self._chores.items():
                 self._tried(what, chore)
 
@@ -187,7 +187,7 @@ class Maintenance:
             # The only thread that recovers runs must outlive a bug in any one of them, or in a sweep.
             logger.exception("%s did not succeed", what)
 
-    def look_around(self) -> None:
+    def requeue_lost_runs(self) -> None:
         """Take runs from workers that are gone."""
         workers = {worker.worker_id: worker for worker in WorkerRepository(self._home.database).list()}
         leases, kept = self._own_leases()
@@ -228,7 +228,7 @@ class Maintenance:
                 WorkerRepository(self._home.database).set_status(worker.worker_id, "lost")
         if any(worker.worker_id == self._worker_id and worker.status == "lost" for worker in workers):
             WorkerRepository(self._home.database).set_status(self._worker_id, "active")
-        oldest = datetime.now(UTC) - _FORGOTTEN_AFTER
+        oldest = datetime.now(UTC) - _FORGET_AFTER
         for worker in workers:
             if worker.status in ("stopped", "lost") and worker.last_seen_at < oldest:
                 WorkerRepository(self._home.database).forget(worker.worker_id)

@@ -23,7 +23,7 @@ StopReason = Literal["cancel", "pause", "drain", "silence"]
 """Why a worker stops a child: somebody cancelled or paused it, the worker leaves, the database is away."""
 
 # Trying again would end the same way: what was asked for is wrong, not the machine.
-_OWN_FAULT: dict[int, type[TunixRTError]] = {
+_REQUEST_ERRORS: dict[int, type[TunixRTError]] = {
     error.exit_code: error
     for error in (InvalidInputError, DataError, DeviceError, DoesNotFitError, DivergedError)
 }
@@ -43,7 +43,7 @@ class AttemptEnd:
     num_failures: int
     """Of its infrastructure, in a row, before this end."""
     failure: RunFailure | None = None
-    """Known without a child: it could not even be started."""
+    """ReplicaState without a child: it could not even be started."""
     manifest: RunManifest | None = None
     """What this attempt wrote; one of an earlier attempt does not count."""
     output_tail: str = ""
@@ -61,7 +61,7 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class PutBack:
+class Requeued:
     """The run goes back into the queue."""
 
     kind: ServiceEventKind
@@ -70,9 +70,9 @@ class PutBack:
     wait_s: float = 0.0
 
 
-Outcome = Finished | PutBack
+Outcome = Finished | Requeued
 
-_PUT_BACK: dict[StopReason, tuple[ServiceEventKind, str]] = {
+_REQUEUED: dict[StopReason, tuple[ServiceEventKind, str]] = {
     "pause": ("paused", "Stopped with what it had saved; it waits until it is resumed."),
     "drain": ("requeued", "Its worker was shut down; the next one goes on from the last checkpoint."),
     "silence": ("requeued", "Its worker could not reach the database and stopped it."),
@@ -92,19 +92,19 @@ def outcome_of(end: AttemptEnd, *, max_failures: int) -> Outcome:
     """What becomes of the run."""
     code = end.exit.code
     if code == 0:
-        return _claimed_success(end)
-    if code in _OWN_FAULT:
+        return _exit_zero(end)
+    if code in _REQUEST_ERRORS:
         failure = _failure(end)
         return Finished("failed", failure.detail, code, failure, _figures(end))
     if end.stop_reason == "cancel":
         return Finished("cancelled", "Cancelled.", exit_code_of(end.exit), None, _figures(end))
     if end.stop_reason is not None:
-        kind, message = _PUT_BACK[end.stop_reason]
-        return PutBack(kind, message, end.num_failures)
-    return _broken_down(end, max_failures)
+        kind, message = _REQUEUED[end.stop_reason]
+        return Requeued(kind, message, end.num_failures)
+    return _infrastructure_failure(end, max_failures)
 
 
-def given_up(end: AttemptEnd) -> Finished:
+def gave_up(end: AttemptEnd) -> Finished:
     """The end of a run that broke down too often."""
     failure = _failure(end)
     detail = (
@@ -120,7 +120,7 @@ def exit_code_of(how: ChildExit) -> int | None:
     return how.code if how.signal is None else _SIGNAL_EXIT_BASE + how.signal
 
 
-def what_happened(how: ChildExit) -> str:
+def describe_exit(how: ChildExit) -> str:
     """In words, when the child itself said nothing."""
     if how.signal is not None:
         said = f"The engine was ended by {signal.Signals(how.signal).name}, which nobody here sent."
@@ -131,7 +131,7 @@ def what_happened(how: ChildExit) -> str:
     return f"{said} {how.detail}".strip() or "The engine was lost."
 
 
-def _claimed_success(end: AttemptEnd) -> Outcome:
+def _exit_zero(end: AttemptEnd) -> Outcome:
     if end.manifest is not None and end.manifest.status == "succeeded":
         return Finished("succeeded", "Succeeded.", 0, None, end.manifest.figures)
     failure = RunFailure(
@@ -142,13 +142,13 @@ def _claimed_success(end: AttemptEnd) -> Outcome:
     return Finished("failed", failure.detail, 0, failure)
 
 
-def _broken_down(end: AttemptEnd, max_failures: int) -> Outcome:
+def _infrastructure_failure(end: AttemptEnd, max_failures: int) -> Outcome:
     num_failures = end.num_failures + 1
     if num_failures >= max_failures:
-        return given_up(replace(end, num_failures=num_failures))
+        return gave_up(replace(end, num_failures=num_failures))
     wait_s = backoff_s(num_failures)
     message = f"{_failure(end).detail} Failure {num_failures} of {max_failures}; tried again in {wait_s:g} s."
-    return PutBack("retry", message, num_failures, wait_s)
+    return Requeued("retry", message, num_failures, wait_s)
 
 
 def _figures(end: AttemptEnd) -> RunFigures | None:
@@ -161,14 +161,14 @@ def _failure(end: AttemptEnd) -> RunFailure:
     said = end.failure or (None if end.manifest is None else end.manifest.failure)
     if said is not None:
         return RunFailure(code=said.code, detail=redacted(said.detail), next_step=redacted(said.next_step))
-    kind = _OWN_FAULT.get(code, TunixRTError).code
-    if (printed := last_error(end.output_tail)) is not None and end.exit.signal is None:
+    kind = _REQUEST_ERRORS.get(code, TunixRTError).code
+    if (printed := printed_error(end.output_tail)) is not None and end.exit.signal is None:
         detail, next_step = printed
         return RunFailure(code=kind, detail=redacted(detail), next_step=redacted(next_step))
-    return RunFailure(code=kind, detail=redacted(what_happened(end.exit)), next_step=_advice(end))
+    return RunFailure(code=kind, detail=redacted(describe_exit(end.exit)), next_step=_advice(end))
 
 
-def last_error(tail: str) -> tuple[str, str] | None:
+def printed_error(tail: str) -> tuple[str, str] | None:
     """The last error that a command line printed, with its next step."""
     found = [*_ERROR.finditer(tail)]
     return (found[-1]["detail"][:_SHOWN_CHARS], found[-1]["next_step"][:_SHOWN_CHARS]) if found else None

@@ -12,8 +12,8 @@ from tunix_rt.runs.tasks.files import TaskDir
 from tunix_rt.runs.tasks.store import TaskRepository
 from tunix_rt.runs.tasks.types import TaskClaim, TaskResult
 from tunix_rt.runs.types import BeatAnswer, Lease, Slot, backoff_s
-from tunix_rt.runs.worker.attempt import Steering, Workplace
-from tunix_rt.runs.worker.outcome import StopReason, last_error, what_happened
+from tunix_rt.runs.worker.attempt import StopController, WorkerContext
+from tunix_rt.runs.worker.outcome import StopReason, describe_exit, printed_error
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ def refused(error: TunixRTError) -> FinishedTask:
 
 
 def _failure(end: TaskEnd) -> RunFailure:
-    printed = last_error(end.output_tail) if end.exit.signal is None else None
+    printed = printed_error(end.output_tail) if end.exit.signal is None else None
     detail, next_step = printed or (
-        what_happened(end.exit),
+        describe_exit(end.exit),
         f"Read what it printed: tunix-rt tasks show {end.task_id}",
     )
     return RunFailure(code=TunixRTError.code, detail=redacted(detail), next_step=redacted(next_step))
@@ -88,28 +88,28 @@ logger = logging.getLogger(__name__)
 class TaskAttempt:
     """A claimed task in the hands of this worker. `run` is its story; any thread may call the rest."""
 
-    def __init__(self, workplace: Workplace, claim: TaskClaim, slot: Slot) -> None:
-        self._workplace = workplace
-        self._settings = workplace.home.settings
+    def __init__(self, context: WorkerContext, claim: TaskClaim, slot: Slot) -> None:
+        self._context = context
+        self._settings = context.home.settings
         self._claim = claim
         self._dir = TaskDir(self._settings.tasks_dir / claim.lease.run_id)
         self.slot = slot
         self._is_lost = False
-        self._steering = Steering(workplace.heartbeat, lease_s=self._settings.worker_lease_s)
+        self._stop_controller = StopController(context.heartbeat, lease_s=self._settings.worker_lease_s)
 
     @property
     def lease(self) -> Lease:
         """The right to the task."""
         return self._claim.lease
 
-    def hear(self, answer: BeatAnswer) -> None:
+    def on_beat(self, answer: BeatAnswer) -> None:
         """Somebody may have cancelled the task."""
         if answer.status == "cancelling":
             self.ask("cancel")
 
     def ask(self, reason: StopReason) -> None:
         """Stop; an evaluation keeps the answers that it has."""
-        self._steering.ask(reason)
+        self._stop_controller.ask(reason)
 
     def lose(self) -> None:
         """The task is another worker's now: end everything, write nothing more."""
@@ -118,7 +118,7 @@ class TaskAttempt:
 
     def kill(self) -> None:
         """End the child at once."""
-        self._steering.kill()
+        self._stop_controller.kill()
 
     def write_notes(self) -> None:
         """There are none: what a task says of itself lies in its directory."""
@@ -129,21 +129,21 @@ class TaskAttempt:
             self._write_end(self._done())
         finally:
             # Whatever happens: a task that nobody works on must not keep its lease.
-            self._workplace.heartbeat.remove(self)
+            self._context.heartbeat.remove(self)
 
     def _done(self) -> FinishedTask | RequeuedTask:
         try:
             job = task_job(self._settings, self._claim.task, self.slot)
-            executor = self._workplace.task_executor
+            executor = self._context.task_executor
             executor.adopt_or_clear(job.job_dir)
             self._dir.clear()
-            how = self._steering.watch(lambda: executor.start(job), lambda _reason: None)
+            how = self._stop_controller.watch(lambda: executor.start(job), lambda _reason: None)
         except TunixRTError as error:
             return refused(error)
         end = TaskEnd(
             self.lease.run_id,
             how,
-            self._steering.reason,
+            self._stop_controller.reason,
             self._claim.task.num_failures,
             result=self._dir.read_result(),
             output_tail=job.job_dir.output_tail(),
@@ -157,13 +157,13 @@ class TaskAttempt:
                 self._write(end)
             except StorageError as error:
                 logger.warning("the end of the task %s is not written yet: %s", self.lease.run_id, error)
-                if self._workplace.must_leave.wait(self._settings.worker_beat_s):
+                if self._context.must_exit.wait(self._settings.worker_beat_s):
                     return
             else:
                 return
 
     def _write(self, end: FinishedTask | RequeuedTask) -> None:
-        tasks = TaskRepository(self._workplace.home.database)
+        tasks = TaskRepository(self._context.home.database)
         if isinstance(end, FinishedTask):
             if end.status != "succeeded":
                 self._dir.clear()

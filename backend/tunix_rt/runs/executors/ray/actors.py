@@ -122,26 +122,26 @@ _CLOSE_S = 60.0
 _GONE_S = 60.0
 
 
-class GivenUp(Exception):
+class CallCancelled(Exception):
     """Nobody waits for the answer any more."""
 
 
 class RunActor:
     """One attempt on a node. It ends with this process: Ray ends the actors of a driver that is gone."""
 
-    def __init__(self, run_id: str, demand: Demand, package: Any, is_given_up: Callable[[], bool]) -> None:
+    def __init__(self, run_id: str, demand: Demand, package: Any, is_cancelled: Callable[[], bool]) -> None:
         """Ask the cluster for a node; the first call waits until there is one.
 
         Args:
             run_id: Of the run. No two actors of a cluster have the same: so no run trains twice at once.
             demand: What it takes of the node.
             package: Our code, in Ray's object store.
-            is_given_up: Asked again and again while something takes its time.
+            is_cancelled: Asked again and again while something takes its time.
 
         Raises:
             ConflictError: Another attempt is still on the cluster.
         """
-        self._is_given_up = is_given_up
+        self._is_cancelled = is_cancelled
         self._is_placed = False
         # By value: no node needs the package installed.
         ray.cloudpickle.register_pickle_by_value(ray_bootstrap)
@@ -159,7 +159,7 @@ class RunActor:
         """Let the node do something, and wait for it; asked again when the network loses the answer.
 
         Raises:
-            GivenUp: Nobody waits any more.
+            CallCancelled: Nobody waits any more.
             TunixRTError: The node says so.
             RayError: The node is lost, or something went wrong there.
         """
@@ -177,8 +177,8 @@ class RunActor:
 
     def _answer(self, reference: Any) -> Any:
         while True:
-            if self._is_given_up():
-                raise GivenUp
+            if self._is_cancelled():
+                raise CallCancelled
             ready, _ = ray.wait([reference], timeout=_SLICE_S)
             if ready:
                 return _got(reference)
@@ -230,12 +230,12 @@ def _is_there(run_id: str) -> bool:
     return True
 
 
-_PIECE_BYTES = 32 << 20
-_NUM_KEPT_DATASETS = 4
+_CHUNK_BYTES = 32 << 20
+_NUM_CACHED_DATASETS = 4
 
 
 @dataclass(frozen=True)
-class Piece:
+class FileChunk:
     """A part of a file of the node's home."""
 
     path: str
@@ -244,16 +244,16 @@ class Piece:
     """Bytes, or a reference to them in Ray's object store, which many nodes can read."""
 
 
-class Shipments:
+class StagedInputs:
     """The package and the datasets in Ray's object store, put there once for all runs that need them."""
 
     def __init__(self, datasets_dir: Path) -> None:
         self._datasets_dir = datasets_dir
-        self._datasets: dict[tuple[str, str], list[Piece]] = {}
+        self._datasets: dict[tuple[str, str], list[FileChunk]] = {}
         self._lock = threading.Lock()
         self.package = ray.put(zipped_package())
 
-    def dataset(self, key: str) -> list[Piece]:
+    def dataset(self, key: str) -> list[FileChunk]:
         """The files of a dataset.
 
         Raises:
@@ -263,25 +263,25 @@ class Shipments:
         with self._lock:
             pieces = self._datasets.pop(name, None) or self._put(key)
             self._datasets[name] = pieces  # the one that was used last is the last
-            for oldest in list(self._datasets)[:-_NUM_KEPT_DATASETS]:
+            for oldest in list(self._datasets)[:-_NUM_CACHED_DATASETS]:
                 del self._datasets[oldest]
         return pieces
 
-    def _put(self, key: str) -> list[Piece]:
+    def _put(self, key: str) -> list[FileChunk]:
         directory = dataset_dir(self._datasets_dir, key)
-        local = _pieces(directory, f"datasets/{key}", sorted(directory.iterdir()))
-        return [Piece(piece.path, piece.offset, ray.put(piece.data)) for piece in local]
+        local = _chunks(directory, f"datasets/{key}", sorted(directory.iterdir()))
+        return [FileChunk(piece.path, piece.offset, ray.put(piece.data)) for piece in local]
 
 
-def run_so_far(job: Job, *, with_checkpoints: bool) -> Iterator[Piece]:
+def run_files(job: Job, *, with_checkpoints: bool) -> Iterator[FileChunk]:
     """The recipe, and what earlier attempts have left here of the run."""
     run_id, run_dir = job.run_id, job.run_dir.path
-    yield from _pieces(job.job_dir.path, f"jobs/{run_id}", [job.job_dir.recipe])
+    yield from _chunks(job.job_dir.path, f"jobs/{run_id}", [job.job_dir.recipe])
     # Names with a dot are locks, or what a killed process was writing. The model is written anew.
     files = [path for path in run_dir.glob("[!.]*") if path.is_file()]
     if with_checkpoints:
         files += [path for path in job.run_dir.checkpoints.glob("[0-9]*/**/*") if path.is_file()]
-    yield from _pieces(run_dir, f"runs/{run_id}", files)
+    yield from _chunks(run_dir, f"runs/{run_id}", files)
 
 
 def zipped_package() -> bytes:
@@ -295,12 +295,12 @@ def zipped_package() -> bytes:
     return packed.getvalue()
 
 
-def _pieces(root: Path, target: str, files: list[Path]) -> Iterator[Piece]:
+def _chunks(root: Path, target: str, files: list[Path]) -> Iterator[FileChunk]:
     for path in files:
         name, offset = f"{target}/{path.relative_to(root).as_posix()}", 0
         with path.open("rb") as file:
-            while data := file.read(_PIECE_BYTES):
-                yield Piece(name, offset, data)
+            while data := file.read(_CHUNK_BYTES):
+                yield FileChunk(name, offset, data)
                 offset += len(data)
         if offset == 0:
-            yield Piece(name, 0, b"")
+            yield FileChunk(name, 0, b"")

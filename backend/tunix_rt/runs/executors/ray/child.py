@@ -27,13 +27,13 @@ from tunix_rt.engines.training.run_dir import RunDir
 from tunix_rt.runs.executors.base import ChildExit, Job
 from tunix_rt.runs.executors.local import LocalExecutor
 from tunix_rt.runs.executors.ray.actors import (
-    GivenUp,
+    CallCancelled,
     RunActor,
-    Shipments,
+    StagedInputs,
     demand_of,
     nodes,
     reason,
-    run_so_far,
+    run_files,
 )
 from tunix_rt.runs.executors.ray.messages import (
     LINES,
@@ -42,13 +42,13 @@ from tunix_rt.runs.executors.ray.messages import (
     RUN_DIR,
     Assignment,
     Growth,
-    Known,
+    ReplicaState,
     Report,
 )
 from tunix_rt.runs.executors.ray.mirror import CheckpointMirror
 from tunix_rt.runs.files import JobDir
 
-ReadPiece = Callable[[str, int], bytes]
+ReadChunk = Callable[[str, int], bytes]
 """Path in the run directory there, and offset, to the bytes from there on; nothing at the end."""
 
 
@@ -58,7 +58,7 @@ class Replica:
     def __init__(self, job_dir: JobDir, run_dir: RunDir) -> None:
         self._run_dir = run_dir
         self._output = job_dir.open_output()
-        self.known = Known()
+        self.known = ReplicaState()
         """What has arrived."""
 
     def say(self, text: str) -> None:
@@ -80,9 +80,9 @@ class Replica:
             if name != self._run_dir.manifest.name:
                 _write(self._run_dir.path / name, data)
             self.known.stamps[name] = stamp
-        self._remove_all_but(report.names)
+        self._remove_other_files(report.names)
 
-    def collect(self, hashes: Mapping[str, str], read: ReadPiece) -> None:
+    def collect(self, hashes: Mapping[str, str], read: ReadChunk) -> None:
         """Make the directory equal to the one over there.
 
         Args:
@@ -95,9 +95,9 @@ class Replica:
         directories = {_directory_of(path) for path in hashes} - {None}
         for directory in sorted(filter(None, directories)):
             self._collect_directory(directory, hashes, read)
-        self._drop_directories_but(directories)
+        self._remove_other_directories(directories)
         for path, sha256 in hashes.items():
-            if _directory_of(path) is None and not _is_here(self._run_dir.path / path, sha256):
+            if _directory_of(path) is None and not _matches(self._run_dir.path / path, sha256):
                 with write_atomically(self._run_dir.path / path, what=f"collecting {path}") as file:
                     _copy(path, sha256, read, file)
 
@@ -115,16 +115,16 @@ class Replica:
             with storage_errors(f"writing {name}"), (self._run_dir.path / name).open("ab") as file:
                 file.write(growth.data)
 
-    def _remove_all_but(self, names: frozenset[str]) -> None:
+    def _remove_other_files(self, names: frozenset[str]) -> None:
         for path in self._run_dir.path.iterdir():
             is_ours = path.is_file() and not path.name.startswith(".") and path.name not in LINES
             if is_ours and path.name not in names:
                 path.unlink()
                 self.known.stamps.pop(path.name, None)
 
-    def _collect_directory(self, directory: str, hashes: Mapping[str, str], read: ReadPiece) -> None:
+    def _collect_directory(self, directory: str, hashes: Mapping[str, str], read: ReadChunk) -> None:
         files = {path: sha256 for path, sha256 in hashes.items() if _directory_of(path) == directory}
-        if all(_is_here(self._run_dir.path / path, sha256) for path, sha256 in files.items()):
+        if all(_matches(self._run_dir.path / path, sha256) for path, sha256 in files.items()):
             return
         place = self._run_dir.path / directory
         with write_directory_atomically(place, what=f"collecting {directory}") as target:
@@ -134,7 +134,7 @@ class Replica:
                 with local.open("wb") as file:
                     _copy(path, sha256, read, file)
 
-    def _drop_directories_but(self, kept: Iterable[str | None]) -> None:
+    def _remove_other_directories(self, kept: Iterable[str | None]) -> None:
         here = [self._run_dir.model, *self._run_dir.checkpoints.glob("[0-9]*")]
         kept_paths = {self._run_dir.path / directory for directory in kept if directory is not None}
         for path in here:
@@ -154,7 +154,7 @@ def _directory_of(path: str) -> str | None:
     return first if first == "model" and rest else None
 
 
-def _is_here(path: Path, sha256: str) -> bool:
+def _matches(path: Path, sha256: str) -> bool:
     return path.is_file() and file_digest(path) == sha256
 
 
@@ -163,7 +163,7 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _copy(path: str, sha256: str, read: ReadPiece, target: IO[bytes]) -> None:
+def _copy(path: str, sha256: str, read: ReadChunk, target: IO[bytes]) -> None:
     digest, offset = hashlib.sha256(), 0
     while piece := read(path, offset):
         target.write(piece)
@@ -188,9 +188,9 @@ _STOPPED = 128 + signal.SIGTERM
 class RayChild:
     """An attempt that trains on a node, while its files are kept equal here."""
 
-    def __init__(self, job: Job, shipments: Shipments, settings: Settings) -> None:
+    def __init__(self, job: Job, staged: StagedInputs, settings: Settings) -> None:
         self._job = job
-        self._shipments = shipments
+        self._staged = staged
         self._settings = settings
         self._where = "A Ray node"
         self._is_training = False
@@ -246,13 +246,13 @@ class RayChild:
         job = self._job
         demand = demand_of(job.device, job.recipe.sharding, self._settings, nodes())
         replica.say(f"asking the Ray cluster for {demand}")
-        actor = RunActor(job.run_id, demand, self._shipments.package, self._is_given_up)
+        actor = RunActor(job.run_id, demand, self._staged.package, self._is_cancelled)
         try:
             return self._trained(actor, replica)
-        except GivenUp:
+        except CallCancelled:
             # Whoever kills it need not wait until the node has cleaned up.
             self._writes_nothing.set()
-            return self._how_it_was_given_up()
+            return self._cancelled_exit()
         except RayError as error:
             lost = f"{self._where} was lost: {reason(error)}"
             replica.say(lost)
@@ -263,23 +263,23 @@ class RayChild:
     def _trained(self, actor: RunActor, replica: Replica) -> ChildExit:
         self._where = f"The Ray node {actor.call('host')}"
         replica.say(f"{self._where} trains it")
-        self._ship(actor)
+        self._upload_inputs(actor)
         actor.call("start", self._assignment())
         self._is_training = True
-        exit_ = self._followed(actor, replica)
+        exit_ = self._follow_until_done(actor, replica)
         replica.collect(actor.call("listing"), lambda path, offset: bytes(actor.call("read", path, offset)))
         if exit_.code == 0:
-            self._forget_mirror(replica)
+            self._remove_mirror_copy(replica)
         return exit_
 
-    def _ship(self, actor: RunActor) -> None:
+    def _upload_inputs(self, actor: RunActor) -> None:
         job, dataset = self._job, self._job.recipe.data.dataset
         newest_here = LocalExecutor().newest_step(job.run_dir)
         mirror = self._mirror()
         is_newest_here = mirror is None or newest_here > mirror.newest_step()
-        for piece in [] if dataset is None else self._shipments.dataset(dataset):
+        for piece in [] if dataset is None else self._staged.dataset(dataset):
             actor.call("write", piece.path, piece.offset, piece.data)
-        for piece in run_so_far(job, with_checkpoints=is_newest_here):
+        for piece in run_files(job, with_checkpoints=is_newest_here):
             actor.call("write", piece.path, piece.offset, piece.data)
 
     def _assignment(self) -> Assignment:
@@ -296,7 +296,7 @@ class RayChild:
             checkpoint_url=self._settings.checkpoint_url,
         )
 
-    def _followed(self, actor: RunActor, replica: Replica) -> ChildExit:
+    def _follow_until_done(self, actor: RunActor, replica: Replica) -> ChildExit:
         """Write down what happens until nothing more does; how it ended."""
         is_told = False
         while True:
@@ -315,7 +315,7 @@ class RayChild:
         url = self._settings.checkpoint_url
         return None if url is None else CheckpointMirror(url, self._job.run_id)
 
-    def _forget_mirror(self, replica: Replica) -> None:
+    def _remove_mirror_copy(self, replica: Replica) -> None:
         """A run that has succeeded and is here whole needs it no more."""
         mirror = self._mirror()
         try:
@@ -324,10 +324,10 @@ class RayChild:
         except StorageError as error:
             replica.say(str(error))
 
-    def _is_given_up(self) -> bool:
+    def _is_cancelled(self) -> bool:
         return self._is_killed or (self._is_stopping and not self._is_training)
 
-    def _how_it_was_given_up(self) -> ChildExit:
+    def _cancelled_exit(self) -> ChildExit:
         if self._is_killed:
             return ChildExit(None, signal.SIGKILL, "It was killed.", was_killed=True)
         return ChildExit(_STOPPED, detail="It was stopped before it began.")

@@ -48,16 +48,16 @@ class RayExecutor:
             open_file_system(settings.checkpoint_url)
         self._settings = settings
         _join(settings.ray_address if address is None else address)
-        from tunix_rt.runs.executors.ray.actors import Shipments
+        from tunix_rt.runs.executors.ray.actors import StagedInputs
 
-        self._shipments = Shipments(settings.datasets_dir)
+        self._staged = StagedInputs(settings.datasets_dir)
         self._children: WeakSet[RayChild] = WeakSet()
 
     def start(self, job: Job) -> "RayChild":
         """Ask the cluster for a node and train there."""
         from tunix_rt.runs.executors.ray.child import RayChild
 
-        child = RayChild(job, self._shipments, self._settings)
+        child = RayChild(job, self._staged, self._settings)
         self._children.add(child)
         return child
 

@@ -57,7 +57,7 @@ Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Known:
+class ReplicaState:
     """What the worker has of a run."""
 
     places: dict[str, Place] = field(default_factory=dict)

@@ -26,8 +26,8 @@ from tunix_rt.runs.executors.ray.messages import (
     RUN_DIR,
     Assignment,
     Growth,
-    Known,
     Place,
+    ReplicaState,
     Report,
     Stamp,
 )
@@ -35,7 +35,7 @@ from tunix_rt.runs.executors.ray.mirror import CheckpointMirror, MirroredCheckpo
 from tunix_rt.runs.files import JobDir
 
 
-def make_report(job_dir: JobDir, run_dir: RunDir, known: Known, exit_: ChildExit | None) -> Report:
+def build_report(job_dir: JobDir, run_dir: RunDir, known: ReplicaState, exit_: ChildExit | None) -> Report:
     """Everything new, as far as it goes into one answer.
 
     Args:
@@ -80,7 +80,7 @@ def growth_of(path: Path, place: Place | None, *, is_cut_at_lines: bool) -> Grow
     return Growth(Place(inode, offset + len(data)), is_new, data) if data or is_new else None
 
 
-def _growths(job_dir: JobDir, run_dir: RunDir, known: Known, *, is_over: bool) -> dict[str, Growth]:
+def _growths(job_dir: JobDir, run_dir: RunDir, known: ReplicaState, *, is_over: bool) -> dict[str, Growth]:
     paths = {OUTPUT: job_dir.output, **{name: run_dir.path / name for name in LINES}}
     found = {
         name: growth_of(path, known.places.get(name), is_cut_at_lines=name != OUTPUT and not is_over)
@@ -116,7 +116,7 @@ def _small(path: Path) -> bytes | None:
 
 _LOOK_EVERY_S = 0.5
 # A node that was given up for lost may replace them while they are fetched.
-_NUM_LOOKS = 3
+_NUM_RESTORE_TRIES = 3
 _Identity = tuple[int, int]
 """Inode and time of a directory: one that is saved again for the same step is another one."""
 
@@ -144,9 +144,9 @@ class CheckpointUploads:
         self._staging = staging
         self._say = say
         self._mirrored: dict[int, tuple[_Identity, MirroredCheckpoint]] = {}
-        self._is_ending = threading.Event()
+        self._is_stopping = threading.Event()
         self._last_problem = ""
-        self._thread = threading.Thread(target=self._copy_until_the_end, name="checkpoint-uploads")
+        self._thread = threading.Thread(target=self._run, name="checkpoint-uploads")
 
     def restore(self) -> None:
         """Fetch what the mirror has, unless newer checkpoints are here already, with their records.
@@ -155,7 +155,7 @@ class CheckpointUploads:
             StorageError: The mirror cannot be read.
         """
         newest_here = max(self._steps(), default=0)
-        for _ in range(_NUM_LOOKS):
+        for _ in range(_NUM_RESTORE_TRIES):
             mirrored = self._mirror.complete()
             if not mirrored or mirrored[-1].step < newest_here:
                 return
@@ -169,11 +169,11 @@ class CheckpointUploads:
 
     def finish(self, *, is_needed: bool) -> None:
         """Copy what is there yet if it is needed, and no more."""
-        self._is_ending.set()
+        self._is_stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
         if is_needed:
-            self._copy_or_say()
+            self._copy_and_report()
 
     def _fetched(self, checkpoint: MirroredCheckpoint) -> bool:
         try:
@@ -185,14 +185,14 @@ class CheckpointUploads:
         if identity is not None:
             self._mirrored[checkpoint.step] = (identity, checkpoint)
         for name, data in records.items():
-            _keep_longer(self._run_dir.path / name, data)
+            _write_if_longer(self._run_dir.path / name, data)
         return True
 
-    def _copy_until_the_end(self) -> None:
-        while not self._is_ending.wait(_LOOK_EVERY_S):
-            self._copy_or_say()
+    def _run(self) -> None:
+        while not self._is_stopping.wait(_LOOK_EVERY_S):
+            self._copy_and_report()
 
-    def _copy_or_say(self) -> None:
+    def _copy_and_report(self) -> None:
         """A mirror that does not answer never stops a training; it is tried again."""
         try:
             self._copy()
@@ -215,7 +215,7 @@ class CheckpointUploads:
     def _put(self, step: int, identity: _Identity) -> None:
         earlier = self._mirrored.get(step)
         try:
-            if (records := self._set_aside(step)) is None:
+            if (records := self._move_aside(step)) is None:
                 return
             self._mirrored[step] = (identity, self._mirror.put(step, self._staging / str(step), records))
         finally:
@@ -223,7 +223,7 @@ class CheckpointUploads:
         if earlier is not None:
             self._mirror.drop(earlier[1])
 
-    def _set_aside(self, step: int) -> dict[str, Path] | None:
+    def _move_aside(self, step: int) -> dict[str, Path] | None:
         """Copies of a checkpoint and its records that nobody changes; None when it has been dropped."""
         checkpoint = self._run_dir.checkpoints / str(step)
         try:
@@ -255,7 +255,7 @@ def _identity(checkpoint: Path) -> _Identity | None:
     return status.st_ino, status.st_mtime_ns
 
 
-def _keep_longer(path: Path, data: bytes) -> None:
+def _write_if_longer(path: Path, data: bytes) -> None:
     """Both begin with the same lines; whichever was copied later has more of them."""
     if not path.exists() or path.stat().st_size < len(data):
         path.write_bytes(data)
@@ -307,11 +307,11 @@ class Node:
         self._last_heard_s = time.monotonic()
         threading.Thread(target=self._watch, args=(self._child, assignment.silence_s), daemon=True).start()
 
-    def report(self, known: Known) -> Report:
+    def report(self, known: ReplicaState) -> Report:
         """What the worker does not know yet."""
         self._last_heard_s = time.monotonic()
         exit_ = self._ended()
-        return make_report(self._job_dir, self._run_dir, known, exit_)
+        return build_report(self._job_dir, self._run_dir, known, exit_)
 
     def listing(self) -> dict[str, str]:
         """SHA-256 of every file of the run directory, by its path; the manifest comes last."""

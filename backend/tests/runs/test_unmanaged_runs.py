@@ -14,18 +14,17 @@ from support.run_dirs import NOON, finished_run
 from tunix_rt.base.errors import ConflictError, NotFoundError
 from tunix_rt.base.home import Home
 from tunix_rt.engines.training.run_dir import RunDir
-from tunix_rt.runs import service as controlling
-from tunix_rt.runs import service as removing
+from tunix_rt.runs import service
 from tunix_rt.runs.files import JobDir
 from tunix_rt.runs.service import get_run
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import RunFilter
-from tunix_rt.runs.unmanaged import OutsideRuns
+from tunix_rt.runs.unmanaged import UnmanagedRuns
 
 
 def look(store: Home) -> dict[str, str]:
     """The status of each run, after a fresh look at the home."""
-    OutsideRuns(store.settings.runs_dir, RunRepository(store.database)).refresh()
+    UnmanagedRuns(store.settings.runs_dir, RunRepository(store.database)).refresh()
     return {
         run.run_id: run.status
         for run in RunRepository(store.database).list(RunFilter(), limit=100, offset=0).data
@@ -63,9 +62,9 @@ def test_a_run_is_running_while_its_process_has_the_directory(store: Home) -> No
         assert RunRepository(store.database).get("by-hand").created_at == NOON
         assert RunRepository(store.database).leases() == ()
         with pytest.raises(ConflictError, match="outside the queue"):
-            controlling.cancel(store, "by-hand")
+            service.cancel(store, "by-hand")
         with pytest.raises(ConflictError, match="Ctrl-C"):
-            removing.remove(store, "by-hand")
+            service.remove(store, "by-hand")
     assert look(store) == {"by-hand": "failed"}
     failure = RunRepository(store.database).get("by-hand").failure
     assert failure is not None
@@ -112,7 +111,7 @@ def test_a_run_whose_directory_was_deleted_has_failed(store: Home) -> None:
         look(store)
     shutil.rmtree(run_dir.path)
     assert look(store) == {"by-hand": "failed"}
-    removing.remove(store, "by-hand")
+    service.remove(store, "by-hand")
     assert look(store) == {}
 
 
@@ -120,7 +119,7 @@ def test_a_failed_run_of_the_command_line_goes_on_in_the_queue(store: Home) -> N
     with running(store):
         pass
     look(store)
-    assert controlling.resume(store, "by-hand").status == "queued"
+    assert service.resume(store, "by-hand").status == "queued"
     recipe = json.loads(JobDir(store.settings.jobs_dir / "by-hand").recipe.read_bytes())
     assert recipe["data"]["dataset"] == "demo-v1"
     claim = RunRepository(store.database).claim("worker-a", ANY_SLOT)
@@ -134,14 +133,14 @@ def test_a_run_that_was_trained_on_a_file_cannot_go_on_in_the_queue(store: Home)
         run_dir.recipe.write_text(json.dumps(recipe | {"data": {"dataset": None}}))
     look(store)
     with pytest.raises(ConflictError, match="--resume"):
-        controlling.resume(store, "by-hand")
+        service.resume(store, "by-hand")
 
 
 def test_a_directory_that_becomes_a_run_is_found_although_no_directory_came(
     store: Home, tmp_path: Path
 ) -> None:
     runs_dir = store.settings.runs_dir
-    outside = OutsideRuns(runs_dir, RunRepository(store.database), look_every_s=0)
+    outside = UnmanagedRuns(runs_dir, RunRepository(store.database), look_every_s=0)
     (runs_dir / "becomes-one").mkdir(parents=True)
     for name in ("becomes-one", "comes"):
         os.utime(runs_dir, (0, 0))
@@ -182,17 +181,17 @@ def test_a_removed_run_takes_its_directories_with_it(store: Home) -> None:
     job.mkdir(parents=True)
     left_behind = store.settings.runs_dir / ".removing-1"
     left_behind.mkdir()
-    removing.remove(store, "by-hand")
+    service.remove(store, "by-hand")
     assert look(store) == {"another": "succeeded"}
     assert not job.exists()
     assert [path.name for path in store.settings.runs_dir.iterdir()] == ["another"]
     with pytest.raises(NotFoundError):
-        removing.remove(store, "by-hand")
+        service.remove(store, "by-hand")
 
 
 def test_a_run_that_another_process_writes_is_not_removed(store: Home) -> None:
     run_dir = outside(store)
     look(store)
     with run_dir.held(), pytest.raises(ConflictError, match="Another process"):
-        removing.remove(store, "by-hand")
+        service.remove(store, "by-hand")
     assert look(store) == {"by-hand": "succeeded"}

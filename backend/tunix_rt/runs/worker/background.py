@@ -15,17 +15,17 @@ logger = logging.getLogger(__name__)
 _COMMAND = (sys.executable, "-m", "tunix_rt.cli", "worker", "--lifeline")
 _RESTART_S = 2.0
 # What a worker needs after the grace of its runs.
-_LEAVING_S = 15.0
+_EXIT_GRACE_S = 15.0
 
 
 @contextmanager
-def worker_beside(settings: Settings) -> Iterator[None]:
+def background_worker(settings: Settings) -> Iterator[None]:
     """A worker for as long as the context: its runs are saved and given back when it ends.
 
     It holds on by a pipe: should this process be killed, the worker notices and leaves by itself.
     """
-    beside = _WorkerBeside(settings)
-    thread = threading.Thread(target=beside.keep_it_alive, daemon=True)
+    beside = _BackgroundWorker(settings)
+    thread = threading.Thread(target=beside.supervise, daemon=True)
     thread.start()
     try:
         yield
@@ -34,38 +34,38 @@ def worker_beside(settings: Settings) -> Iterator[None]:
         thread.join()
 
 
-class _WorkerBeside:
+class _BackgroundWorker:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._must_leave = threading.Event()
+        self._must_exit = threading.Event()
         self._starting = threading.Lock()
         self._worker: subprocess.Popen[bytes] | None = None
 
-    def keep_it_alive(self) -> None:
+    def supervise(self) -> None:
         """Start it, and start it again, until told to leave."""
-        while (worker := self._started()) is not None:
+        while (worker := self._start()) is not None:
             exit_code = worker.wait()
-            _let_go(worker)
-            if not self._must_leave.is_set():
+            _close_lifeline(worker)
+            if not self._must_exit.is_set():
                 logger.warning("the worker ended with exit code %d and is started again", exit_code)
-            self._must_leave.wait(_RESTART_S)
+            self._must_exit.wait(_RESTART_S)
 
     def leave(self) -> None:
         """Let it go; it saves its runs first, and is ended if it does not come to an end."""
         with self._starting:
-            self._must_leave.set()
+            self._must_exit.set()
         worker = self._worker
         if worker is None:
             return
-        _let_go(worker)
+        _close_lifeline(worker)
         try:
-            worker.wait(self._settings.cancel_grace_s + _LEAVING_S)
+            worker.wait(self._settings.cancel_grace_s + _EXIT_GRACE_S)
         except subprocess.TimeoutExpired:
             worker.kill()
 
-    def _started(self) -> "subprocess.Popen[bytes] | None":
+    def _start(self) -> "subprocess.Popen[bytes] | None":
         with self._starting:
-            if self._must_leave.is_set():
+            if self._must_exit.is_set():
                 return None
             # In a session of its own: Ctrl-C is for the server, which then lets the worker go in peace.
             self._worker = subprocess.Popen(
@@ -80,6 +80,6 @@ class _WorkerBeside:
         return {**os.environ, **changed}
 
 
-def _let_go(worker: "subprocess.Popen[bytes]") -> None:
+def _close_lifeline(worker: "subprocess.Popen[bytes]") -> None:
     assert worker.stdin is not None
     worker.stdin.close()
