@@ -70,7 +70,7 @@ def test_one_beat_keeps_all_leases_of_a_worker_and_tells_what_was_asked(store: H
 
 def test_whoever_lost_the_lease_can_write_nothing(store: Home) -> None:
     old = claimed(store).lease
-    assert RunRepository(store.database).lose("run-1", old.token, "Its worker has gone.", num_failures=1)
+    assert RunRepository(store.database).requeue(old, "lease-lost", "Its worker has gone.", num_failures=1)
     assert kinds(store)[-1] == "lease-lost"
     new = RunRepository(store.database).claim("worker-b", ANY_SLOT)
     assert new is not None
@@ -78,17 +78,15 @@ def test_whoever_lost_the_lease_can_write_nothing(store: Home) -> None:
     assert new.run.num_failures == 1
     before = (RunRepository(store.database).get("run-1"), kinds(store))
     assert RunRepository(store.database).beat([old]) == ()
-    assert not RunRepository(store.database).start(old, "Started.")
     assert not RunRepository(store.database).event(old, "warning", "Hm.")
     assert not RunRepository(store.database).finish(old, "succeeded", "Done.")
     assert not RunRepository(store.database).requeue(old, "retry", "Again.")
-    assert not RunRepository(store.database).lose("run-1", old.token, "Once more.")
     assert (RunRepository(store.database).get("run-1"), kinds(store)) == before
 
 
 def test_the_end_of_a_run_is_written_whole(store: Home) -> None:
     claim = claimed(store)
-    assert RunRepository(store.database).start(claim.lease, "Started.", {"pid": 12})
+    assert RunRepository(store.database).event(claim.lease, "started", "Started.", {"pid": 12})
     assert RunRepository(store.database).finish(
         claim.lease, "succeeded", "Done.", exit_code=0, figures=FIGURES
     )
@@ -147,14 +145,8 @@ def test_a_run_that_was_told_to_stop_never_enters_the_queue_again(store: Home) -
     RunRepository(store.database).cancel("run-1")
     RunRepository(store.database).cancel("run-2")
     assert RunRepository(store.database).requeue(retried, "retry", "It died.")
-    assert RunRepository(store.database).lose("run-2", lost.token, "Its worker has gone.", failure=FAILURE)
+    assert RunRepository(store.database).requeue(lost, "lease-lost", "Its worker has gone.")
     assert ids(store, status=["cancelled"]) == ["run-2", "run-1"]
-
-
-def test_a_lost_run_that_failed_too_often_says_why(store: Home) -> None:
-    lease = claimed(store).lease
-    assert RunRepository(store.database).lose("run-1", lease.token, "Its worker has gone.", failure=FAILURE)
-    assert RunRepository(store.database).get("run-1").failure == FAILURE
 
 
 def test_a_running_run_is_paused_by_its_worker_and_goes_on_later(store: Home) -> None:

@@ -140,7 +140,7 @@ def test_a_directory_that_becomes_a_run_is_found_although_no_directory_came(
     store: Home, tmp_path: Path
 ) -> None:
     runs_dir = store.settings.runs_dir
-    outside = UnmanagedRuns(runs_dir, RunRepository(store.database), look_every_s=0)
+    outside = UnmanagedRuns(runs_dir, RunRepository(store.database), refresh_every_s=0)
     (runs_dir / "becomes-one").mkdir(parents=True)
     for name in ("becomes-one", "comes"):
         os.utime(runs_dir, (0, 0))

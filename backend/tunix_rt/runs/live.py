@@ -42,7 +42,7 @@ from tunix_rt.runs.types import (
     ServiceEvent,
     StatusMessage,
 )
-from tunix_rt.runs.unmanaged import unmanaged_runs
+from tunix_rt.runs.unmanaged import refreshed_runs
 
 _BLOCK_BYTES = 1 << 16
 
@@ -295,8 +295,7 @@ class RunWatch:
 
 def find_run_state(home: Home, run_id: str) -> RunState:
     """Where a run stands, whoever started it; or NotFoundError."""
-    unmanaged_runs(home).refresh()
-    return RunRepository(home.database).status_of(run_id)
+    return refreshed_runs(home).status_of(run_id)
 
 
 def log_file(settings: Settings, run_id: str) -> Path:

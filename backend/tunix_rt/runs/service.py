@@ -24,7 +24,7 @@ from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.store.workers import FlagRepository, WorkerRepository
 from tunix_rt.runs.submit import write_recipe
 from tunix_rt.runs.types import Run, RunDetail, RunFilter, ServiceEvent, Worker
-from tunix_rt.runs.unmanaged import unmanaged_runs
+from tunix_rt.runs.unmanaged import refreshed_runs, unmanaged_runs
 
 _MAX_SHOWN = 5
 
@@ -78,25 +78,22 @@ class QueueState(BaseModel):
 
 def list_runs(home: Home, criteria: RunFilter, *, limit: int, offset: int) -> RunList:
     """A page of runs, newest first, with the total."""
-    unmanaged_runs(home).refresh()
-    page = RunRepository(home.database).list(criteria, limit=limit, offset=offset)
+    page = refreshed_runs(home).list(criteria, limit=limit, offset=offset)
     return RunList(data=page.data, pagination=pagination(limit, offset, len(page.data), page.total))
 
 
 def get_run(home: Home, run_id: str) -> RunDetail:
     """A run by its whole id, or NotFoundError."""
-    unmanaged_runs(home).refresh()
-    run = RunRepository(home.database).get(run_id)
+    run = refreshed_runs(home).get(run_id)
     if run.executor != "direct" or run.status == "succeeded":
         return run
-    unmanaged_runs(home).follow(run_id)  # somebody may have gone on with it
+    unmanaged_runs(home).update(run_id)  # somebody may have resumed it
     return RunRepository(home.database).get(run_id)
 
 
 def get_times(home: Home, run_id: str) -> RunTimes:
     """Where a run stands, or NotFoundError."""
-    unmanaged_runs(home).refresh()
-    run = RunRepository(home.database).summary(run_id)
+    run = refreshed_runs(home).summary(run_id)
     return RunTimes.model_validate({name: getattr(run, name) for name in RunTimes.model_fields})
 
 
@@ -110,8 +107,7 @@ def find_run_id(home: Home, part: str) -> str:
     Example:
         "3f2a" -> "20250131-142907-demo-3f2a"
     """
-    unmanaged_runs(home).refresh()
-    found = RunRepository(home.database).find_ids(part, limit=_MAX_SHOWN + 1) if part else ()
+    found = refreshed_runs(home).find_ids(part, limit=_MAX_SHOWN + 1) if part else ()
     if part in found or len(found) == 1:
         return part if part in found else found[0]
     if not found:
@@ -122,8 +118,7 @@ def find_run_id(home: Home, part: str) -> str:
 
 def list_events(home: Home, run_id: str, *, after: int = -1) -> RunEventList:
     """The events of a run with a higher sequence than `after`, or NotFoundError."""
-    unmanaged_runs(home).refresh()
-    return RunEventList(data=RunRepository(home.database).events(run_id, after=after))
+    return RunEventList(data=refreshed_runs(home).events(run_id, after=after))
 
 
 def list_workers(home: Home) -> WorkerList:
@@ -133,10 +128,9 @@ def list_workers(home: Home) -> WorkerList:
 
 def queue_state(home: Home) -> QueueState:
     """How the queue stands."""
-    unmanaged_runs(home).refresh()
     return QueueState(
         is_paused=FlagRepository(home.database).is_queue_paused(),
-        num_runs=RunRepository(home.database).counts(),
+        num_runs=refreshed_runs(home).counts(),
         num_held=RunRepository(home.database).num_held(),
         workers=WorkerRepository(home.database).list(),
     )
@@ -149,8 +143,7 @@ def cancel(home: Home, run_id: str) -> RunDetail:
         NotFoundError: There is no such run.
         ConflictError: It has ended, or does not run in the queue.
     """
-    unmanaged_runs(home).refresh()
-    return RunRepository(home.database).cancel(run_id)
+    return refreshed_runs(home).cancel(run_id)
 
 
 def pause(home: Home, run_id: str) -> RunDetail:
@@ -160,8 +153,7 @@ def pause(home: Home, run_id: str) -> RunDetail:
         NotFoundError: There is no such run.
         ConflictError: It has ended, or does not run in the queue.
     """
-    unmanaged_runs(home).refresh()
-    return RunRepository(home.database).pause(run_id)
+    return refreshed_runs(home).pause(run_id)
 
 
 def resume(home: Home, run_id: str) -> RunDetail:
@@ -181,8 +173,7 @@ def resume(home: Home, run_id: str) -> RunDetail:
 
 def set_priority(home: Home, run_id: str, priority: int) -> RunDetail:
     """Higher first; it counts from the next time that a worker asks."""
-    unmanaged_runs(home).refresh()
-    return RunRepository(home.database).set_priority(run_id, priority)
+    return refreshed_runs(home).set_priority(run_id, priority)
 
 
 def pause_queue(home: Home) -> QueueState:
@@ -219,10 +210,9 @@ def remove(home: Home, run_id: str) -> None:
         NotFoundError: There is no such run.
         ConflictError: It is running, or something needs it: which, and how to let go of it.
     """
-    unmanaged_runs(home).refresh()
     settings = home.settings
     run_path, job_path = settings.runs_dir / run_id, settings.jobs_dir / run_id
-    RunRepository(home.database).require_removable(run_id)  # and only the id of a run becomes a path
+    refreshed_runs(home).require_removable(run_id)  # and only the id of a run becomes a path
     if run_path.is_dir():
         with held_directory(run_path, "run"):  # an evaluation may be joining it, a process may write it
             RunRepository(home.database).remove(run_id)

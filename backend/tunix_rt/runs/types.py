@@ -302,7 +302,7 @@ class NewRun(Record):
 
 
 class UnmanagedStatus(Record):
-    """Where a run outside the queue stands, as its directory tells."""
+    """The status of an unmanaged run, read from its directory."""
 
     status: RunStatus
     finished_at: datetime | None = None
@@ -312,11 +312,11 @@ class UnmanagedStatus(Record):
 
 
 class UnmanagedRun(Record):
-    """A run that `tunix-rt train` wrote without the queue."""
+    """A run that `tunix-rt train` started, outside the queue."""
 
     new: NewRun
     created_at: datetime
-    standing: UnmanagedStatus
+    current: UnmanagedStatus
 
 
 class RunFilter(Record):
@@ -342,7 +342,7 @@ class RunPage(Record):
 
 
 class RunState(NamedTuple):
-    """The little that a follower asks for again and again."""
+    """What followers poll."""
 
     status: RunStatus
     num_events: int
@@ -354,8 +354,8 @@ class BeatAnswer(NamedTuple):
     token: str
     status: RunStatus
     """`cancelling`: stop it."""
-    is_held: bool
-    """Stop it with a checkpoint and put it back: somebody paused it."""
+    is_held: bool = False
+    """The run was paused: stop it with a checkpoint and requeue it. Tasks cannot be paused."""
 
 
 class LeaseBeat(NamedTuple):

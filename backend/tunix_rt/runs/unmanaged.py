@@ -1,7 +1,7 @@
-"""Runs that `tunix-rt train` started outside the queue.
+"""Unmanaged runs: those that `tunix-rt train` started outside the queue.
 
-Whoever lists runs sees every run of the home. A directory among the runs that the table does not know is read
-once; one whose process still runs is read again until it has ended.
+Lists show every run of the home. A run directory that is not in the database is read once; while its process
+runs, it is read again until it has ended.
 """
 
 import json
@@ -26,11 +26,11 @@ from tunix_rt.engines.training.types import RUN_ID_PATTERN, RunFailure, RunManif
 from tunix_rt.runs.store.repository import RunRepository
 from tunix_rt.runs.types import NewRun, RunRequest, UnmanagedRun, UnmanagedStatus
 
-LOOK_EVERY_S = 2.0
-"""A look at the directory of the runs and at those outside the queue that go on: not for every request."""
+REFRESH_EVERY_S = 2.0
+"""At most this often are the run directories read: not for every request."""
 _BATCH_SIZE = 500
 _MTIME_RESOLUTION_NS = 1_000_000_000
-"""However coarse the clock of the disk is: a change so long ago has another time than the next one."""
+"""Above the resolution of any file system: a change this long ago cannot share its time with a later one."""
 _GONE = UnmanagedStatus(
     status="failed",
     failure=RunFailure(
@@ -55,7 +55,7 @@ class _Training(BaseModel):
 
 
 class _Recipe(BaseModel):
-    """The little of a resolved recipe that the table shows, whichever version wrote it."""
+    """The keys of a resolved recipe that the table shows, whichever version wrote it."""
 
     model: _Model
     data: _Data
@@ -63,30 +63,32 @@ class _Recipe(BaseModel):
 
 
 class UnmanagedRuns:
-    """Brings the runs that lie in the home into the table."""
+    """Brings the unmanaged runs of the home into the database."""
 
-    def __init__(self, runs_dir: Path, runs: RunRepository, *, look_every_s: float = LOOK_EVERY_S) -> None:
-        self._look_every_s = look_every_s
+    def __init__(
+        self, runs_dir: Path, runs: RunRepository, *, refresh_every_s: float = REFRESH_EVERY_S
+    ) -> None:
+        self._refresh_every_s = refresh_every_s
         self._runs_dir = runs_dir
         self._runs = runs
         self._known: set[str] = set()
         self._unknown: frozenset[str] = frozenset()
         self._seen_ns: int | None = None
-        """When the directory had last changed as it was read; None: too short ago to rely on it."""
-        self._next_look_s = 0.0
-        self._looking = threading.Lock()
+        """Modification time of the directory when it was read; None: too recent to rely on."""
+        self._next_refresh_s = 0.0
+        self._refreshing = threading.Lock()
 
     def refresh(self) -> None:
-        """Look for new runs, and whether those outside the queue still run; at most every few seconds."""
-        if time.monotonic() < self._next_look_s or not self._looking.acquire(blocking=False):
+        """Add new runs and update those that are running; at most every few seconds."""
+        if time.monotonic() < self._next_refresh_s or not self._refreshing.acquire(blocking=False):
             return
         try:
             self._add_new()
             for run_id in self._runs.unmanaged_ids("running"):
-                self.follow(run_id)
-            self._next_look_s = time.monotonic() + self._look_every_s
+                self.update(run_id)
+            self._next_refresh_s = time.monotonic() + self._refresh_every_s
         finally:
-            self._looking.release()
+            self._refreshing.release()
 
     def _add_new(self) -> None:
         self._unknown = self._unknown_names()
@@ -98,16 +100,16 @@ class UnmanagedRuns:
             self._add(new[start : start + _BATCH_SIZE])
 
     def _unknown_names(self) -> frozenset[str]:
-        """Directories that are no known runs, or not yet; all are listed only when there may be new ones."""
+        """Directories that are not known runs. They are listed again only if there may be new ones."""
         try:
             changed_ns = self._runs_dir.stat().st_mtime_ns
         except FileNotFoundError:
             return frozenset()
         if changed_ns == self._seen_ns:
             return self._unknown - self._known
-        is_settled = time.time_ns() - changed_ns > _MTIME_RESOLUTION_NS
+        is_old_enough = time.time_ns() - changed_ns > _MTIME_RESOLUTION_NS
         unknown = _unknown_names(self._runs_dir, self._known)
-        self._seen_ns = changed_ns if is_settled else None
+        self._seen_ns = changed_ns if is_old_enough else None
         return unknown
 
     def _add(self, names: list[str]) -> None:
@@ -116,39 +118,38 @@ class UnmanagedRuns:
         self._runs.add_unmanaged(found)
         self._known |= {run.new.run_id for run in found}
 
-    def follow(self, run_id: str) -> None:
-        """Look where a run outside the queue stands by now."""
+    def update(self, run_id: str) -> None:
+        """Update the status of an unmanaged run from its directory."""
         run_dir = RunDir(self._runs_dir / run_id)
         found = read_unmanaged_run(run_dir)
         if found is not None:
-            self._runs.update_unmanaged(run_id, found.standing, found.new)
+            self._runs.update_unmanaged(run_id, found.current, found.new)
         elif not run_dir.path.exists():
             self._runs.update_unmanaged(run_id, _GONE)
 
 
 def read_unmanaged_run(run_dir: RunDir) -> UnmanagedRun | None:
-    """What a run directory tells of its run; None when no run has begun there."""
-    try:
-        return _read(run_dir)
-    except ValidationError:
-        return None  # not a run, or not one of ours
-
-
-def _read(run_dir: RunDir) -> UnmanagedRun | None:
-    # The lock first: a run that ends between the two looks is a finished one, not an abandoned one.
+    """Read a run from its directory; None if no run has started there."""
+    # The lock first: a run that ends between the two reads has finished, it was not abandoned.
     is_running = is_held(run_dir.path)
     recipe = _json(run_dir.recipe)
     if not recipe:
         return None
+    manifest = None
     try:
         manifest = read_manifest(run_dir)
+        current = _status(run_dir.run_id, manifest, is_running=is_running)
     except DataError as error:
         failure = RunFailure(code=error.code, detail=error.detail, next_step=error.next_step)
-        return _outside(run_dir, recipe, None, UnmanagedStatus(status="failed", failure=failure))
-    return _outside(run_dir, recipe, manifest, _standing(run_dir.run_id, manifest, is_running=is_running))
+        current = UnmanagedStatus(status="failed", failure=failure)
+    try:
+        new = _new_run(run_dir, recipe, manifest)
+    except ValidationError:
+        return None  # not a run of Tunix RT
+    return UnmanagedRun(new=new, created_at=_started_at(run_dir), current=current)
 
 
-def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> UnmanagedStatus:
+def _status(run_id: str, manifest: RunManifest | None, *, is_running: bool) -> UnmanagedStatus:
     if manifest is not None:
         return UnmanagedStatus(
             status=manifest.status,
@@ -159,15 +160,12 @@ def _standing(run_id: str, manifest: RunManifest | None, *, is_running: bool) ->
         )
     if is_running:
         return UnmanagedStatus(status="running")
-    return UnmanagedStatus(status="failed", failure=_abandoned(run_id))
-
-
-def _outside(
-    run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None, standing: UnmanagedStatus
-) -> UnmanagedRun:
-    return UnmanagedRun(
-        new=_new_run(run_dir, recipe, manifest), created_at=_began_at(run_dir), standing=standing
+    failure = RunFailure(
+        code="interrupted",
+        detail="Its process ended without a manifest: it was killed, or the machine stopped.",
+        next_step=f"Resume from its last checkpoint: tunix-rt runs resume {run_id}",
     )
+    return UnmanagedStatus(status="failed", failure=failure)
 
 
 def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | None) -> NewRun:
@@ -188,19 +186,11 @@ def _new_run(run_dir: RunDir, recipe: dict[str, Any], manifest: RunManifest | No
     )
 
 
-def _began_at(run_dir: RunDir) -> datetime:
+def _started_at(run_dir: RunDir) -> datetime:
     first = first_json_line(run_dir.events)
     if first is not None:
         return datetime.fromisoformat(first["time"])
     return datetime.fromtimestamp(run_dir.recipe.stat().st_mtime, UTC)
-
-
-def _abandoned(run_id: str) -> RunFailure:
-    return RunFailure(
-        code="interrupted",
-        detail="Its process ended without a last word: it was killed, or the machine stopped.",
-        next_step=f"Go on from its last checkpoint: tunix-rt runs resume {run_id}",
-    )
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -232,7 +222,13 @@ _by_home: WeakKeyDictionary[Home, UnmanagedRuns] = WeakKeyDictionary()
 
 
 def unmanaged_runs(home: Home) -> UnmanagedRuns:
-    """Those of this home. One object per open home remembers when the directory was last read."""
+    """The unmanaged runs of this home. One object per open home remembers when it was last read."""
     if home not in _by_home:
         _by_home[home] = UnmanagedRuns(home.settings.runs_dir, RunRepository(home.database))
     return _by_home[home]
+
+
+def refreshed_runs(home: Home) -> RunRepository:
+    """The runs of this home, including unmanaged ones that have started lately."""
+    unmanaged_runs(home).refresh()
+    return RunRepository(home.database)

@@ -18,7 +18,7 @@ from tunix_rt.runs.store.workers import WorkerRepository
 from tunix_rt.runs.tasks.files import TaskDir
 from tunix_rt.runs.tasks.store import TaskRepository
 from tunix_rt.runs.tasks.types import Task
-from tunix_rt.runs.worker import task_attempt
+from tunix_rt.runs.worker import attempt
 from tunix_rt.runs.worker.heartbeat import Maintenance
 
 # The queue itself is tested on both databases; what a worker makes of it does not depend on them.
@@ -58,7 +58,7 @@ def test_a_task_that_is_cancelled_while_it_runs_ends_cancelled(
     job_dir = TaskDir(store.settings.tasks_dir / str(task.task_id)).job_dir
     # It never ends by itself: whoever is slower to cancel it than it is to fail would see another end.
     monkeypatch.setattr(
-        task_attempt, "task_job", lambda *given: replace(task_job(*given), command=("-S", "-c", ENDLESS))
+        attempt, "task_job", lambda *given: replace(task_job(*given), command=("-S", "-c", ENDLESS))
     )
     with working(store, SUCCEEDING):
         wait_for(lambda: "begun" in job_dir.output_tail())

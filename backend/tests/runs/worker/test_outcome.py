@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.run_dirs import NOON
 
-from tunix_rt.engines.training.types import RunManifest
+from tunix_rt.engines.training.types import RunFailure, RunManifest
 from tunix_rt.runs.executors.base import ChildExit
 from tunix_rt.runs.files import AttemptRecord
 from tunix_rt.runs.worker.outcome import (
@@ -16,7 +16,7 @@ from tunix_rt.runs.worker.outcome import (
     Requeued,
     StopReason,
     failures_so_far,
-    outcome_of,
+    run_outcome,
 )
 
 AT_STEP_10 = AttemptRecord(attempt=1, first_step=10)
@@ -24,8 +24,9 @@ PRINTED = "compiling\nerror: The recipe names no dataset.\nnext:  Add --dataset 
 
 
 def decided(how: ChildExit, stop_reason: StopReason | None = None, **values: Any) -> Outcome:
-    end = AttemptEnd("run-1", how, stop_reason, values.pop("num_failures", 0), **values)
-    return outcome_of(end, max_failures=3)
+    command = "tunix-rt runs logs run-1"
+    end = AttemptEnd(command, how, stop_reason, values.pop("num_failures", 0), **values)
+    return run_outcome(end, run_id="run-1", max_failures=3)
 
 
 def manifest(status: str, exit_code: int, **values: Any) -> RunManifest:
@@ -70,7 +71,7 @@ def test_a_cancelled_run_is_cancelled_however_its_child_went(how: ChildExit) -> 
 
 
 @pytest.mark.parametrize(
-    ("stop_reason", "kind"), [("pause", "paused"), ("drain", "requeued"), ("silence", "requeued")]
+    ("stop_reason", "kind"), [("pause", "paused"), ("drain", "requeued"), ("database-away", "requeued")]
 )
 def test_a_stop_of_ours_is_no_failure(stop_reason: Any, kind: str) -> None:
     outcome = decided(ChildExit(143), stop_reason, num_failures=1)
@@ -96,6 +97,11 @@ def test_what_was_printed_says_why_without_a_manifest() -> None:
     failure = finished(decided(ChildExit(2), output_tail=f"error: Old.\nnext:  Old.\n{PRINTED}")).failure
     assert failure is not None
     assert (failure.detail, failure.next_step) == ("The recipe names no dataset.", "Add --dataset KEY.")
+
+
+def test_the_error_file_says_why_before_the_output_does() -> None:
+    error = RunFailure(code="bad-data", detail="No row is left.", next_step="Build another dataset.")
+    assert finished(decided(ChildExit(3), failure=error, output_tail=PRINTED)).failure == error
 
 
 def test_a_kill_is_named_and_not_blamed_on_an_older_message() -> None:

@@ -10,7 +10,7 @@ from support.workers import RESUMING, STUBBORN, SUCCEEDING, WAITING, ended_as, r
 
 from tunix_rt.base.home import Home
 from tunix_rt.runs.store.repository import RunRepository
-from tunix_rt.runs.types import Slot
+from tunix_rt.runs.types import Lease, Slot
 
 TWO = (Slot(device="cpu"), Slot(device="cpu"))
 
@@ -56,7 +56,7 @@ def test_a_breakdown_is_tried_again_after_a_while_and_then_given_up(store: Home)
         run = ended_as(store, "failed")
     assert kinds(store)[2:] == ["started", "retry", "claimed", "started", "failed"]
     retry = RunRepository(store.database).events("run-1")[3].message
-    assert retry == "The disk is full. Failure 1 of 2; tried again in 2 s."
+    assert retry == "The disk is full. Failure 1 of 2; next try in 2 s."
     assert run.failure is not None
     assert run.failure.code == "storage"
     assert "2 times in a row" in run.failure.detail
@@ -72,7 +72,7 @@ def test_a_killed_engine_goes_on_from_its_checkpoint(store: Home) -> None:
     events = RunRepository(store.database).events("run-1")
     assert [event.details["step"] for event in events if event.kind == "started"] == [0, 5]
     (retry,) = [event for event in events if event.kind == "retry"]
-    assert "SIGKILL, which nobody here sent" in retry.message
+    assert "SIGKILL, which Tunix RT did not send" in retry.message
 
 
 def test_a_checkpoint_between_two_breakdowns_starts_the_count_again(store: Home) -> None:
@@ -174,7 +174,9 @@ def test_a_stolen_lease_ends_the_child_and_writes_nothing(store: Home) -> None:
     with working(store, STUBBORN, worker_poll_s=1_000.0):
         engine = wait_for(lambda: number_in(run_path(store, "ready")))
         (lease,) = RunRepository(store.database).leases()
-        RunRepository(store.database).lose("run-1", lease.token, "Taken away.")
+        RunRepository(store.database).requeue(
+            Lease(run_id="run-1", token=lease.token), "lease-lost", "Taken away."
+        )
         wait_for(lambda: json.loads(_exit(store)).get("signal") == signal.SIGKILL)
     assert engine
     assert kinds(store) == ["submitted", "claimed", "started", "lease-lost"]
@@ -184,3 +186,13 @@ def test_a_stolen_lease_ends_the_child_and_writes_nothing(store: Home) -> None:
 def _exit(store: Home) -> str:
     path = store.settings.jobs_dir / "run-1" / "exit.json"
     return path.read_text() if path.exists() else "{}"
+
+
+def test_the_error_file_of_a_child_becomes_the_failure(store: Home) -> None:
+    queued(store)
+    error = {"code": "bad-data", "detail": "No row is left.", "next_step": "Add rows.", "exit_code": 3}
+    program = f"open(os.environ['TUNIX_RT_ERROR_FILE'], 'w').write({json.dumps(error)!r}); sys.exit(3)"
+    with working(store, program):
+        failure = ended_as(store, "failed").failure
+    assert failure is not None
+    assert failure.to_json() == {name: error[name] for name in ("code", "detail", "next_step")}

@@ -1,4 +1,4 @@
-"""A worker child beside the server, restarted when it dies."""
+"""The worker child process of the server, restarted when it dies."""
 
 import logging
 import os
@@ -14,23 +14,23 @@ logger = logging.getLogger(__name__)
 
 _COMMAND = (sys.executable, "-m", "tunix_rt.cli", "worker", "--lifeline")
 _RESTART_S = 2.0
-# What a worker needs after the grace of its runs.
+# Time for a worker to exit after the grace period of its runs.
 _EXIT_GRACE_S = 15.0
 
 
 @contextmanager
 def background_worker(settings: Settings) -> Iterator[None]:
-    """A worker for as long as the context: its runs are saved and given back when it ends.
+    """Run a worker while the context is open; when it ends, the worker saves and requeues its runs.
 
-    It holds on by a pipe: should this process be killed, the worker notices and leaves by itself.
+    The worker reads from a pipe to this process: if this process is killed, the worker exits by itself.
     """
-    beside = _BackgroundWorker(settings)
-    thread = threading.Thread(target=beside.supervise, daemon=True)
+    worker = _BackgroundWorker(settings)
+    thread = threading.Thread(target=worker.supervise, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        beside.leave()
+        worker.stop()
         thread.join()
 
 
@@ -42,16 +42,16 @@ class _BackgroundWorker:
         self._worker: subprocess.Popen[bytes] | None = None
 
     def supervise(self) -> None:
-        """Start it, and start it again, until told to leave."""
+        """Start the worker, and restart it whenever it ends, until `stop`."""
         while (worker := self._start()) is not None:
             exit_code = worker.wait()
             _close_lifeline(worker)
             if not self._must_exit.is_set():
-                logger.warning("the worker ended with exit code %d and is started again", exit_code)
+                logger.warning("the worker exited with code %d and is restarted", exit_code)
             self._must_exit.wait(_RESTART_S)
 
-    def leave(self) -> None:
-        """Let it go; it saves its runs first, and is ended if it does not come to an end."""
+    def stop(self) -> None:
+        """Let the worker save its runs and exit; kill it if it does not exit in time."""
         with self._starting:
             self._must_exit.set()
         worker = self._worker
@@ -67,14 +67,14 @@ class _BackgroundWorker:
         with self._starting:
             if self._must_exit.is_set():
                 return None
-            # In a session of its own: Ctrl-C is for the server, which then lets the worker go in peace.
+            # In its own session: Ctrl-C is for the server, which then stops the worker.
             self._worker = subprocess.Popen(
                 _COMMAND, bufsize=0, stdin=subprocess.PIPE, env=self._environment(), start_new_session=True
             )
             return self._worker
 
     def _environment(self) -> dict[str, str]:
-        # What the command line of the server changed; everything else is in the environment of both.
+        # What the command line of the server changed; both share the rest of the environment.
         settings = self._settings
         changed = {"TUNIX_RT_LOG_FORMAT": settings.log_format, "TUNIX_RT_LOG_LEVEL": settings.log_level}
         return {**os.environ, **changed}

@@ -61,7 +61,7 @@ class Replica:
         self.known = ReplicaState()
         """What has arrived."""
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line where the child prints."""
         with storage_errors("writing the output of a run"):
             self._output.write(f"{text}\n".encode())
@@ -230,12 +230,14 @@ class RayChild:
             self._job.run_dir.remove_if_empty()
 
     def _replicated(self) -> ChildExit:
+        self._job.job_dir.error.unlink(missing_ok=True)
         replica = Replica(self._job.job_dir, self._job.run_dir)
         try:
             return self._on_a_node(replica)
         except TunixRTError as error:
-            # As the command line prints errors: whoever reads the output finds it.
-            replica.say(f"error: {error.detail}\nnext:  {error.next_step}")
+            # In the log as the command line prints errors, and for the worker.
+            replica.print_line(f"error: {error.detail}\nnext:  {error.next_step}")
+            self._job.job_dir.write_error(error)
             if isinstance(error, ConflictError | DeviceError | StorageError):
                 return ChildExit(None, detail=str(error), is_infrastructure=True)
             return ChildExit(error.exit_code, detail=str(error))
@@ -245,7 +247,7 @@ class RayChild:
     def _on_a_node(self, replica: Replica) -> ChildExit:
         job = self._job
         demand = demand_of(job.device, job.recipe.sharding, self._settings, nodes())
-        replica.say(f"asking the Ray cluster for {demand}")
+        replica.print_line(f"asking the Ray cluster for {demand}")
         actor = RunActor(job.run_id, demand, self._staged.package, self._is_cancelled)
         try:
             return self._trained(actor, replica)
@@ -255,14 +257,14 @@ class RayChild:
             return self._cancelled_exit()
         except RayError as error:
             lost = f"{self._where} was lost: {reason(error)}"
-            replica.say(lost)
+            replica.print_line(lost)
             return ChildExit(None, detail=lost, is_infrastructure=True)
         finally:
             actor.release()
 
     def _trained(self, actor: RunActor, replica: Replica) -> ChildExit:
         self._where = f"The Ray node {actor.call('host')}"
-        replica.say(f"{self._where} trains it")
+        replica.print_line(f"{self._where} trains it")
         self._upload_inputs(actor)
         actor.call("start", self._assignment())
         self._is_training = True
@@ -322,7 +324,7 @@ class RayChild:
             if mirror is not None:
                 mirror.remove()
         except StorageError as error:
-            replica.say(str(error))
+            replica.print_line(str(error))
 
     def _is_cancelled(self) -> bool:
         return self._is_killed or (self._is_stopping and not self._is_training)
