@@ -38,7 +38,7 @@ def assignment(*command: str, silence_s: float = 600.0) -> Assignment:
         recipe=validate_recipe(RECIPE_VALUES),
         device="cpu",
         grace_s=60.0,
-        silence_s=silence_s,
+        worker_timeout_s=silence_s,
         checkpoint_url=None,
     )
 
@@ -70,7 +70,7 @@ def test_a_second_start_is_the_same_start(node: Node) -> None:
 
 
 def test_a_node_whose_worker_is_silent_stops_by_itself(node: Node, tmp_path: Path) -> None:
-    node.start(assignment("-S", "-c", SLEEPS, silence_s=0.0))
+    node.start(assignment("-S", "-c", SLEEPS, worker_timeout_s=0.0))
     wait_for(lambda: (tmp_path / "home/jobs/run/exit.json").exists())
     exit_ = exit_of(node)
     assert exit_.signal == signal.SIGTERM

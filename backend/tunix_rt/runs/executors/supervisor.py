@@ -1,12 +1,12 @@
-"""python -m: stands between worker and engine. Standard library only.
+"""The process between a worker and its engine. Standard library only.
 
 python -m tunix_rt.runs.executors.supervisor JOB_DIR ATTEMPT GRACE_S COMMAND...
 
 Its standard input is the lifeline to the worker: the line `stop` asks the engine to save and stop, `kill`
-ends it at once, and the end of the input means that the worker is dead, which is a `stop`. Output goes where
-that of this process goes: into a file. An engine that does not stop in time is killed with everything that it
-started, and only when nothing of it runs any more is `exit.json` written. On Linux this process inherits
-orphans, so that even those are found that forked twice and left their session; and the engine dies with it.
+kills it at once, and the end of the input means that the worker is dead, which counts as a `stop`. The engine
+shares the output of this process, a file. An engine that does not stop in time is killed with everything that
+it started, and `exit.json` is written only when none of its processes is left. On Linux this process inherits
+orphans, including those that forked twice and left their session, and the engine dies with it.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ _SIGNAL_EXIT_BASE = 128
 
 
 @dataclass(frozen=True)
-class _Arguments:
+class _Options:
     job_dir: Path
     attempt: int
     grace_s: float
@@ -57,29 +57,29 @@ class _Arguments:
 def main(arguments: list[str]) -> int:
     """Run the command to its end; its exit code, or 128 and the signal that ended it."""
     job_dir, attempt, grace_s, *command = arguments
-    orders = _Arguments(Path(job_dir), int(attempt), float(grace_s), command)
+    options = _Options(Path(job_dir), int(attempt), float(grace_s), command)
     die_with_parent = _become_subreaper()
     wake_up = _open_wake_up_pipe()
     me = {"pid": os.getpid(), "process_start": process_start(os.getpid())}
     try:
-        _write(orders.job_dir / "child.json", {**orders.names, **me})
+        _write(options.job_dir / "child.json", {**options.names, **me})
     except OSError as error:
-        _say(f"the job directory cannot be written: {error}")
+        _log(f"the job directory cannot be written: {error}")
         return CANNOT_WRITE
     engine = subprocess.Popen(
-        orders.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent
+        options.command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent
     )
-    watch = _Watch(engine, orders.grace_s)
+    watch = _Watch(engine, options.grace_s)
     status = watch.wait(wake_up)
     _end_orphans(engine.pid)
     code = os.waitstatus_to_exitcode(status)
     ended = {"code": code} if code >= 0 else {"signal": -code}
-    _write_exit(orders, {**ended, **watch.stop_details()})
+    _write_exit(options, {**ended, **watch.stop_details()})
     return code if code >= 0 else _SIGNAL_EXIT_BASE - code
 
 
 class _Watch:
-    """One engine, what was said about it, and when patience ends."""
+    """One engine, its stop requests, and its deadline."""
 
     def __init__(self, engine: "subprocess.Popen[bytes]", grace_s: float) -> None:
         self._engine = engine
@@ -94,7 +94,7 @@ class _Watch:
             signal.signal(number, self._receive)
 
     def wait(self, wake_up: int) -> int:
-        """Wait for the engine while obeying; its wait status."""
+        """Wait for the engine while handling orders; returns its wait status."""
         while not self._has_ended():
             watched = [wake_up, _LIFELINE] if self._is_worker_alive else [wake_up]
             readable, _, _ = select.select(watched, [], [], self._timeout_s())
@@ -110,18 +110,18 @@ class _Watch:
         return self._status
 
     def stop_details(self) -> dict[str, Any]:
-        """For exit.json; empty when the engine ended by itself."""
+        """For exit.json; empty if the engine exited by itself."""
         if self._stop_reason is None:
             return {}
         return {"stop_reason": self._stop_reason, "was_killed": self._was_killed}
 
-    def _handle_order(self, said: bytes) -> None:
-        if not said:
+    def _handle_order(self, order: bytes) -> None:
+        if not order:
             self._is_worker_alive = False
             self._stop("its worker is gone")
-        if STOP in said:
+        if STOP in order:
             self._stop("it was told to stop")
-        if KILL in said:
+        if KILL in order:
             self._stop("it was told to stop at once")
             self._kill()
 
@@ -136,7 +136,7 @@ class _Watch:
 
     def _kill(self) -> None:
         self._was_killed = True
-        # Once more in a while: what is killed may just have forked.
+        # Again after a while: a killed process may just have forked.
         self._kill_at_s = time.monotonic() + 1.0
         _signal_group(self._engine.pid, signal.SIGKILL)
 
@@ -144,7 +144,7 @@ class _Watch:
         return None if self._kill_at_s is None else max(0.0, self._kill_at_s - time.monotonic())
 
     def _has_ended(self) -> bool:
-        """Bury every dead child, orphans included; whether the engine was among them."""
+        """Reap every dead child, including orphans; whether the engine was among them."""
         with suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -157,7 +157,7 @@ class _Watch:
 
 
 def _become_subreaper() -> Callable[[], None]:
-    """Inherit orphans from here on; what an engine must do before it begins, to die with this process."""
+    """Inherit orphans from now on; returns what makes an engine die with this process."""
     if not HAS_PROC:
         return lambda: None
     libc, me = ctypes.CDLL(None), os.getpid()
@@ -172,7 +172,7 @@ def _become_subreaper() -> Callable[[], None]:
 
 
 def _open_wake_up_pipe() -> int:
-    """Readable when a signal came, the death of a child included."""
+    """A descriptor that is readable after any signal, including SIGCHLD."""
     readable, writable = os.pipe()
     os.set_blocking(writable, False)
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
@@ -186,7 +186,7 @@ def _signal_group(pid: int, number: int) -> None:
 
 
 def _end_orphans(engine_pid: int) -> None:
-    """Whatever the engine left behind ends with it."""
+    """End the processes that the engine left behind."""
     _signal_group(engine_pid, signal.SIGTERM if HAS_PROC else signal.SIGKILL)
     for pid in descendants(os.getpid()):
         with suppress(ProcessLookupError):
@@ -194,7 +194,7 @@ def _end_orphans(engine_pid: int) -> None:
     if not wait_until(lambda: not _living_orphans(), within_s=_ORPHAN_GRACE_S) and not kill_until_none(
         _living_orphans, within_s=_UNKILLABLE_S
     ):
-        _say(f"processes that cannot be killed are left: {_living_orphans()}")
+        _log(f"processes that cannot be killed are left: {_living_orphans()}")
 
 
 def _living_orphans() -> list[int]:
@@ -204,12 +204,12 @@ def _living_orphans() -> list[int]:
     return descendants(os.getpid())
 
 
-def _write_exit(orders: _Arguments, ended: dict[str, Any]) -> None:
+def _write_exit(options: _Options, ended: dict[str, Any]) -> None:
     try:
-        _write(orders.job_dir / "exit.json", {**orders.names, **ended})
+        _write(options.job_dir / "exit.json", {**options.names, **ended})
     except OSError as error:
-        # The worker still learns it from the exit code of this process.
-        _say(f"exit.json could not be written: {error}")
+        # The worker still gets the exit code of this process.
+        _log(f"exit.json could not be written: {error}")
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ def _write(path: Path, value: dict[str, Any]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     with suppress(OSError):
         sys.stderr.write(f"supervisor: {text}\n")
         sys.stderr.flush()

@@ -37,12 +37,12 @@ class FlagRepository:
         self._engine = engine
 
     def is_queue_paused(self) -> bool:
-        """Whether workers are told to take nothing more."""
+        """Whether workers may take nothing."""
         with reading(self._engine) as connection:
             return bool(connection.execute(select(queue_is_paused())).scalar_one())
 
     def set_queue_paused(self, is_paused: bool) -> None:
-        """Tell workers to take nothing more, or to go on. Runs that have begun go on either way."""
+        """Stop workers from taking runs, or let them continue. Running runs are not affected."""
         with writing(self._engine) as connection:
             connection.execute(delete(service_flags).where(service_flags.c.name == _QUEUE_PAUSED))
             if is_paused:
@@ -51,7 +51,7 @@ class FlagRepository:
 
 
 def queue_is_paused() -> Exists:
-    """The same, as a condition of another statement."""
+    """Whether the queue is paused, as a condition of another statement."""
     return exists().where(service_flags.c.name == _QUEUE_PAUSED)
 
 
@@ -60,25 +60,25 @@ WAIT_BUCKETS_S = (1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
 
 @dataclass(frozen=True)
 class QueueFigures:
-    """The queue at one moment."""
+    """The state of the queue at one time."""
 
     num_runs: dict[str, int]
-    """By status; every status is there."""
+    """By status; all statuses are present."""
     num_tasks: dict[str, int]
     """Evaluations and exports, likewise."""
     num_waiting: int
     """Runs that a worker could take now."""
     oldest_wait_s: float
-    """How long the first of them has been waiting; 0 when none is."""
+    """How long the oldest of them has waited; 0 if there is none."""
     num_within: tuple[int, ...]
-    """How many runs began within each of `WAIT_BUCKETS_S` of being submitted."""
+    """Number of runs that started within each of `WAIT_BUCKETS_S` after submission."""
     num_begun: int
     sum_wait_s: float
     num_lease_losses: int
     num_workers: dict[str, int]
     """By status."""
     running: tuple[str, ...]
-    """The ids of the runs that go on."""
+    """The ids of the running runs."""
 
 
 def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
@@ -133,17 +133,17 @@ class WorkerRepository:
         self._engine = engine
 
     def register(self, worker: Worker) -> None:
-        """Make a worker known, in place of one of the same id."""
+        """Add a worker, replacing one with the same id."""
         with writing(self._engine) as connection:
             connection.execute(delete(workers).where(workers.c.id == worker.worker_id))
             connection.execute(insert(workers), _row(worker))
 
     def beat(self, worker_id: str) -> bool:
-        """Count one beat of a worker; False when it is not known (any more)."""
+        """Count one heartbeat of a worker; False if it is unknown."""
         return self._changed(worker_id, beats=workers.c.beats + 1)
 
     def set_status(self, worker_id: str, status: WorkerStatus) -> bool:
-        """Say what a worker does; False when it is not known."""
+        """Set the status of a worker; False if it is unknown."""
         return self._changed(worker_id, status=status)
 
     def _changed(self, worker_id: str, **values: Any) -> bool:
@@ -153,19 +153,19 @@ class WorkerRepository:
         return changed.rowcount > 0
 
     def get(self, worker_id: str) -> Worker | None:
-        """The worker with this id; None when it is not known."""
+        """The worker with this id; None if it is unknown."""
         with reading(self._engine) as connection:
             row = connection.execute(select(workers).where(workers.c.id == worker_id)).one_or_none()
         return None if row is None else _worker(row)
 
     def list(self) -> tuple[Worker, ...]:
-        """Every worker, the newest first."""
+        """Every worker, newest first."""
         newest_first = select(workers).order_by(workers.c.started_at.desc(), workers.c.id)
         with reading(self._engine) as connection:
             return tuple(map(_worker, connection.execute(newest_first)))
 
     def forget(self, worker_id: str) -> None:
-        """Take a worker off the list."""
+        """Delete a worker."""
         with writing(self._engine) as connection:
             connection.execute(delete(workers).where(workers.c.id == worker_id))
 

@@ -53,41 +53,41 @@ ReadChunk = Callable[[str, int], bytes]
 
 
 class Replica:
-    """Where reports go. The run directory must be held: nobody else writes into it."""
+    """The local copy of a run directory. The caller must hold its lock."""
 
     def __init__(self, job_dir: JobDir, run_dir: RunDir) -> None:
         self._run_dir = run_dir
         self._output = job_dir.open_output()
         self.known = ReplicaState()
-        """What has arrived."""
+        """The state that reports have been applied to."""
 
     def print_line(self, text: str) -> None:
-        """Print a line where the child prints."""
+        """Print a line into the output of the run."""
         with storage_errors("writing the output of a run"):
             self._output.write(f"{text}\n".encode())
 
     def apply(self, report: Report) -> None:
-        """Write down what is new.
+        """Write what is new.
 
         Raises:
-            StorageError: The disk is full or may not be written.
+            StorageError: The disk is full or not writable.
         """
         for name, growth in report.growths.items():
             self._grow(name, growth)
-            self.known.places[name] = growth.place
+            self.known.positions[name] = growth.position
         for name, (stamp, data) in report.files.items():
-            # A directory with a manifest is complete: it comes when all else is here.
+            # A directory with a manifest is complete: the manifest is written last.
             if name != self._run_dir.manifest.name:
                 _write(self._run_dir.path / name, data)
             self.known.stamps[name] = stamp
         self._remove_other_files(report.names)
 
     def collect(self, hashes: Mapping[str, str], read: ReadChunk) -> None:
-        """Make the directory equal to the one over there.
+        """Copy the remaining files from the node.
 
         Args:
-            hashes: SHA-256 of every file there by its path, the manifest last.
-            read: Reads them there.
+            hashes: SHA-256 of every file on the node by its path, the manifest last.
+            read: Reads a chunk of one.
 
         Raises:
             StorageError: A file did not arrive as it was sent, or cannot be written.
@@ -102,7 +102,7 @@ class Replica:
                     _copy(path, sha256, read, file)
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close the output."""
         self._output.close()
 
     def _grow(self, name: str, growth: Growth) -> None:
@@ -143,7 +143,7 @@ class Replica:
 
 
 def _directory_of(path: str) -> str | None:
-    """The directory with which a file comes and goes; None when it stands alone.
+    """The directory that is copied as a whole with a file; None if the file is copied alone.
 
     Example:
         "checkpoints/20/state/d/1" -> "checkpoints/20"; "model/config.json" -> "model"; "plan.json" -> None
@@ -165,14 +165,14 @@ def _write(path: Path, data: bytes) -> None:
 
 def _copy(path: str, sha256: str, read: ReadChunk, target: IO[bytes]) -> None:
     digest, offset = hashlib.sha256(), 0
-    while piece := read(path, offset):
-        target.write(piece)
-        digest.update(piece)
-        offset += len(piece)
+    while chunk := read(path, offset):
+        target.write(chunk)
+        digest.update(chunk)
+        offset += len(chunk)
     if digest.hexdigest() != sha256:
         raise StorageError(
-            f"{path} did not arrive from the node as it was sent.",
-            next_step="Resume the run: it goes on from its last checkpoint.",
+            f"{path} was damaged on its way from the node.",
+            next_step="Resume the run: it continues from its last checkpoint.",
         )
 
 
@@ -180,13 +180,13 @@ _REPORT_EVERY_S = 0.5
 _LOCK_S = 10.0
 _QUIET_S = 10.0
 _OF_THIS_MACHINE = {"TUNIX_RT_HOME", "TUNIX_RT_DATABASE_URL", "CUDA_VISIBLE_DEVICES"}
-"""Paths, secrets and devices that mean nothing, or too much, elsewhere."""
+"""Paths, secrets and devices that must not leave this machine."""
 _STOPPED = 128 + signal.SIGTERM
 """Exit code of an engine that was asked to stop."""
 
 
 class RayChild:
-    """An attempt that trains on a node, while its files are kept equal here."""
+    """An attempt that trains on a node, while its files are replicated here."""
 
     def __init__(self, job: Job, staged: StagedInputs, settings: Settings) -> None:
         self._job = job
@@ -201,20 +201,20 @@ class RayChild:
         self._ended = self._pool.submit(self._run)
 
     def poll(self) -> ChildExit | None:
-        """How it ended; None while anything of it runs."""
+        """How it ended; None while any process of it runs."""
         return self._ended.result() if self._ended.done() else None
 
     def stop(self) -> None:
-        """Ask it to save and stop; its supervisor over there kills it after the grace."""
+        """Ask it to save and stop; its supervisor on the node kills it after the grace period."""
         self._is_stopping = True
 
     def kill(self) -> None:
-        """End it at once. From here on nothing is written into its directories."""
+        """Kill it at once. Nothing is written into its directories afterwards."""
         self._is_killed = True
         self._writes_nothing.wait(_QUIET_S)
 
     def close(self) -> None:
-        """End it if it still runs, and wait for that."""
+        """Kill it if it still runs, and wait."""
         self._is_killed = True
         self._pool.shutdown()
 
@@ -223,7 +223,7 @@ class RayChild:
             with self._job.run_dir.held(wait_s=_LOCK_S):
                 return self._replicated()
         except TunixRTError as error:
-            # Another process holds the directory, or the disk does not even take the output.
+            # Another process holds the directory, or the output is not writable.
             return ChildExit(None, detail=str(error), is_infrastructure=True)
         finally:
             self._writes_nothing.set()
@@ -252,7 +252,7 @@ class RayChild:
         try:
             return self._trained(actor, replica)
         except CallCancelled:
-            # Whoever kills it need not wait until the node has cleaned up.
+            # `kill` need not wait until the node has cleaned up.
             self._writes_nothing.set()
             return self._cancelled_exit()
         except RayError as error:
@@ -279,10 +279,10 @@ class RayChild:
         newest_here = LocalExecutor().newest_step(job.run_dir)
         mirror = self._mirror()
         is_newest_here = mirror is None or newest_here > mirror.newest_step()
-        for piece in [] if dataset is None else self._staged.dataset(dataset):
-            actor.call("write", piece.path, piece.offset, piece.data)
-        for piece in run_files(job, with_checkpoints=is_newest_here):
-            actor.call("write", piece.path, piece.offset, piece.data)
+        for chunk in [] if dataset is None else self._staged.dataset(dataset):
+            actor.call("write", chunk.path, chunk.offset, chunk.data)
+        for chunk in run_files(job, with_checkpoints=is_newest_here):
+            actor.call("write", chunk.path, chunk.offset, chunk.data)
 
     def _assignment(self) -> Assignment:
         job = self._job
@@ -294,17 +294,17 @@ class RayChild:
             recipe=job.recipe,
             device=job.device,
             grace_s=job.grace_s,
-            silence_s=self._settings.worker_lease_s,
+            worker_timeout_s=self._settings.worker_lease_s,
             checkpoint_url=self._settings.checkpoint_url,
         )
 
     def _follow_until_done(self, actor: RunActor, replica: Replica) -> ChildExit:
-        """Write down what happens until nothing more does; how it ended."""
-        is_told = False
+        """Apply reports until the last one; returns how it ended."""
+        is_stop_sent = False
         while True:
-            if self._is_stopping and not is_told:
+            if self._is_stopping and not is_stop_sent:
                 actor.call("stop")
-                is_told = True
+                is_stop_sent = True
             report = actor.call("report", replica.known)
             replica.apply(report)
             if report.is_last:
@@ -318,7 +318,7 @@ class RayChild:
         return None if url is None else CheckpointMirror(url, self._job.run_id)
 
     def _remove_mirror_copy(self, replica: Replica) -> None:
-        """A run that has succeeded and is here whole needs it no more."""
+        """Delete the mirror of a run that has succeeded and is completely replicated."""
         mirror = self._mirror()
         try:
             if mirror is not None:
@@ -332,4 +332,4 @@ class RayChild:
     def _cancelled_exit(self) -> ChildExit:
         if self._is_killed:
             return ChildExit(None, signal.SIGKILL, "It was killed.", was_killed=True)
-        return ChildExit(_STOPPED, detail="It was stopped before it began.")
+        return ChildExit(_STOPPED, detail="It was stopped before it started.")
