@@ -136,7 +136,7 @@ class LiveRuns:
     async def _follow(self, follower: Follower) -> None:
         await asyncio.wait([follower.opening])
         if follower.opening.exception() is not None:
-            return  # every viewer has been told
+            return  # every viewer gets the error
         with closing(follower.watch):
             try:
                 await self._keep_looking(follower)

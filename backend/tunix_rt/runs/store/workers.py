@@ -72,7 +72,7 @@ class QueueFigures:
     """How long the oldest of them has waited; 0 if there is none."""
     num_within: tuple[int, ...]
     """Number of runs that started within each of `WAIT_BUCKETS_S` after submission."""
-    num_begun: int
+    num_started: int
     sum_wait_s: float
     num_lease_losses: int
     num_workers: dict[str, int]
@@ -85,7 +85,7 @@ def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
     """Read them in one transaction."""
     with reading(engine) as connection:
         num_waiting, oldest = _waiting(connection, now)
-        num_within, num_begun, sum_wait_s = _waits(connection)
+        num_within, num_started, sum_wait_s = _waits(connection)
         losses = select(func.count()).where(run_events.c.kind == "lease-lost")
         running = select(runs.c.id).where(runs.c.status == "running").order_by(runs.c.pk)
         return QueueFigures(
@@ -94,7 +94,7 @@ def queue_figures(engine: Engine, now: datetime) -> QueueFigures:
             num_waiting=num_waiting,
             oldest_wait_s=0.0 if oldest is None else max((now - oldest).total_seconds(), 0.0),
             num_within=num_within,
-            num_begun=num_begun,
+            num_started=num_started,
             sum_wait_s=sum_wait_s,
             num_lease_losses=int(connection.execute(losses).scalar_one()),
             num_workers=_counts(connection, workers.c.status),
@@ -119,11 +119,11 @@ def _waiting(connection: Connection, now: datetime) -> tuple[int, datetime | Non
 def _waits(connection: Connection) -> tuple[tuple[int, ...], int, float]:
     wait_s: ColumnElement[Any] = extract("epoch", runs.c.started_at) - extract("epoch", runs.c.created_at)
     within = [func.coalesce(func.sum(case((wait_s <= bound, 1), else_=0)), 0) for bound in WAIT_BUCKETS_S]
-    begun = select(*within, func.count(), func.coalesce(func.sum(wait_s), 0)).where(
+    started = select(*within, func.count(), func.coalesce(func.sum(wait_s), 0)).where(
         runs.c.started_at.is_not(None)
     )
-    *counts, num_begun, sum_wait_s = connection.execute(begun).one()
-    return tuple(map(int, counts)), int(num_begun), float(sum_wait_s)
+    *counts, num_started, sum_wait_s = connection.execute(started).one()
+    return tuple(map(int, counts)), int(num_started), float(sum_wait_s)
 
 
 class WorkerRepository:
