@@ -21,7 +21,7 @@ from tunix_rt.runs.tasks.types import Task
 from tunix_rt.runs.worker import attempt
 from tunix_rt.runs.worker.heartbeat import Maintenance
 
-# The queue itself is tested on both databases; what a worker makes of it does not depend on them.
+# The queue is tested on both databases; the worker does not depend on them.
 pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 

@@ -1,10 +1,10 @@
-"""Who has not been heard of, by the observer's own clock alone."""
+"""Stale heartbeats, by the clock of the observer alone."""
 
 from tunix_rt.runs.worker.heartbeat import HeartbeatWatch
 
 
 class Clock:
-    """Goes as a test says."""
+    """Set by the test."""
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
@@ -13,7 +13,7 @@ class Clock:
         return self.now_s
 
 
-def test_a_beat_that_stands_still_is_stale_after_the_patience() -> None:
+def test_an_unchanged_beat_is_stale_after_the_timeout() -> None:
     clock = Clock()
     watch = HeartbeatWatch(60.0, clock)
     assert watch.stale({"a": 1, "b": 1}) == set()
@@ -23,7 +23,7 @@ def test_a_beat_that_stands_still_is_stale_after_the_patience() -> None:
     assert watch.stale({"a": 1, "b": 2}) == {"a"}
 
 
-def test_whoever_beats_now_and_then_is_never_stale() -> None:
+def test_a_slow_beat_is_never_stale() -> None:
     clock = Clock()
     watch = HeartbeatWatch(60.0, clock)
     for beats in range(10):
@@ -31,7 +31,7 @@ def test_whoever_beats_now_and_then_is_never_stale() -> None:
         clock.now_s += 50
 
 
-def test_an_observer_that_was_asleep_gives_everyone_the_whole_patience() -> None:
+def test_a_suspended_observer_starts_the_timeout_again() -> None:
     clock = Clock()
     watch = HeartbeatWatch(60.0, clock)
     watch.stale({"a": 1})
@@ -41,7 +41,7 @@ def test_an_observer_that_was_asleep_gives_everyone_the_whole_patience() -> None
     assert watch.stale({"a": 2}) == set()
 
 
-def test_a_lease_that_is_given_again_begins_anew() -> None:
+def test_a_new_lease_starts_the_timeout_again() -> None:
     clock = Clock()
     watch = HeartbeatWatch(60.0, clock)
     watch.stale({"first": 3})

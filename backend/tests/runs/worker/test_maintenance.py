@@ -1,4 +1,4 @@
-"""Runs are taken from workers that are gone, and from nobody else."""
+"""Only the runs of lost workers are requeued."""
 
 import os
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 
 
 class Clock:
-    """Goes as a test says."""
+    """Set by the test."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -39,7 +39,7 @@ def known(store: Home, worker_id: str) -> Worker:
     return worker
 
 
-def test_a_silent_worker_elsewhere_loses_its_run_when_patience_ends(store: Home) -> None:
+def test_a_silent_worker_elsewhere_loses_its_run(store: Home) -> None:
     clock = Clock()
     WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claimed(store)
@@ -58,7 +58,7 @@ def test_a_silent_worker_elsewhere_loses_its_run_when_patience_ends(store: Home)
     assert known(store, "worker-a").status == "lost"
 
 
-def test_a_worker_that_beats_keeps_its_run_whatever_the_clocks_say(store: Home) -> None:
+def test_a_beating_worker_keeps_its_run(store: Home) -> None:
     clock = Clock()
     WorkerRepository(store.database).register(make_worker("worker-a", process_start=ELSEWHERE))
     claim = claimed(store)
@@ -92,7 +92,7 @@ def test_a_living_process_of_this_machine_keeps_it(store: Home) -> None:
     assert RunRepository(store.database).get("run-1").status == "running"
 
 
-def test_a_claim_whose_answer_was_lost_is_given_back(store: Home) -> None:
+def test_a_claim_without_an_answer_is_requeued(store: Home) -> None:
     claimed(store, worker_id="observer")
     observer(store, Clock()).requeue_lost_runs()
     assert RunRepository(store.database).get("run-1").status == "queued"

@@ -116,22 +116,16 @@ class WorkerLoop:
         # Under a lock: maintenance must find every lease of this worker among the kept ones.
         with self._claiming:
             # Tasks first: they are short, and a user waits for them.
-            attempt = self._claim_task() or self._claim_run()
-            if attempt is not None:
-                self._heartbeat.add(attempt)
+            database, worker_id = self._home.database, self.worker.worker_id
+            attempt: Attempt
+            if task := TaskRepository(database).claim(worker_id, self._free):
+                attempt = TaskAttempt(self._context, task, self._take_slot(task.task.request.device))
+            elif run := RunRepository(database).claim(worker_id, self._free, self._executor_name):
+                attempt = RunAttempt(self._context, run, self._take_slot(run.run.device))
+            else:
+                return None
+            self._heartbeat.add(attempt)
         return attempt
-
-    def _claim_task(self) -> TaskAttempt | None:
-        claim = TaskRepository(self._home.database).claim(self.worker.worker_id, self._free)
-        if claim is None:
-            return None
-        return TaskAttempt(self._context, claim, self._take_slot(claim.task.request.device))
-
-    def _claim_run(self) -> Attempt | None:
-        claim = RunRepository(self._home.database).claim(
-            self.worker.worker_id, self._free, self._executor_name
-        )
-        return None if claim is None else RunAttempt(self._context, claim, self._take_slot(claim.run.device))
 
     def _take_slot(self, device: str) -> Slot:
         slot = next(slot for slot in self._free if slot.takes(device))

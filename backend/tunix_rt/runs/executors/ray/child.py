@@ -219,6 +219,7 @@ class RayChild:
         self._pool.shutdown()
 
     def _run(self) -> ChildExit:
+        self._job.job_dir.error.unlink(missing_ok=True)  # of an earlier attempt
         try:
             with self._job.run_dir.held(wait_s=_LOCK_S):
                 return self._replicated()
@@ -230,7 +231,6 @@ class RayChild:
             self._job.run_dir.remove_if_empty()
 
     def _replicated(self) -> ChildExit:
-        self._job.job_dir.error.unlink(missing_ok=True)
         replica = Replica(self._job.job_dir, self._job.run_dir)
         try:
             return self._on_a_node(replica)
