@@ -24,7 +24,7 @@ def test_a_cursor_is_read_as_it_was_written(cursor: Cursor) -> None:
     "text", ["1", "x", "1-2.-3.-4 ", "-1-0.-0.-0", "1-2.zz-3.-4", "1-2.-3.-" + "9" * 16, "٣-0.-0.-0", "\x00"]
 )
 def test_what_is_no_cursor_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInputError, match="no place"):
+    with pytest.raises(InvalidInputError, match="not a cursor"):
         parse_cursor(text)
 
 
