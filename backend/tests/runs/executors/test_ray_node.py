@@ -30,7 +30,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
         yield opened
 
 
-def assignment(*command: str, silence_s: float = 600.0) -> Assignment:
+def assignment(*command: str, worker_timeout_s: float = 600.0) -> Assignment:
     return Assignment(
         attempt=1,
         command=command,
@@ -38,7 +38,7 @@ def assignment(*command: str, silence_s: float = 600.0) -> Assignment:
         recipe=validate_recipe(RECIPE_VALUES),
         device="cpu",
         grace_s=60.0,
-        worker_timeout_s=silence_s,
+        worker_timeout_s=worker_timeout_s,
         checkpoint_url=None,
     )
 
